@@ -1,0 +1,1 @@
+//! When a poll may stop.

@@ -1,0 +1,61 @@
+//! How sure the early answer must be.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The confidence a poll must reach before it stops early, from 0 to 1 inclusive.
+///
+/// The number bounds one error only: that the early answer differs from what the *whole roster* would
+/// have answered. It says nothing about whether the answer is true.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "f64", into = "f64")]
+#[schemars(inline, transform = describe)]
+pub struct Threshold(f64);
+
+/// What [`Threshold::new`] refuses.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("confidence_threshold must be a number from 0 to 1, for example 0.95")]
+pub struct ThresholdOutOfRange;
+
+impl Threshold {
+    /// The threshold of a poll that names none.
+    pub const DEFAULT: Self = Self(0.95);
+    /// The threshold that only the mathematical lock can meet.
+    pub const CERTAIN: Self = Self(1.0);
+
+    /// Accepts a finite number from 0 to 1; NaN and infinities are refused.
+    pub fn new(value: f64) -> Result<Self, ThresholdOutOfRange> {
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(ThresholdOutOfRange) }
+    }
+
+    /// The threshold as a plain number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for Threshold {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl TryFrom<f64> for Threshold {
+    type Error = ThresholdOutOfRange;
+    fn try_from(value: f64) -> Result<Self, Self::Error> {
+        Self::new(value)
+    }
+}
+
+impl From<Threshold> for f64 {
+    fn from(threshold: Threshold) -> Self {
+        threshold.0
+    }
+}
+
+fn describe(schema: &mut schemars::Schema) {
+    schema.insert("type".into(), "number".into());
+    schema.remove("format");
+    schema.insert("minimum".into(), 0.into());
+    schema.insert("maximum".into(), 1.into());
+}

@@ -1,0 +1,2 @@
+//! The ep binary.
+fn main() {}
