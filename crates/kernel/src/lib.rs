@@ -1,4 +1,14 @@
 //! What a poll is, and what a tool is. No I/O lives here: voters, clock, randomness, storage and
-//! events are ports ([`ports`]) that the outside hands in.
+//! limits are ports ([`ports`]) that the outside hands in.
+//!
+//! Read [`tool`] first: it is the contract every operation is written against. Then [`polling`], the
+//! domain itself.
 
+pub mod api_key;
+pub mod caller;
+pub mod event;
+pub mod fault;
+pub mod money;
 pub mod polling;
+pub mod ports;
+pub mod time;

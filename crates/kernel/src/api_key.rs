@@ -1,0 +1,138 @@
+//! API keys: `ep_k_` and 43 base-62 characters (256 random bits). Only a keyed hash is ever stored.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::{ExposeSecret, SecretBox, SecretString};
+use sha2::{Sha256, Sha512};
+
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const DIGITS: usize = 43;
+
+/// What every key begins with, for secret scanners.
+pub const KEY_PREFIX: &str = "ep_k_";
+/// How much of a key is kept to recognise it by: the first characters.
+pub const SHOWN: usize = 10;
+
+/// A plaintext key. It exists twice: when it is made, and in the request that presents it.
+pub struct ApiKey(SecretString);
+
+/// HMAC-SHA-256 of a key under the service's pepper: useless to a thief of the database alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyHash(String);
+
+/// The service's secret ingredient for hashes; lives outside the database.
+pub struct Pepper(SecretBox<[u8; 64]>);
+
+impl ApiKey {
+    /// A key from 32 random bytes.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        // The bytes as one number in base 62, least significant digit first.
+        let mut number = bytes;
+        let mut key = String::from(KEY_PREFIX);
+        for _ in 0..DIGITS {
+            let remainder = number.iter_mut().fold(0_u16, |carry, byte| {
+                let value = carry << 8 | u16::from(*byte);
+                *byte = (value / 62) as u8;
+                value % 62
+            });
+            key.push(char::from(ALPHABET[usize::from(remainder)]));
+        }
+        Self(key.into())
+    }
+
+    /// Reads a presented key; `None` for anything of another shape, which needs no look-up.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(KEY_PREFIX)?;
+        let fits = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        fits.then(|| Self(text.into()))
+    }
+
+    /// The plaintext, for the one answer that shows it.
+    pub fn reveal(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// Its first characters, by which people recognise it.
+    pub fn prefix(&self) -> &str {
+        &self.reveal()[..SHOWN]
+    }
+
+    /// What is stored and looked up.
+    pub fn hash(&self, pepper: &Pepper) -> KeyHash {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*pepper.0.expose_secret()).into());
+        mac.update(b"ep api key v1\0");
+        mac.update(self.reveal().as_bytes());
+        KeyHash(hex(&mac.finalize().into_bytes()))
+    }
+}
+
+impl KeyHash {
+    /// The hash in hexadecimal.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Pepper {
+    /// A pepper derived from the service's secret key (`EP_SECRET_KEY`), so that no two uses of that
+    /// secret share a key.
+    pub fn derive(secret: &[u8]) -> Self {
+        use sha2::Digest;
+        let mut digest = Sha512::new();
+        digest.update(b"ep pepper v1\0");
+        digest.update(secret);
+        Self(SecretBox::new(Box::new(digest.finalize().into())))
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(..)")
+    }
+}
+
+impl fmt::Debug for Pepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pepper(..)")
+    }
+}
+
+/// Bytes in lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_survives_its_own_shape() {
+        let key = ApiKey::from_random([0xA7; 32]);
+        let again = ApiKey::parse(key.reveal()).unwrap();
+        let pepper = Pepper::derive(b"secret");
+        assert_eq!(key.hash(&pepper), again.hash(&pepper));
+        assert_ne!(key.hash(&pepper), key.hash(&Pepper::derive(b"other")));
+        assert_eq!(key.prefix().len(), SHOWN);
+        assert_ne!(ApiKey::from_random([0xA8; 32]).reveal(), key.reveal());
+    }
+
+    #[test]
+    fn other_shapes_are_no_keys() {
+        for text in [
+            "",
+            "ep_k_",
+            "ep_k_short",
+            &format!("ep_k_{}", "é".repeat(43)),
+            &format!("xx_k_{}", "a".repeat(43)),
+        ] {
+            assert!(ApiKey::parse(text).is_none(), "{text}");
+        }
+        assert!(!format!("{:?}", ApiKey::from_random([1; 32])).contains("ep_k_"));
+    }
+}

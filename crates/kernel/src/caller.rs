@@ -1,0 +1,132 @@
+//! Who is calling.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use schemars::JsonSchema;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// An id from 16 random bytes (UUID version 4, RFC 9562).
+            pub fn from_random(bytes: [u8; 16]) -> Self {
+                Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "format": "uuid" })
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// An account.
+    UserId
+}
+uuid_id! {
+    /// An API key's public name; not the key.
+    KeyId
+}
+uuid_id! {
+    /// One request, in logs and in error bodies.
+    RequestId
+}
+
+/// Who is calling, proven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// Nobody said who they are.
+    Anonymous {
+        /// Where the request came from, behind the trusted proxies.
+        address: IpAddr,
+    },
+    /// A signed-in browser.
+    Session {
+        /// The account.
+        user: UserId,
+    },
+    /// A program with an API key.
+    Key {
+        /// The account.
+        user: UserId,
+        /// The key.
+        key: KeyId,
+    },
+    /// The operator, in this very process: the command line. No account, no billing, no limits.
+    Local,
+}
+
+impl Caller {
+    /// The account, if there is one.
+    pub const fn user(&self) -> Option<UserId> {
+        match self {
+            Self::Session { user } | Self::Key { user, .. } => Some(*user),
+            Self::Anonymous { .. } | Self::Local => None,
+        }
+    }
+
+    /// Whom limits and idempotency keys belong to: the account, or the address. An IPv6 caller is
+    /// known by its /64, the smallest block that is handed out.
+    pub fn scope(&self) -> String {
+        match self {
+            Self::Session { user } | Self::Key { user, .. } => format!("user:{user}"),
+            Self::Anonymous { address: IpAddr::V4(address) } => format!("address:{address}"),
+            Self::Anonymous { address: IpAddr::V6(address) } => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+            Self::Local => "local".to_owned(),
+        }
+    }
+
+    /// A word for logs and metrics.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Anonymous { .. } => "anonymous",
+            Self::Session { .. } => "session",
+            Self::Key { .. } => "key",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// What a request shows to say who is calling.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// Nothing.
+    None,
+    /// `Authorization: Bearer …`, whatever it holds.
+    Bearer(SecretString),
+    /// A surface has already proven who it is.
+    Proven(Caller),
+}

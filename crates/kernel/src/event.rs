@@ -1,0 +1,107 @@
+//! What happens while a poll runs, as its watchers see it.
+//!
+//! Nothing here is stored: events are a fold over the poll's plan and its ballots, so a watcher who
+//! comes late, or after a crash, sees the same ones with the same numbers.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::money::micro_usd::Usd;
+use crate::polling::poll_id::PollId;
+use crate::polling::tally::NamedTally;
+
+/// One event of a running poll.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PollEvent {
+    /// A model has answered, or failed to.
+    Vote(VoteEvent),
+    /// The poll has begun.
+    Started(StartedEvent),
+}
+
+/// The poll has begun.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StartedEvent {
+    /// The poll.
+    pub poll_id: PollId,
+    /// Where its result can be read by anyone, once it is complete.
+    pub result_url: String,
+    /// The question.
+    pub question: String,
+    /// What can be chosen.
+    pub options: Vec<String>,
+    /// How many models may be asked.
+    pub roster_size: u32,
+    /// Whether the voters are simulated.
+    pub simulated: bool,
+}
+
+/// A model has answered, or failed to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VoteEvent {
+    /// Its number, from 1.
+    pub seq: u32,
+    /// Who answered.
+    pub model_id: String,
+    /// The option chosen; null where the model failed to vote.
+    pub chosen_option: Option<String>,
+    /// Why there is no vote.
+    pub error: Option<String>,
+    /// From request to final answer, in milliseconds.
+    pub latency_ms: u32,
+    /// Votes so far.
+    pub tally: NamedTally,
+    /// The option alone in the lead.
+    pub leader: Option<String>,
+    /// The bound reached so far: how sure it is that the whole roster would name the leader.
+    pub confidence: f64,
+    /// Cost so far.
+    pub cost_so_far: Usd,
+    /// Members with a final answer.
+    pub answered: u32,
+    /// How many models may be asked.
+    pub roster_size: u32,
+}
+
+/// One step of a call's progress, ready for a surface: an SSE event, an MCP progress notification.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// The event's name.
+    pub event: &'static str,
+    /// Its number within the call, from 0.
+    pub id: u64,
+    /// Its data.
+    pub data: Value,
+    /// Steps done.
+    pub done: u32,
+    /// Steps in all, at most.
+    pub total: u32,
+    /// The step in a sentence.
+    pub message: String,
+}
+
+/// Where a tool reports its progress. A full or closed sink loses nothing but the report.
+#[derive(Clone)]
+pub struct ProgressSink(Arc<dyn Fn(Progress) + Send + Sync>);
+
+impl ProgressSink {
+    /// A sink that hands every step on.
+    pub fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports a step.
+    pub fn report(&self, progress: Progress) {
+        (self.0)(progress);
+    }
+}
+
+impl std::fmt::Debug for ProgressSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProgressSink")
+    }
+}

@@ -1,0 +1,312 @@
+//! The one table of error kinds.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of failure it is. Everything that follows from the kind stands in its [`Row`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "each kind is described by the title of its row")]
+pub enum Kind {
+    InvalidInput,
+    MalformedJson,
+    InvalidPreset,
+    Unauthenticated,
+    InsufficientBalance,
+    NotFound,
+    UnknownRoute,
+    MethodNotAllowed,
+    NotAcceptable,
+    Conflict,
+    InProgress,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    IdempotencyMismatch,
+    RateLimited,
+    PollFailed,
+    Internal,
+    NotConfigured,
+    Unavailable,
+    DeadlineExceeded,
+}
+
+/// All that is fixed about one kind.
+#[derive(Debug)]
+pub struct Row {
+    /// The kind.
+    pub kind: Kind,
+    /// Its stable code, in every body and in the catalogue.
+    pub code: &'static str,
+    /// What it means, in a few words that never change.
+    pub title: &'static str,
+    /// HTTP status (RFC 9110).
+    pub http: u16,
+    /// JSON-RPC code where it is an MCP protocol error rather than a tool's answer. Our own codes lie
+    /// outside −32768…−32000, which JSON-RPC, MCP and A2A reserve.
+    pub mcp: i32,
+    /// JSON-RPC code on A2A (specification 1.0, section 5.4).
+    pub a2a: i32,
+    /// Exit code of the command line.
+    pub exit: u8,
+    /// Whether the same request may succeed later, unchanged.
+    pub retryable: bool,
+    /// What the caller can do.
+    pub recovery: &'static [Recovery],
+}
+
+/// One way out of a failure.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Recovery {
+    /// A stable word for the action.
+    pub action: &'static str,
+    /// The action in a sentence.
+    pub description: &'static str,
+    /// The request to make, where the action is one.
+    pub request: Option<(&'static str, &'static str)>,
+}
+
+const fn advice(action: &'static str, description: &'static str) -> Recovery {
+    Recovery { action, description, request: None }
+}
+
+const fn call(
+    action: &'static str,
+    description: &'static str,
+    method: &'static str,
+    path: &'static str,
+) -> Recovery {
+    Recovery { action, description, request: Some((method, path)) }
+}
+
+const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
+const DRY_RUN: Recovery =
+    call("check_first", "Validate and price a poll without asking any model.", "POST", "/api/poll/dry-run");
+const WAIT: Recovery = advice("wait", "Wait for the time in Retry-After, then send the same request again.");
+const RETRY: Recovery = advice("retry", "Send the same request again later, with the same Idempotency-Key.");
+const REPORT: Recovery = advice("report", "If it persists, report the request id.");
+
+const fn row(
+    kind: Kind,
+    code: &'static str,
+    title: &'static str,
+    codes: (u16, i32, i32, u8),
+    retryable: bool,
+    recovery: &'static [Recovery],
+) -> Row {
+    Row { kind, code, title, http: codes.0, mcp: codes.1, a2a: codes.2, exit: codes.3, retryable, recovery }
+}
+
+//    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
+static TABLE: [Row; 20] = [
+    row(
+        Kind::InvalidInput,
+        "invalid_input",
+        "The input breaks a rule",
+        (400, -32602, -32602, 2),
+        false,
+        &[FIX, DRY_RUN],
+    ),
+    row(
+        Kind::MalformedJson,
+        "malformed_json",
+        "The body is not JSON",
+        (400, -32700, -32700, 2),
+        false,
+        &[FIX],
+    ),
+    row(
+        Kind::InvalidPreset,
+        "invalid_preset",
+        "There is no such preset",
+        (400, -32602, -32602, 2),
+        false,
+        &[FIX, call("list_models", "See which models the registry holds.", "GET", "/api/models")],
+    ),
+    row(
+        Kind::Unauthenticated,
+        "unauthenticated",
+        "Authentication is required or failed",
+        (401, 40100, 40100, 5),
+        false,
+        &[
+            advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
+            call("ask_free", "Ask the open-weight free models, without credentials.", "POST", "/api/poll"),
+        ],
+    ),
+    row(
+        Kind::InsufficientBalance,
+        "insufficient_balance",
+        "The balance does not cover the poll's first calls",
+        (402, 40200, 40200, 6),
+        false,
+        &[
+            advice("lower_cost", "Lower max_cost_usd or choose a cheaper preset, for example budget."),
+            advice("add_funds", "Add funds to the account."),
+        ],
+    ),
+    row(
+        Kind::NotFound,
+        "not_found",
+        "There is nothing under this id",
+        (404, 40400, -32001, 7),
+        false,
+        &[advice("check_id", "Check the id: it is case-sensitive.")],
+    ),
+    row(
+        Kind::UnknownRoute,
+        "unknown_route",
+        "There is no such path",
+        (404, -32601, -32601, 7),
+        false,
+        &[call("read_card", "Read what this service offers.", "GET", "/.well-known/agent-card.json")],
+    ),
+    row(
+        Kind::MethodNotAllowed,
+        "method_not_allowed",
+        "This path does not take this method",
+        (405, -32601, -32601, 2),
+        false,
+        &[advice("use_allowed_method", "Use a method named in the Allow header.")],
+    ),
+    row(
+        Kind::NotAcceptable,
+        "not_acceptable",
+        "None of the accepted media types is offered",
+        (406, 40600, 40600, 2),
+        false,
+        &[advice("widen_accept", "Send Accept: application/json.")],
+    ),
+    row(
+        Kind::Conflict,
+        "conflict",
+        "It clashes with what already exists",
+        (409, 40900, 40900, 2),
+        false,
+        &[FIX],
+    ),
+    row(
+        Kind::InProgress,
+        "in_progress",
+        "The same request is still running",
+        (409, 40901, 40901, 8),
+        true,
+        &[WAIT],
+    ),
+    row(
+        Kind::PayloadTooLarge,
+        "payload_too_large",
+        "The body is too large",
+        (413, 41300, 41300, 2),
+        false,
+        &[advice("shorten", "Send at most 64 KiB.")],
+    ),
+    row(
+        Kind::UnsupportedMediaType,
+        "unsupported_media_type",
+        "The body is of another media type",
+        (415, 41500, -32005, 2),
+        false,
+        &[advice("send_json", "Send Content-Type: application/json.")],
+    ),
+    row(
+        Kind::IdempotencyMismatch,
+        "idempotency_mismatch",
+        "The Idempotency-Key was used for another request",
+        (422, 42200, 42200, 2),
+        false,
+        &[advice("new_key", "Use a new Idempotency-Key for a new request.")],
+    ),
+    row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),
+    row(
+        Kind::PollFailed,
+        "poll_failed",
+        "The poll could not be carried out",
+        (500, 50001, 50001, 1),
+        true,
+        &[RETRY, REPORT],
+    ),
+    row(
+        Kind::Internal,
+        "internal",
+        "Something failed on our side",
+        (500, -32603, -32603, 1),
+        true,
+        &[RETRY, REPORT],
+    ),
+    row(
+        Kind::NotConfigured,
+        "not_configured",
+        "The operator has not set this up",
+        (503, 50300, 50300, 9),
+        false,
+        &[advice("tell_operator", "The operator can enable it; the message names the setting.")],
+    ),
+    row(
+        Kind::Unavailable,
+        "unavailable",
+        "A part this needs is not available right now",
+        (503, 50301, 50301, 9),
+        true,
+        &[WAIT],
+    ),
+    row(
+        Kind::DeadlineExceeded,
+        "deadline_exceeded",
+        "The answer took too long",
+        (504, 50400, 50400, 9),
+        true,
+        &[RETRY],
+    ),
+];
+
+impl Kind {
+    /// All kinds, in the order of the catalogue.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|row| row.kind)
+    }
+
+    /// Everything fixed about this kind.
+    pub fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// The kind with this stable code.
+    pub fn from_code(code: &str) -> Option<Self> {
+        TABLE.iter().find(|row| row.code == code).map(|row| row.kind)
+    }
+
+    /// Whether it is our failure rather than the caller's: these are logged as errors.
+    pub fn is_ours(self) -> bool {
+        self.row().http >= 500
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_their_kinds() {
+        for (index, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.kind as usize, index, "{}", row.code);
+            assert_eq!(Kind::from_code(row.code), Some(row.kind));
+        }
+    }
+
+    #[test]
+    fn every_code_is_one_of_its_protocol_or_outside_the_reserved_range() {
+        let standard = [-32700, -32600, -32601, -32602, -32603];
+        for row in &TABLE {
+            let reserved = |code: i32| (-32768..=-32000).contains(&code);
+            assert!(!reserved(row.mcp) || standard.contains(&row.mcp), "{}", row.code);
+            assert!(
+                !reserved(row.a2a) || standard.contains(&row.a2a) || matches!(row.a2a, -32001 | -32005),
+                "{}",
+                row.code
+            );
+            assert!(
+                (400..600).contains(&row.http) && row.exit != 0 && !row.recovery.is_empty(),
+                "{}",
+                row.code
+            );
+        }
+    }
+}

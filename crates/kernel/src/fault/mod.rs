@@ -1,0 +1,159 @@
+//! Everything that can go wrong, in one typed error with a stable code.
+//!
+//! A [`Fault`] is made where something fails and is shown by whichever surface the caller came
+//! through: as `{error}`, as problem details (RFC 9457), as an MCP tool error, as an A2A error, as an
+//! exit code. What differs between kinds stands in one table, [`Kind::row`].
+
+mod kind;
+mod problem;
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use kind::{Kind, Recovery, Row};
+pub use problem::{ErrorBody, Problem, RecoveryAction};
+
+/// A failure as its caller sees it. The source, if any, is for the log alone and is never shown.
+#[derive(Clone)]
+pub struct Fault {
+    kind: Kind,
+    message: String,
+    fields: Vec<FieldFault>,
+    retry_after: Option<Duration>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// Which member of the input is wrong, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct FieldFault {
+    /// The member, as a path: `options[1]`.
+    pub field: String,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl Fault {
+    /// A failure of this kind. The message is a sentence that tells the caller what to do next.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None, source: None }
+    }
+
+    /// Input that breaks a rule.
+    pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        let (field, detail) = (field.into(), detail.into());
+        // Messages of our own types already name their member.
+        let named = field.is_empty() || detail.starts_with(field.split(['.', '[']).next().unwrap_or(&field));
+        let message = if named { detail.clone() } else { format!("{field} {detail}") };
+        let fault = Self::new(Kind::InvalidInput, message);
+        if field.is_empty() { fault } else { fault.with_field(field, detail) }
+    }
+
+    /// Something of our own failed. The caller learns that it did; the log learns why.
+    pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(
+            Kind::Internal,
+            "something failed on our side; try again, and report the request id if it persists",
+        )
+        .caused_by(source)
+    }
+
+    /// Names a member of the input that is wrong.
+    pub fn with_field(mut self, field: impl Into<String>, detail: impl Into<String>) -> Self {
+        self.fields.push(FieldFault { field: field.into(), detail: detail.into() });
+        self
+    }
+
+    /// Says when to try again.
+    pub fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// Keeps the cause for the log.
+    pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(Arc::from(source.into()));
+        self
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What the caller reads.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The members of the input that are wrong.
+    pub fn fields(&self) -> &[FieldFault] {
+        &self.fields
+    }
+
+    /// When to try again, if waiting helps. Shown in whole seconds, rounded up.
+    pub const fn wait(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    /// [`Fault::wait`] as the `Retry-After` header shows it (RFC 9110 §10.2.3).
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        self.retry_after.map(|wait| wait.as_millis().div_ceil(1000).max(1) as u64)
+    }
+
+    /// The chain of causes, for the log.
+    pub fn causes(&self) -> String {
+        let mut text = String::new();
+        let mut cause = self.source.as_deref().map(|source| source as &(dyn Error + 'static));
+        while let Some(error) = cause {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fault({}: {}; caused by {:?})", self.kind.row().code, self.message, self.causes())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Fault {}
+
+/// A fault as an idempotent reply keeps it: what the caller saw, without its cause.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeptFault {
+    code: String,
+    message: String,
+    fields: Vec<FieldFault>,
+}
+
+impl From<&Fault> for KeptFault {
+    fn from(fault: &Fault) -> Self {
+        Self {
+            code: fault.kind.row().code.to_owned(),
+            message: fault.message.clone(),
+            fields: fault.fields.clone(),
+        }
+    }
+}
+
+impl From<KeptFault> for Fault {
+    fn from(kept: KeptFault) -> Self {
+        let kind = Kind::from_code(&kept.code).unwrap_or(Kind::Internal);
+        Self { kind, message: kept.message, fields: kept.fields, retry_after: None, source: None }
+    }
+}

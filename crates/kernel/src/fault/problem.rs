@@ -1,0 +1,96 @@
+//! The bodies in which a fault is shown.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Fault, FieldFault, Recovery};
+
+/// The interface's error body.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorBody {
+    /// What went wrong and what to do next.
+    pub error: String,
+}
+
+/// Problem details (RFC 9457) with our extensions: `code` and `recovery_actions`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Problem {
+    /// A URI that names the kind of problem and resolves to its description.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in a few words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What went wrong and what to do next.
+    pub detail: String,
+    /// This occurrence: the id of the request.
+    pub instance: String,
+    /// The kind's stable code.
+    pub code: String,
+    /// Whether the same request may succeed later, unchanged.
+    pub retryable: bool,
+    /// Which members of the input are wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldFault>,
+    /// What the caller can do.
+    pub recovery_actions: Vec<RecoveryAction>,
+}
+
+/// One way out.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RecoveryAction {
+    /// A stable word for the action.
+    pub action: String,
+    /// The action in a sentence.
+    pub description: String,
+    /// The method of the request to make, where the action is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub method: Option<String>,
+    /// The address of the request to make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub href: Option<String>,
+    /// Seconds to wait first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub retry_after: Option<u64>,
+}
+
+impl RecoveryAction {
+    /// The action as shown to a caller of the service at `base_url`.
+    pub fn new(recovery: &Recovery, base_url: &str, retry_after: Option<u64>) -> Self {
+        Self {
+            action: recovery.action.into(),
+            description: recovery.description.into(),
+            method: recovery.request.map(|(method, _)| method.into()),
+            href: recovery.request.map(|(_, path)| format!("{base_url}{path}")),
+            retry_after: if recovery.action == "wait" { retry_after } else { None },
+        }
+    }
+}
+
+impl Fault {
+    /// The interface's plain body.
+    pub fn body(&self) -> ErrorBody {
+        ErrorBody { error: self.message().to_owned() }
+    }
+
+    /// The same failure as problem details, for the service at `base_url` and this request.
+    pub fn problem(&self, base_url: &str, request_id: &str) -> Problem {
+        let row = self.kind().row();
+        let wait = self.retry_after_seconds();
+        Problem {
+            kind: format!("{base_url}/api/errors/catalog#{}", row.code),
+            title: row.title.into(),
+            status: row.http,
+            detail: self.message().to_owned(),
+            instance: format!("urn:uuid:{request_id}"),
+            code: row.code.into(),
+            retryable: row.retryable,
+            errors: self.fields().to_vec(),
+            recovery_actions: row.recovery.iter().map(|r| RecoveryAction::new(r, base_url, wait)).collect(),
+        }
+    }
+}

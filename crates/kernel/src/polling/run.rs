@@ -1,0 +1,1 @@
+//! Carries one poll through, from the first call to the decision.

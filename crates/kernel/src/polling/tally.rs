@@ -1,0 +1,175 @@
+//! First past the post.
+
+use schemars::JsonSchema;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+/// Votes per option, in the caller's order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally(Vec<u32>);
+
+/// What a tally says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// One option has strictly more votes than every other.
+    Winner(usize),
+    /// Two or more options share the highest count.
+    Tie,
+    /// No model produced a vote.
+    NoVotes,
+}
+
+impl Tally {
+    /// An empty tally for so many options.
+    pub fn new(options: usize) -> Self {
+        Self(vec![0; options])
+    }
+
+    /// The tally of these votes; members without a vote count for nothing.
+    pub fn of(options: usize, votes: impl IntoIterator<Item = Option<usize>>) -> Self {
+        let mut tally = Self::new(options);
+        votes.into_iter().flatten().for_each(|option| tally.count(option));
+        tally
+    }
+
+    /// Counts one vote; a vote for an option that does not exist is ignored.
+    pub fn count(&mut self, option: usize) {
+        if let Some(count) = self.0.get_mut(option) {
+            *count += 1;
+        }
+    }
+
+    /// Votes per option.
+    pub fn counts(&self) -> &[u32] {
+        &self.0
+    }
+
+    /// All votes together.
+    pub fn votes(&self) -> u32 {
+        self.0.iter().sum()
+    }
+
+    /// The option with strictly the most votes, a tie, or no votes.
+    pub fn outcome(&self) -> Outcome {
+        let highest = self.0.iter().copied().max().unwrap_or(0);
+        if highest == 0 {
+            return Outcome::NoVotes;
+        }
+        let mut leaders = self.0.iter().enumerate().filter(|&(_, &count)| count == highest);
+        match (leaders.next(), leaders.next()) {
+            (Some((option, _)), None) => Outcome::Winner(option),
+            _ => Outcome::Tie,
+        }
+    }
+
+    /// The option in the lead, if one is alone there.
+    pub fn leader(&self) -> Option<usize> {
+        match self.outcome() {
+            Outcome::Winner(option) => Some(option),
+            Outcome::Tie | Outcome::NoVotes => None,
+        }
+    }
+
+    /// The tally as the interface shows it: option text → votes, in the caller's order.
+    pub fn named<'a>(&'a self, options: &'a [String]) -> NamedTally {
+        NamedTally(options.iter().cloned().zip(self.0.iter().copied()).collect())
+    }
+}
+
+/// Option text → votes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTally(pub Vec<(String, u32)>);
+
+impl Serialize for NamedTally {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (option, votes) in &self.0 {
+            map.serialize_entry(option, votes)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for NamedTally {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> serde::de::Visitor<'de> for Entries {
+            type Value = NamedTally;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map from option text to votes")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<NamedTally, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(NamedTally(entries))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl JsonSchema for NamedTally {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Tally".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "description": "Votes per option.",
+            "additionalProperties": { "type": "integer", "minimum": 0 }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_three_outcomes() {
+        let outcome = |votes: &[Option<usize>]| Tally::of(3, votes.iter().copied()).outcome();
+        assert_eq!(outcome(&[]), Outcome::NoVotes);
+        assert_eq!(outcome(&[None, None]), Outcome::NoVotes);
+        assert_eq!(outcome(&[Some(1), None]), Outcome::Winner(1));
+        assert_eq!(outcome(&[Some(1), Some(2)]), Outcome::Tie);
+        assert_eq!(outcome(&[Some(1), Some(2), Some(2)]), Outcome::Winner(2));
+    }
+
+    proptest! {
+        /// The order of the votes never matters, and failures never change anything.
+        #[test]
+        fn order_and_failures_do_not_matter(
+            votes in prop::collection::vec(prop::option::of(0_usize..6), 0..80),
+            swap in any::<(prop::sample::Index, prop::sample::Index)>(),
+        ) {
+            let tally = Tally::of(6, votes.clone());
+            let mut other = votes.clone();
+            if !other.is_empty() {
+                let (a, b) = (swap.0.index(other.len()), swap.1.index(other.len()));
+                other.swap(a, b);
+            }
+            other.push(None);
+            prop_assert_eq!(&tally, &Tally::of(6, other));
+            prop_assert_eq!(tally.votes() as usize, votes.iter().flatten().count());
+        }
+
+        /// A winner has strictly more votes than every other option; a tie has at least two at the top.
+        #[test]
+        fn outcome_is_first_past_the_post(votes in prop::collection::vec(0_usize..5, 0..60)) {
+            let tally = Tally::of(5, votes.into_iter().map(Some));
+            let highest = *tally.counts().iter().max().unwrap();
+            let at_top = tally.counts().iter().filter(|&&count| count == highest).count();
+            match tally.outcome() {
+                Outcome::Winner(option) => prop_assert!(tally.counts()[option] == highest && at_top == 1),
+                Outcome::Tie => prop_assert!(at_top > 1 && highest > 0),
+                Outcome::NoVotes => prop_assert_eq!(highest, 0),
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>` in
+//! [`App`](crate::app::App). Each names its promises; the crates that implement them keep them, and
+//! one conformance suite holds every database to the same ones.
+
+mod accounts;
+mod memory;
+mod models;
+mod polls;
+mod replays;
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use accounts::{AccountStore, Audit, Balance, KeyOwner, NewKey, NewUser};
+pub use memory::{KeptRegistry, UpstreamMemory};
+pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
+pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};
+pub use replays::{Begun, ReplayStore};
+
+use crate::fault::{Fault, Kind};
+use crate::money::MicroUsd;
+use crate::time::Timestamp;
+
+/// Tells the time of day. Durations are measured by tokio's clock, which tests can pause.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Random bytes fit for secrets.
+pub trait Entropy: Send + Sync {
+    /// Fills the whole buffer.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+impl dyn Entropy {
+    /// So many random bytes.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes);
+        bytes
+    }
+}
+
+/// Counts requests per caller.
+#[async_trait]
+pub trait Limiter: Send + Sync {
+    /// Takes one request of `key` out of `policy`'s allowance. When the count itself cannot be had (the
+    /// shared store is down), the request is allowed: limits protect the service, they do not gate it.
+    async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance;
+}
+
+/// What is left of an allowance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// The policy's name, as the headers show it.
+    pub policy: &'static str,
+    /// Requests per window.
+    pub limit: u32,
+    /// The window.
+    pub window: Duration,
+    /// Requests left right now.
+    pub remaining: u32,
+    /// Until the allowance is full again.
+    pub reset: Duration,
+    /// Set when this request was one too many: until the next one is allowed.
+    pub exhausted: Option<Duration>,
+}
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The account has less available than the poll needs to start.
+    #[error("insufficient balance: {available} available, {needed} needed")]
+    InsufficientBalance {
+        /// What the account has available.
+        available: MicroUsd,
+        /// What the first calls may cost.
+        needed: MicroUsd,
+    },
+    /// There is already something under that name.
+    #[error("conflict: {0}")]
+    Conflict(&'static str),
+    /// What was named does not exist, or is no longer in the state the change needs.
+    #[error("not found: {0}")]
+    NotFound(&'static str),
+    /// The database could not be reached or broke a promise.
+    #[error("the database failed")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::InsufficientBalance { available, needed } => Fault::new(
+                Kind::InsufficientBalance,
+                format!(
+                    "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
+                     add funds, or choose a cheaper preset or a lower max_cost_usd"
+                ),
+            ),
+            StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
+            StoreError::NotFound(what) => Fault::new(Kind::NotFound, format!("{what} not found")),
+            StoreError::Failed(source) => Fault::new(
+                Kind::Unavailable,
+                "the database is not available right now; try again in a moment",
+            )
+            .retry_after(Duration::from_secs(2))
+            .caused_by(source),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The models that vote.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+use crate::polling::ballot::{Answer, Paper};
+use crate::polling::roster::{Member, Roster};
+use crate::time::Timestamp;
+
+/// The models an upstream offers: the interface's model registry envelope.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Registry {
+    /// When the list was fetched from the upstream.
+    pub fetched_at: Timestamp,
+    /// When it will be fetched again.
+    pub cache_expires_at: Timestamp,
+    /// How many models follow.
+    pub count: usize,
+    /// The same, where it is known.
+    pub model_count: Option<usize>,
+    /// Whether they are the simulated models of the demo roster.
+    pub simulated: bool,
+    /// The models.
+    pub variants: Vec<Variant>,
+}
+
+/// One model of a registry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Variant {
+    /// The name the upstream knows it by.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// Who makes it or serves it.
+    pub provider: String,
+    /// Models that share makers and training.
+    pub family: String,
+    /// Tokens it can read and write at once.
+    pub context_length: Option<u64>,
+    /// What it charges; null where nobody says.
+    pub pricing: Option<VariantPricing>,
+    /// Whether it is known to charge nothing.
+    pub free: bool,
+    /// Whether it takes tools; null where nobody says.
+    pub supports_tools: Option<bool>,
+    /// Request parameters it is known to take.
+    pub supported_parameters: Vec<String>,
+}
+
+/// What a model charges, in USD per token, as decimal text (floats would lose digits).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VariantPricing {
+    /// Per prompt token.
+    pub prompt: String,
+    /// Per completion token.
+    pub completion: String,
+    /// Per request.
+    pub request: String,
+}
+
+/// What to do with a call whose answer is no longer wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Abandon {
+    /// Hang up: it saves the upstream's work, and money is not at stake.
+    HangUp,
+    /// Wait for it: it is charged either way, and only its answer says how much.
+    Drain,
+}
+
+/// Finds and asks models.
+#[async_trait]
+pub trait Models: Send + Sync {
+    /// The models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) where there is
+    /// no upstream, [`Kind::Unavailable`](crate::fault::Kind::Unavailable) where it cannot be reached
+    /// and nothing is remembered.
+    async fn registry(&self) -> Result<Registry, Fault>;
+
+    /// The names of the presets, in the order in which they are documented.
+    fn presets(&self) -> Vec<String>;
+
+    /// The roster of a preset. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for a name
+    /// that is none, and the failures of [`Models::registry`].
+    async fn roster(&self, preset: &str) -> Result<Roster, Fault>;
+
+    /// Asks one model for its vote, within this time, whatever it takes: the ladder, the repair, the
+    /// retries. Never fails: a failure is an answer without a vote.
+    async fn vote(&self, member: &Member, paper: &Paper, within: Duration) -> Answer;
+
+    /// What to do with a call to this member that is no longer wanted.
+    fn abandon(&self, member: &Member) -> Abandon;
+}

@@ -1,0 +1,81 @@
+//! Points in time.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z; RFC 3339 where it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// A point in time from its milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    pub const fn millis(self) -> i64 {
+        self.0
+    }
+
+    /// This long after.
+    pub const fn after(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration.as_millis() as i64))
+    }
+
+    /// How long after `earlier`; zero where it is not.
+    pub const fn since(self, earlier: Self) -> Duration {
+        let millis = self.0.saturating_sub(earlier.0);
+        Duration::from_millis(if millis > 0 { millis as u64 } else { 0 })
+    }
+
+    /// The same point as a calendar type; the epoch where it lies outside the calendar.
+    pub fn calendar(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3}", self.calendar())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        jiff::Timestamp::deserialize(deserializer).map(|at| Self(at.as_millisecond()))
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timestamp".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_rfc_3339_with_milliseconds() {
+        let at = Timestamp::from_millis(1_769_817_600_007);
+        assert_eq!(serde_json::to_string(&at).unwrap(), "\"2026-01-31T00:00:00.007Z\"");
+        assert_eq!(serde_json::from_str::<Timestamp>("\"2026-01-31T00:00:00.007Z\"").unwrap(), at);
+    }
+}
