@@ -34,13 +34,8 @@ impl PicoUsd {
         }
         let value: i128 = digits.parse().ok()?;
         let shift = 12_i32.checked_add(exponent)?.checked_sub(fraction.len() as i32)?;
-        let pico = match u32::try_from(shift) {
-            Ok(up) => value.checked_mul(10_i128.checked_pow(up)?)?,
-            Err(_) => {
-                let divisor = 10_i128.checked_pow(shift.unsigned_abs())?;
-                (value + divisor - 1) / divisor
-            }
-        };
+        let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
+        let pico = if shift < 0 { (value + factor - 1) / factor } else { value.checked_mul(factor)? };
         i64::try_from(pico).ok().map(Self)
     }
 

@@ -79,6 +79,8 @@ pub struct Closing {
     pub p_value: f64,
     /// From the first call to the last answer that counted, in milliseconds.
     pub gather_ms: u64,
+    /// Of that, the time during which at least one call was in flight, in microseconds.
+    pub upstream_us: u64,
     /// From acceptance to the close, in milliseconds.
     pub total_ms: u64,
     /// When it closed.
@@ -120,11 +122,11 @@ pub trait PollStore: Send + Sync {
     /// The ballots of a poll with a sequence number above `after`, in order.
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
 
-    /// Takes up polls that nobody works on any more: running ones whose lease ended before `now`, and
-    /// closed ones that were never settled. Each is leased to this worker.
+    /// Takes up polls that nobody works on any more: running ones, and closed ones that were never settled; both only once their lease ended before `now`. Each is leased to
+    /// this worker.
     async fn adopt(&self, lease: &Lease, now: Timestamp, limit: u32) -> Result<Vec<PollRecord>, StoreError>;
 
-    /// Renews this worker's leases; answers how many there are.
+    /// Renews this worker's leases on polls that run or wait to be settled; answers how many there are.
     async fn renew(&self, lease: &Lease) -> Result<u64, StoreError>;
 
     /// Whether the database answers.

@@ -1,0 +1,102 @@
+//! Who may come in, and how often.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Mutex;
+
+use secrecy::ExposeSecret;
+
+use crate::api_key::ApiKey;
+use crate::app::App;
+use crate::caller::{Caller, Credential, KeyId};
+use crate::fault::{Fault, Kind};
+use crate::ports::Allowance;
+use crate::time::Timestamp;
+use crate::tool::{Access, Rate, Spec};
+
+/// When keys were last used, gathered here and written in one statement now and then.
+#[derive(Debug, Default)]
+pub struct KeyUses(Mutex<HashMap<KeyId, Timestamp>>);
+
+impl KeyUses {
+    fn note(&self, key: KeyId, at: Timestamp) {
+        if let Ok(mut uses) = self.0.lock() {
+            uses.insert(key, at);
+        }
+    }
+
+    /// Takes what was gathered.
+    pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
+        self.0.lock().map(|mut uses| uses.drain().collect()).unwrap_or_default()
+    }
+}
+
+/// Proves who is calling. A wrong credential is a failure, never an anonymous caller.
+pub async fn identify(app: &App, credential: Credential, address: IpAddr) -> Result<Caller, Fault> {
+    let token = match credential {
+        Credential::None => return Ok(Caller::Anonymous { address }),
+        Credential::Proven(caller) => return Ok(caller),
+        Credential::Bearer(token) => token,
+    };
+    let owner = match ApiKey::parse(token.expose_secret()) {
+        Some(key) => app.accounts.key_owner(&key.hash(&app.settings.pepper)).await?,
+        None => None,
+    };
+    if let Some(owner) = owner {
+        app.key_uses.note(owner.key, app.clock.now());
+        return Ok(Caller::Key { user: owner.user, key: owner.key });
+    }
+    // Guessing costs the guesser: a failed attempt is taken out of the address's own allowance.
+    let stranger = Caller::Anonymous { address };
+    if let Some(Allowance { exhausted: Some(_), .. }) = take(app, Rate::Default, &stranger).await {
+        return Err(too_many(None));
+    }
+    Err(Fault::new(
+        Kind::Unauthenticated,
+        "this API key is not valid: it is misspelt or revoked; send Authorization: Bearer ep_k_… with an active key",
+    ))
+}
+
+/// Refuses callers the operation, or this door to it, does not admit.
+pub fn check_access(spec: &Spec, door: Access, caller: &Caller) -> Result<(), Fault> {
+    let access = spec.access.and(door);
+    if access.admits(caller) {
+        return Ok(());
+    }
+    let way_in = match (access.cookie, access.key) {
+        (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
+        (true, false) => "sign in with a browser: this takes a session cookie",
+        (false, true) => "send Authorization: Bearer ep_k_… with an API key",
+        (false, false) => "send the request without credentials",
+    };
+    Err(Fault::new(Kind::Unauthenticated, format!("authentication required: {way_in}")))
+}
+
+/// Takes one request out of the caller's allowance; `None` where it has no limit.
+pub async fn take(app: &App, rate: Rate, caller: &Caller) -> Option<Allowance> {
+    let settings = &app.settings;
+    let (policy, per_minute) = match (rate, caller) {
+        (Rate::Exempt, _) | (_, Caller::Local) => return None,
+        (Rate::Free, _) => ("free", settings.free_rate_limit),
+        (Rate::Default, Caller::Anonymous { .. }) => ("anonymous", settings.anonymous_rate_limit),
+        (Rate::Default, _) => ("default", settings.rate_limit),
+    };
+    let per_minute = NonZeroU32::new(per_minute)?;
+    Some(app.limiter.take(policy, &caller.scope(), per_minute).await)
+}
+
+/// The fault of a caller whose allowance is used up.
+pub fn too_many(allowance: Option<&Allowance>) -> Fault {
+    let wait =
+        allowance.and_then(|allowance| allowance.exhausted).unwrap_or(std::time::Duration::from_mins(1));
+    let limit = allowance.map(|a| format!(" ({} per minute)", a.limit)).unwrap_or_default();
+    Fault::new(
+        Kind::RateLimited,
+        format!(
+            "too many requests{limit}; wait {} s, then try again",
+            wait.as_millis().div_ceil(1000).max(1)
+        ),
+    )
+    .retry_after(wait)
+}

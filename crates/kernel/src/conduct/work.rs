@@ -1,0 +1,120 @@
+//! The work on one poll: run it, close it, wait for what it left in flight, settle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tracing::Instrument;
+
+use super::Inner;
+use super::live::{PollState, publish, publish_end};
+use crate::money::{MicroUsd, Settlement};
+use crate::polling::ballot::Ballot;
+use crate::polling::poll_id::PollId;
+use crate::polling::run::{Finished, Recorder, run};
+use crate::ports::{Closing, PollRecord, PollStore, StoreError};
+
+/// Begins or resumes a poll in the background. It is watchable at once.
+pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
+    let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
+    let record = Arc::new(record);
+    let ballots = prior.iter().cloned().map(Arc::new).collect();
+    let publisher = inner.running.add(PollState { record: Arc::clone(&record), ballots });
+    let tasks = inner.tasks.clone();
+    tasks.spawn(
+        async move {
+            // A stopping service gives its polls the time that shutdown allows; what is not done by then
+            // is left to the next process, which resumes it from its ballots.
+            if let Err(error) = carry_out(&inner, &record, prior, publisher).await {
+                tracing::error!(error = %error, cause = ?std::error::Error::source(&error).map(ToString::to_string), "poll interrupted");
+            }
+            inner.running.remove(&record.id);
+        }
+        .instrument(span),
+    );
+}
+
+struct Book<'a> {
+    polls: &'a dyn PollStore,
+    id: &'a PollId,
+    publisher: &'a watch::Sender<PollState>,
+}
+
+#[async_trait]
+impl Recorder for Book<'_> {
+    async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.polls.record(self.id, ballots).await?;
+        publish(self.publisher, ballots);
+        Ok(())
+    }
+}
+
+async fn carry_out(
+    inner: &Inner,
+    record: &PollRecord,
+    prior: Vec<Ballot>,
+    publisher: watch::Sender<PollState>,
+) -> Result<(), StoreError> {
+    let budget = record.plan.budget.amount();
+    let ceiling = record.held.map_or(budget, |held| held.min(budget));
+    let book = Book { polls: &*inner.polls, id: &record.id, publisher: &publisher };
+    let finished = run(&record.plan, prior, ceiling, &inner.models, &book).await?;
+    let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
+    let draining = !finished.unfinished.is_empty();
+    let closing = closing(inner, record, &finished, draining);
+    // Nobody is charged more than was set aside, whatever an upstream claims to have cost.
+    let held = record.held.unwrap_or_default();
+    let capture = spent.min(held);
+    if record.held.is_some() && spent > held {
+        tracing::error!(%spent, %held, "an upstream charged more than its price list allows; the difference is ours");
+    }
+    let settlement = if draining { Settlement::Later } else { Settlement::Capture(capture) };
+    inner.polls.close(&record.id, &closing, settlement).await?;
+    measure(record, &finished, spent);
+    publish_end(&publisher, closing, !draining);
+    if draining {
+        let unused = finished.unfinished.drain().await;
+        metrics::counter!("ep_unused_calls_cost_micro_usd_total").increment(unused.micro().unsigned_abs());
+        let capture = spent.plus(unused).min(held);
+        inner.polls.settle(&record.id, capture, unused, inner.clock.now()).await?;
+    }
+    Ok(())
+}
+
+fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bool) -> Closing {
+    let closed_at = inner.clock.now();
+    Closing {
+        reason: finished.decision.reason,
+        p_value: finished.decision.p,
+        gather_ms: finished.gather.as_millis() as u64,
+        upstream_us: finished.upstream.as_micros() as u64,
+        total_ms: closed_at.since(record.created_at).max(finished.gather).as_millis() as u64,
+        closed_at,
+        unused_calls_cost: (!draining).then_some(MicroUsd::ZERO),
+    }
+}
+
+fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
+    let reason = finished.decision.reason.as_str();
+    metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
+    metrics::histogram!("ep_poll_duration_seconds").record(finished.gather);
+    metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());
+    let skipped = record.plan.roster.len() - finished.ballots.len();
+    metrics::counter!("ep_calls_saved_total").increment(skipped as u64);
+    for ballot in &finished.ballots {
+        let result = ballot.vote.as_ref().map_or_else(|no_vote| no_vote.reason.as_str(), |_| "vote");
+        metrics::counter!("ep_votes_total", "result" => result).increment(1);
+        metrics::histogram!("ep_vote_duration_seconds")
+            .record(Duration::from_millis(u64::from(ballot.latency_ms)));
+    }
+    tracing::info!(
+        reason,
+        ballots = finished.ballots.len(),
+        skipped,
+        confidence = finished.decision.confidence(),
+        cost = %spent,
+        gather_ms = finished.gather.as_millis() as u64,
+        "poll closed"
+    );
+}

@@ -1,0 +1,143 @@
+//! JSON Schema of inputs and outputs (draft 2020-12), and decoding by the same types.
+//!
+//! Inputs are made by the *deserialize* contract and kept plain, since models read them: no `null`, no
+//! integer formats, no titles, everything inline. Outputs are made by the *serialize* contract.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::fault::Fault;
+
+/// The schema of an input.
+pub fn input<T: JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.meta_schema = None;
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(plain).transform(&mut schema);
+    schema
+}
+
+/// The schema of an output.
+pub fn output<T: JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// Takes out what agents stumble over: some reject `null` types or unknown formats, and every word of a
+/// tool list is paid for in every conversation.
+fn plain(schema: &mut Schema) {
+    schema.remove("title");
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| {
+        format.starts_with("uint") || format.starts_with("int") || matches!(format, "double" | "float")
+    }) {
+        schema.remove("format");
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [one] = types.as_slice() {
+            let one = one.clone();
+            schema.insert("type".into(), one);
+        }
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("enum") {
+        choices.retain(|choice| !choice.is_null());
+    }
+    if let Some(Value::Array(branches)) = schema.remove("anyOf") {
+        let mut kept: Vec<Value> = branches
+            .into_iter()
+            .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
+            .collect();
+        match (kept.len(), kept.pop()) {
+            (1, Some(Value::Object(only))) => {
+                for (key, value) in only {
+                    if schema.get(&key).is_none() {
+                        schema.insert(key, value);
+                    }
+                }
+            }
+            (_, Some(last)) => {
+                kept.push(last);
+                schema.insert("anyOf".into(), Value::Array(kept));
+            }
+            (_, None) => {}
+        }
+    }
+}
+
+/// Decodes an input. The fault names the member that is wrong and says what it should be.
+pub fn decode<T: DeserializeOwned>(input: Value) -> Result<T, Fault> {
+    if !input.is_object() {
+        return Err(Fault::invalid("", "the input must be a JSON object"));
+    }
+    serde_path_to_error::deserialize(input).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { String::new() } else { path };
+        Fault::invalid(field, reword(&error.into_inner().to_string()))
+    })
+}
+
+/// Turns the decoder's words ("invalid type: string \"x\", expected f64") into a caller's.
+fn reword(message: &str) -> String {
+    let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    let Some((given, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        return match message.strip_prefix("missing field ") {
+            Some(field) => format!("{} is missing", field.trim_matches('`')),
+            None => message.to_owned(),
+        };
+    };
+    let expected = match expected {
+        "f64" | "f32" => "a number",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+        "i32" | "i64" => "a whole number",
+        "a sequence" => "a list",
+        "a string" => "text",
+        "a boolean" => "true or false",
+        other if other.starts_with("struct ") => "a JSON object",
+        other => other,
+    };
+    format!("must be {expected}, not {given}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Input {
+        name: String,
+        count: Option<u32>,
+        #[serde(default)]
+        nested: Vec<f64>,
+    }
+
+    #[test]
+    fn inputs_are_plain() {
+        let schema = serde_json::to_value(input::<Input>()).unwrap();
+        assert_eq!(schema["properties"]["count"], json!({ "type": "integer", "minimum": 0 }));
+        assert_eq!(schema["required"], json!(["name"]));
+        assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
+    }
+
+    #[test]
+    fn faults_name_the_member_and_the_way_out() {
+        let fault = |value| decode::<Input>(value).unwrap_err();
+        assert_eq!(fault(json!({})).message(), "name is missing");
+        assert_eq!(fault(json!({ "name": 3 })).message(), "name must be text, not integer `3`");
+        let nested = fault(json!({ "name": "x", "nested": [1, "two"] }));
+        assert_eq!(nested.message(), "nested[1] must be a number, not string \"two\"");
+        assert_eq!(nested.fields()[0].field, "nested[1]");
+        assert_eq!(fault(json!([1])).message(), "the input must be a JSON object");
+        let input = decode::<Input>(json!({ "name": "x", "count": 2, "extra": null })).unwrap();
+        assert_eq!((input.name.as_str(), input.count, input.nested.len()), ("x", Some(2), 0));
+    }
+}

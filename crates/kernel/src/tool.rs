@@ -1,0 +1,329 @@
+//! The contract every operation is written against. Read this first.
+//!
+//! An operation is a [`Tool`]: a type with a [`Spec`] (its words, access, price, errors and bindings), an
+//! input, an output and one function. Nothing about it is written anywhere else. [`entry`] erases the
+//! type into an [`Entry`]; the catalogue is a `static` slice of entries. Surfaces (MCP, A2A, REST, SSE,
+//! the command line) turn bytes into a JSON value, find the entry and end in
+//! [`dispatch`](crate::dispatch::dispatch), the only door. Documents are pure functions of the same
+//! slice.
+//!
+//! **Invariant:** a tool never learns which surface it was called through, and never checks access,
+//! limits or idempotency itself. Only *ownership* ("is this your poll?") is its own business.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::app::Ctx;
+use crate::caller::Caller;
+use crate::fault::{Fault, Kind};
+use crate::schema;
+
+/// One operation.
+pub trait Tool: 'static {
+    /// Everything about it that is not code.
+    const SPEC: Spec;
+    /// What it takes. Newtypes check their rules while decoding; the limits in the schema and in the
+    /// check come from the same constants.
+    type Input: DeserializeOwned + JsonSchema + Send;
+    /// What it answers.
+    type Output: Answer;
+    /// Carries it out.
+    fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
+}
+
+/// What a tool answers.
+pub trait Answer: Serialize + JsonSchema + Send {
+    /// How long the answer stays true; surfaces turn it into cache headers, statuses and hints.
+    fn freshness(&self) -> Freshness {
+        Freshness::Live
+    }
+}
+
+/// How long an answer stays true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    /// It may be another one the next moment.
+    Live,
+    /// Anyone may keep it this long.
+    Shared(Duration),
+    /// It will never change, and anyone may keep it.
+    Immutable,
+    /// It is not the final answer yet: ask again after this long.
+    Pending(Duration),
+}
+
+/// Everything about an operation that is not code. Every field is required: the compiler is the
+/// checklist.
+pub struct Spec {
+    /// Its name: MCP tool, A2A skill, OpenAPI operation id, command-line verb.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it does, in one or two sentences an agent decides by.
+    pub summary: &'static str,
+    /// Its manual, in Markdown.
+    pub manual: &'static str,
+    /// An example of its input, in JSON.
+    pub example: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// What it costs.
+    pub cost: Cost,
+    /// How long it takes.
+    pub latency: Latency,
+    /// Which allowance its calls are taken from.
+    pub rate: Rate,
+    /// Its REST binding.
+    pub rest: Option<Rest>,
+    /// Its event stream: the same call, its progress sent as it happens.
+    pub stream: Option<Rest>,
+    /// Which agents see it.
+    pub agents: Agents,
+    /// Phrases by which a person would ask for it.
+    pub intents: &'static [&'static str],
+    /// What can go wrong, beyond what can go wrong everywhere.
+    pub faults: &'static [Kind],
+}
+
+/// Who may call an operation: any combination of three kinds of caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Callers without credentials.
+    pub anonymous: bool,
+    /// Signed-in browsers.
+    pub cookie: bool,
+    /// Programs with an API key.
+    pub key: bool,
+}
+
+impl Access {
+    /// Anybody.
+    pub const PUBLIC: Self = Self { anonymous: true, cookie: true, key: true };
+    /// Only those without credentials.
+    pub const ANONYMOUS: Self = Self { anonymous: true, cookie: false, key: false };
+    /// Only signed-in browsers.
+    pub const COOKIE: Self = Self { anonymous: false, cookie: true, key: false };
+    /// Only API keys.
+    pub const KEY: Self = Self { anonymous: false, cookie: false, key: true };
+    /// Any account.
+    pub const ACCOUNT: Self = Self { anonymous: false, cookie: true, key: true };
+
+    /// What both allow.
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            anonymous: self.anonymous && other.anonymous,
+            cookie: self.cookie && other.cookie,
+            key: self.key && other.key,
+        }
+    }
+
+    /// Whether this caller may. The operator's own process may everything.
+    pub const fn admits(self, caller: &Caller) -> bool {
+        match caller {
+            Caller::Anonymous { .. } => self.anonymous,
+            Caller::Session { .. } => self.cookie,
+            Caller::Key { .. } => self.key,
+            Caller::Local => true,
+        }
+    }
+}
+
+/// What an operation does to the world; the four MCP hints follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes nothing.
+    Read,
+    /// It asks models outside and records what they say: additive, and worth an idempotency key.
+    Consult,
+    /// It changes our records.
+    Write {
+        /// Whether doing it twice is as doing it once.
+        idempotent: bool,
+    },
+    /// It ends something for good.
+    Destroy,
+}
+
+impl Effect {
+    /// MCP's `readOnlyHint`.
+    pub const fn read_only(self) -> bool {
+        matches!(self, Self::Read)
+    }
+    /// MCP's `destructiveHint`.
+    pub const fn destructive(self) -> bool {
+        matches!(self, Self::Destroy)
+    }
+    /// MCP's `idempotentHint`: whether a plain repetition changes nothing more.
+    pub const fn idempotent(self) -> bool {
+        matches!(self, Self::Read | Self::Destroy | Self::Write { idempotent: true })
+    }
+    /// MCP's `openWorldHint`: whether it reaches beyond this service.
+    pub const fn open_world(self) -> bool {
+        matches!(self, Self::Consult)
+    }
+}
+
+/// What an operation costs its caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// Nothing.
+    Free,
+    /// What the models charge, never more than the caller's `max_cost_usd`.
+    Metered,
+}
+
+/// How long an operation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Latency {
+    /// Milliseconds.
+    Instant,
+    /// As long as the models take: seconds to minutes.
+    Models,
+}
+
+/// Which allowance an operation's calls are taken from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// The caller's general allowance.
+    Default,
+    /// The allowance for free polls, per address.
+    Free,
+    /// None: it must always answer.
+    Exempt,
+}
+
+/// Which agents see an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agents {
+    /// Every agent.
+    Core,
+    /// Agents that ask for all tools.
+    Extended,
+    /// None.
+    None,
+}
+
+/// An HTTP method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Method {
+    /// GET: input from path and query.
+    Get,
+    /// POST: input from path and JSON body.
+    Post,
+    /// DELETE: input from path and query.
+    Delete,
+}
+
+impl Method {
+    /// The method as HTTP spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A REST binding.
+#[derive(Debug, Clone, Copy)]
+pub struct Rest {
+    /// The method.
+    pub method: Method,
+    /// The path, with `{placeholders}` that are required members of the input.
+    pub path: &'static str,
+    /// The status of success.
+    pub status: u16,
+    /// Whom this door lets in, of those the operation admits.
+    pub only: Access,
+}
+
+impl Rest {
+    const fn new(method: Method, path: &'static str) -> Self {
+        Self { method, path, status: 200, only: Access::PUBLIC }
+    }
+    /// `GET path`, answered 200.
+    pub const fn get(path: &'static str) -> Self {
+        Self::new(Method::Get, path)
+    }
+    /// `POST path`, answered 200.
+    pub const fn post(path: &'static str) -> Self {
+        Self::new(Method::Post, path)
+    }
+    /// `DELETE path`, answered 200.
+    pub const fn delete(path: &'static str) -> Self {
+        Self::new(Method::Delete, path)
+    }
+    /// Answered with another status.
+    pub const fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+    /// Narrows whom this door lets in.
+    pub const fn only(mut self, access: Access) -> Self {
+        self.only = access;
+        self
+    }
+}
+
+/// An answer on its way to a surface.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The output.
+    pub value: Value,
+    /// How long it stays true.
+    pub freshness: Freshness,
+}
+
+/// An operation without its types: what surfaces and documents work on.
+pub struct Entry {
+    /// Everything about it that is not code.
+    pub spec: Spec,
+    input: fn() -> Schema,
+    output: fn() -> Schema,
+    run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answered, Fault>>,
+}
+
+impl Entry {
+    /// The schema of what it takes, as agents see it: see [`schema::input`].
+    pub fn input(&self) -> Schema {
+        (self.input)()
+    }
+
+    /// The schema of what it answers: see [`schema::output`].
+    pub fn output(&self) -> Schema {
+        (self.output)()
+    }
+
+    pub(crate) fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
+        (self.run)(cx, input)
+    }
+}
+
+/// Erases a tool's types. Everything generic ends here.
+pub const fn entry<T: Tool>() -> Entry {
+    Entry {
+        spec: T::SPEC,
+        input: schema::input::<T::Input>,
+        output: schema::output::<T::Output>,
+        run: run::<T>,
+    }
+}
+
+fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
+    async move {
+        let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
+        let freshness = output.freshness();
+        serde_json::to_value(&output).map(|value| Answered { value, freshness }).map_err(Fault::internal)
+    }
+    .boxed()
+}
