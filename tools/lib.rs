@@ -1,1 +1,34 @@
-//! The catalogue.
+//! The catalogue: every operation of Ensemble Poll, one folder per noun, one file per operation, its
+//! manual and its example beside it.
+//!
+//! Adding an operation is one new file and one new line in [`TOOLS`]; `docs/adding-a-tool.md` walks
+//! through it. Every surface and every document follows from this table.
+//!
+//! **Invariant:** this package depends on the kernel alone: no HTTP, no SQL, no protocol types.
+
+pub mod account;
+pub mod models;
+pub mod polls;
+pub mod results;
+pub mod service;
+
+use ep_kernel::tool::{Entry, entry};
+
+/// Every operation, in the order in which documents list them.
+pub static TOOLS: &[Entry] = &[
+    entry::<polls::PollQuestion>(),
+    entry::<results::GetPollResult>(),
+    entry::<account::GetBalance>(),
+    entry::<polls::PollFree>(),
+    entry::<polls::DryRunPoll>(),
+    entry::<polls::EstimatePoll>(),
+    entry::<polls::ListProfiles>(),
+    entry::<models::ListModels>(),
+    entry::<service::ListErrors>(),
+    entry::<service::GetHealth>(),
+];
+
+/// The operation with this name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    TOOLS.iter().find(|entry| entry.spec.name == name)
+}

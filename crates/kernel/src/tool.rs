@@ -16,8 +16,8 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::app::Ctx;
@@ -37,6 +37,10 @@ pub trait Tool: 'static {
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 }
+
+/// The input of an operation that takes nothing.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+pub struct Nothing {}
 
 /// What a tool answers.
 pub trait Answer: Serialize + JsonSchema + Send {

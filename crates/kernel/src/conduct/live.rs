@@ -59,19 +59,19 @@ impl Running {
 }
 
 /// Follows one running poll.
-pub struct Watch {
+pub(super) struct Watch {
     receiver: watch::Receiver<PollState>,
     seen: usize,
 }
 
 impl Watch {
     /// The poll as it stands.
-    pub fn state(&self) -> PollState {
+    pub(super) fn state(&self) -> PollState {
         self.receiver.borrow().clone()
     }
 
     /// The ballots since the last call, as soon as there are any; none once the poll has ended.
-    pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
+    pub(super) async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
         loop {
             {
                 let state = self.receiver.borrow_and_update();
@@ -85,13 +85,6 @@ impl Watch {
                 return Err(super::broken_off(&self.receiver.borrow().record.id));
             }
         }
-    }
-
-    /// The poll once it has ended.
-    pub async fn end(&mut self) -> Result<PollState, Fault> {
-        let ended =
-            self.receiver.wait_for(|state| state.record.closing.is_some()).await.map(|state| state.clone());
-        ended.map_err(|_| super::broken_off(&self.receiver.borrow().record.id))
     }
 }
 

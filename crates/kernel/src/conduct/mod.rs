@@ -5,8 +5,10 @@
 //! event log: watchers of a running poll read the copy in this process's memory, everyone else reads the
 //! database, and both see the same.
 
+mod follow;
 mod live;
 mod narrate;
+mod recent;
 mod work;
 
 use std::sync::Arc;
@@ -24,7 +26,8 @@ use crate::polling::roster::Roster;
 use crate::polling::stopping::{Evidence, Rule, needed};
 use crate::ports::{Clock, Entropy, Lease, Models, NewPoll, Opened, PollRecord, PollStore};
 
-pub use live::{PollState, Watch};
+pub use follow::Follow;
+pub use live::PollState;
 pub use narrate::Narrator;
 
 /// Conducts this process's polls.
@@ -41,6 +44,7 @@ struct Inner {
     lease: Duration,
     deadline: Duration,
     running: live::Running,
+    recent: recent::Recent,
 }
 
 /// What a conductor works with.
@@ -72,6 +76,7 @@ impl Conductor {
             lease,
             deadline,
             running: live::Running::default(),
+            recent: recent::Recent::default(),
         }))
     }
 
@@ -131,9 +136,18 @@ impl Conductor {
         Ok(Some(PollState { record: Arc::new(record), ballots: ballots.into_iter().map(Arc::new).collect() }))
     }
 
-    /// Watches a poll that this process runs.
-    pub fn watch(&self, id: &PollId) -> Option<Watch> {
-        self.0.running.watch(id)
+    /// Follows a poll to its end, whoever runs it.
+    pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
+        if let Some(watch) = self.0.running.watch(id) {
+            return Ok(Some(Follow::here(self.clone(), watch)));
+        }
+        let state = self.state(id).await?;
+        Ok(state.map(|state| Follow::elsewhere(self.clone(), state)))
+    }
+
+    /// The median time of this process's recent votes, in milliseconds; `None` before the first one.
+    pub fn typical_vote_ms(&self) -> Option<u32> {
+        self.0.recent.median()
     }
 
     /// Takes up polls that nobody works on any more; answers how many.

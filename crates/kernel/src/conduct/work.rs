@@ -71,6 +71,7 @@ async fn carry_out(
     }
     let settlement = if draining { Settlement::Later } else { Settlement::Capture(capture) };
     inner.polls.close(&record.id, &closing, settlement).await?;
+    inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
     measure(record, &finished, spent);
     publish_end(&publisher, closing, !draining);
     if draining {

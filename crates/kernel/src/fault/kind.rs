@@ -273,6 +273,11 @@ impl Kind {
         TABLE.iter().find(|row| row.code == code).map(|row| row.kind)
     }
 
+    /// The URI that names it in problem details; it resolves to the catalogue of errors.
+    pub fn uri(self, base_url: &str) -> String {
+        format!("{base_url}/api/errors/catalog#{}", self.row().code)
+    }
+
     /// Whether it is our failure rather than the caller's: these are logged as errors.
     pub fn is_ours(self) -> bool {
         self.row().http >= 500

@@ -82,7 +82,7 @@ impl Fault {
         let row = self.kind().row();
         let wait = self.retry_after_seconds();
         Problem {
-            kind: format!("{base_url}/api/errors/catalog#{}", row.code),
+            kind: self.kind().uri(base_url),
             title: row.title.into(),
             status: row.http,
             detail: self.message().to_owned(),

@@ -1,0 +1,71 @@
+//! `get_balance`: what is left to spend.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::Balance;
+use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Nothing, Rate, Spec, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Reads the caller's balance.
+pub struct GetBalance;
+
+/// What is left to spend.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BalanceReply {
+    /// What a new poll can take, in whole cents, rounded down.
+    pub balance_cents: i64,
+    /// The same, for people.
+    pub balance: String,
+    /// Everything spent so far, in whole cents, rounded down.
+    pub usage_cents: i64,
+    /// Set aside for running polls, in whole cents, rounded down.
+    pub held_cents: i64,
+}
+
+impl Answer for BalanceReply {}
+
+impl From<Balance> for BalanceReply {
+    fn from(balance: Balance) -> Self {
+        let cents = balance.available().floor_cents();
+        Self {
+            balance_cents: cents,
+            balance: format!("${}.{:02}", cents / 100, cents % 100),
+            usage_cents: balance.used.floor_cents(),
+            held_cents: balance.held.floor_cents(),
+        }
+    }
+}
+
+impl Tool for GetBalance {
+    const SPEC: Spec = Spec {
+        name: "get_balance",
+        title: "Get your balance",
+        summary: "Reads what is left on your account to spend on polls. Free.",
+        manual: include_str!("get_balance.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: None,
+        stream: None,
+        agents: Agents::Core,
+        intents: &["how much credit is left", "what is my balance"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = BalanceReply;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<BalanceReply, Fault> {
+        let user = cx.caller.user().ok_or_else(|| {
+            Fault::new(
+                Kind::NotFound,
+                "polls asked in process have no account: nothing is charged to a balance",
+            )
+        })?;
+        let balance = cx.app.accounts.balance(user).await?;
+        balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
+    }
+}

@@ -1,0 +1,58 @@
+//! `list_models`: the model registry.
+
+use std::time::Duration;
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::Registry;
+use ep_kernel::tool::{
+    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Lists the models.
+pub struct ListModels;
+
+/// The registry, and how long it stays as it is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Listed {
+    registry: Registry,
+    #[serde(skip)]
+    fresh_for: Duration,
+}
+
+impl Answer for Listed {
+    fn freshness(&self) -> Freshness {
+        Freshness::Shared(self.fresh_for)
+    }
+}
+
+impl Tool for ListModels {
+    const SPEC: Spec = Spec {
+        name: "list_models",
+        title: "List the models",
+        summary: "Lists the models that can vote, with provider, price and capabilities. Fetched from the upstream once an hour.",
+        manual: include_str!("list_models.md"),
+        example: "{}",
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/models")),
+        stream: None,
+        agents: Agents::Extended,
+        intents: &["which models vote", "which models are there"],
+        faults: &[Kind::NotConfigured, Kind::Unavailable],
+    };
+    type Input = Nothing;
+    type Output = Listed;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Listed, Fault> {
+        let registry = cx.app.models.registry().await?;
+        let fresh_for = registry.cache_expires_at.since(cx.app.clock.now()).min(Duration::from_hours(1));
+        Ok(Listed { registry, fresh_for })
+    }
+}

@@ -1,0 +1,93 @@
+//! What a caller may say about a poll, and the draft that follows from it.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::polling::budget::Budget;
+use ep_kernel::polling::options::Options;
+use ep_kernel::polling::plan::{Draft, Plan};
+use ep_kernel::polling::question::Question;
+use ep_kernel::polling::stopping::Pace;
+use ep_kernel::polling::threshold::Threshold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::profile::{DEFAULT_PRESET, Profile};
+
+/// How votes become an outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum PollType {
+    /// First past the post: the option with the most votes wins.
+    #[default]
+    Fptp,
+}
+
+/// What to ask, and how.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct PollRequest {
+    /// The question, neutral and self-contained: the models see nothing else.
+    pub question: Option<Question>,
+    /// Use question.
+    #[schemars(extend("deprecated" = true))]
+    pub prompt: Option<Question>,
+    /// The options to choose from.
+    pub options: Options,
+    /// First past the post.
+    #[serde(default)]
+    #[schemars(extend("default" = "fptp"))]
+    pub poll_type: PollType,
+    /// Which models: fast_and_cheap (default), generalist, efficient_generalist, frontier_generalist,
+    /// budget, code, free.
+    pub preset: Option<String>,
+    /// A bundle of preset, threshold and cost; members given beside it win.
+    pub profile: Option<Profile>,
+    /// How sure the early answer must be to match the whole roster's (default 0.95).
+    pub confidence_threshold: Option<Threshold>,
+    /// Most to spend, in USD (default 1).
+    pub max_cost_usd: Option<Budget>,
+    /// thrifty: fewest calls; fast: all at once (default balanced).
+    pub pace: Option<Pace>,
+    /// Only you can read the result.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub private: bool,
+    /// Validate and price it; ask no model.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub dry_run: bool,
+    /// Longest wait for the result, in ms; afterwards you get the running poll's id.
+    #[schemars(range(max = 600_000))]
+    pub wait_ms: Option<u32>,
+}
+
+impl PollRequest {
+    /// The draft, its preset not yet looked up.
+    pub fn draft(self) -> Result<Draft, Fault> {
+        let question = self.question.or(self.prompt).ok_or_else(|| {
+            Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
+        })?;
+        let profile = self.profile.unwrap_or(Profile::Balanced);
+        let bundle = profile.bundle();
+        Ok(Draft {
+            question: question.into(),
+            options: self.options,
+            preset: self.preset.unwrap_or_else(|| bundle.preset.to_owned()),
+            threshold: self.confidence_threshold.unwrap_or_else(|| profile.threshold()),
+            budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),
+            pace: self.pace.unwrap_or(bundle.pace),
+            private: self.private,
+        })
+    }
+}
+
+/// Looks the preset up and fixes the poll.
+pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
+    let roster = cx.app.models.roster(&draft.preset).await?;
+    Ok(cx.app.conductor.plan(draft, roster))
+}
+
+/// The preset of a poll that names none.
+pub fn default_preset() -> String {
+    DEFAULT_PRESET.to_owned()
+}

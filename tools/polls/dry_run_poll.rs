@@ -1,0 +1,104 @@
+//! `dry_run_poll`: everything that is wrong with a poll, at once, and what it would cost.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::plan::Draft;
+use ep_kernel::schema;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::draft::{PollRequest, plan};
+use super::estimate::{DryRun, Estimates};
+
+/// Checks and prices a poll.
+pub struct DryRunPoll;
+
+impl Tool for DryRunPoll {
+    const SPEC: Spec = Spec {
+        name: "dry_run_poll",
+        title: "Check and price a poll",
+        summary: "Validates a poll and estimates its cost and latency. Asks no model, costs nothing.",
+        manual: include_str!("dry_run_poll.md"),
+        example: include_str!("dry_run_poll.example.json"),
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/poll/dry-run").only(Access::KEY)),
+        stream: None,
+        agents: Agents::Extended,
+        intents: &["what would this poll cost", "check my poll"],
+        faults: &[Kind::NotConfigured, Kind::Unavailable],
+    };
+    type Input = Unchecked;
+    type Output = DryRun;
+
+    async fn call(cx: &Ctx, Unchecked(mut members): Unchecked) -> Result<DryRun, Fault> {
+        let mut errors = Vec::new();
+        let draft = loop {
+            let request = schema::decode::<PollRequest>(Value::Object(members.clone()));
+            match request.and_then(PollRequest::draft) {
+                Ok(draft) => break draft,
+                Err(fault) => {
+                    errors.push(fault.message().to_owned());
+                    let wrong =
+                        fault.fields().first().map_or("options", |field| root(&field.field)).to_owned();
+                    // Go on with a stand-in, so that one call names everything that is wrong.
+                    if !stand_in(&mut members, &wrong) {
+                        return Ok(DryRun { dry_run: true, valid: false, errors, estimates: None });
+                    }
+                }
+            }
+        };
+        match estimate(cx, draft).await {
+            Ok(estimates) => {
+                Ok(DryRun { dry_run: true, valid: errors.is_empty(), errors, estimates: Some(estimates) })
+            }
+            Err(fault) if fault.kind() == Kind::InvalidPreset => {
+                errors.push(fault.message().to_owned());
+                Ok(DryRun { dry_run: true, valid: false, errors, estimates: None })
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+async fn estimate(cx: &Ctx, draft: Draft) -> Result<Estimates, Fault> {
+    Ok(Estimates::new(&cx.app, &plan(cx, draft).await?))
+}
+
+fn root(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or(path)
+}
+
+/// Replaces a wrong member; false where that was tried already.
+fn stand_in(members: &mut Map<String, Value>, wrong: &str) -> bool {
+    let stand_in = match wrong {
+        "question" => json!("What would be asked?"),
+        "options" => json!(["first", "second"]),
+        optional => return members.remove(optional).is_some(),
+    };
+    members.insert(wrong.to_owned(), stand_in.clone()) != Some(stand_in)
+}
+
+/// A poll request as it came: its rules are checked by the tool, which reports rather than refuses.
+#[derive(Debug, Deserialize)]
+pub struct Unchecked(Map<String, Value>);
+
+impl JsonSchema for Unchecked {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "UncheckedPollRequest".into()
+    }
+    /// The members of a poll request, none of them required.
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = PollRequest::json_schema(generator);
+        schema.remove("required");
+        schema
+    }
+}

@@ -1,0 +1,99 @@
+//! What a poll will cost and how long it will take, as far as that can be known beforehand.
+
+use ep_kernel::app::App;
+use ep_kernel::conduct::Conductor;
+use ep_kernel::money::MicroUsd;
+use ep_kernel::money::micro_usd::Usd;
+use ep_kernel::polling::plan::Plan;
+use ep_kernel::tool::Answer;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Completion tokens of a plain vote: a short tool call.
+const TYPICAL_OUTPUT_TOKENS: u64 = 40;
+/// Bytes per prompt token in ordinary text.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What is known about a poll beforehand.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Estimates {
+    /// Which models.
+    pub preset: String,
+    /// How many models may be asked.
+    pub models: u32,
+    /// Fewest answers after which the poll can stop by confidence.
+    pub calls_at_least: u32,
+    /// Most models that can be asked.
+    pub calls_at_most: u32,
+    /// Cost with the fewest calls, each answered briefly, in USD.
+    pub cost_usd_at_least: Usd,
+    /// Cost with all models, each answered briefly, in USD.
+    pub cost_usd_typical_full_roster: Usd,
+    /// The most it can cost: every model asked twice to its token limit, or max_cost_usd if that is less.
+    pub cost_usd_at_most: Usd,
+    /// Models whose price nobody says; their cost is in none of the figures.
+    pub models_of_unknown_price: u32,
+    /// Median time of this service's recent votes, in milliseconds; null before the first one.
+    pub typical_vote_ms: Option<u32>,
+    /// The longest a poll may take, in milliseconds.
+    pub latency_ms_at_most: u64,
+    /// How sure the early answer must be.
+    pub confidence_threshold: f64,
+    /// Whether the voters are simulated.
+    pub simulated: bool,
+    /// What to know about this roster.
+    pub notices: Vec<String>,
+}
+
+impl Answer for Estimates {}
+
+impl Estimates {
+    /// The estimates of a poll.
+    pub fn new(app: &App, plan: &Plan) -> Self {
+        let first_wave = Conductor::first_wave(plan);
+        let typical_prompt = plan.prompt_tokens() / BYTES_PER_TOKEN;
+        let typical = |members: usize| -> MicroUsd {
+            let prices = plan.roster.iter().take(members).filter_map(|member| member.price);
+            prices.map(|price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS)).sum()
+        };
+        let members = plan.roster.len();
+        Self {
+            preset: plan.preset.clone(),
+            models: members as u32,
+            calls_at_least: first_wave as u32,
+            calls_at_most: members as u32,
+            cost_usd_at_least: Usd(typical(first_wave)),
+            cost_usd_typical_full_roster: Usd(typical(members)),
+            cost_usd_at_most: Usd(plan.hold(first_wave).at_most),
+            models_of_unknown_price: plan.roster.iter().filter(|member| member.price.is_none()).count()
+                as u32,
+            typical_vote_ms: app.conductor.typical_vote_ms(),
+            latency_ms_at_most: plan.deadline_ms,
+            confidence_threshold: plan.threshold.get(),
+            simulated: plan.simulated,
+            notices: plan.notices.clone(),
+        }
+    }
+}
+
+/// A poll checked and priced; no model was asked.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct DryRun {
+    /// Always true.
+    pub dry_run: bool,
+    /// Whether the poll would be accepted.
+    pub valid: bool,
+    /// What to change, where it would not.
+    pub errors: Vec<String>,
+    /// What it will cost and how long it will take; null where too much is wrong to say.
+    pub estimates: Option<Estimates>,
+}
+
+impl Answer for DryRun {}
+
+impl DryRun {
+    /// A poll that would be accepted.
+    pub fn valid(app: &App, plan: &Plan) -> Self {
+        Self { dry_run: true, valid: true, errors: Vec::new(), estimates: Some(Estimates::new(app, plan)) }
+    }
+}

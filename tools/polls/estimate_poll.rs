@@ -1,0 +1,82 @@
+//! `estimate_poll`: what a poll of this shape costs, for anyone.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::budget::Budget;
+use ep_kernel::polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
+use ep_kernel::polling::plan::Draft;
+use ep_kernel::polling::stopping::Pace;
+use ep_kernel::polling::threshold::Threshold;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::draft::{default_preset, plan};
+use super::estimate::Estimates;
+
+/// Estimates a poll by its shape.
+pub struct EstimatePoll;
+
+/// The shape of a poll.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Shape {
+    /// Which models.
+    #[serde(default = "default_preset")]
+    pub preset: String,
+    /// How many options.
+    #[serde(default = "two")]
+    #[schemars(range(min = 2, max = 10))]
+    pub options: u32,
+    /// How sure the early answer must be.
+    #[serde(default)]
+    pub confidence_threshold: Threshold,
+}
+
+const fn two() -> u32 {
+    MIN_OPTIONS as u32
+}
+
+impl Tool for EstimatePoll {
+    const SPEC: Spec = Spec {
+        name: "estimate_poll",
+        title: "Estimate a poll",
+        summary: "Estimates cost and latency of a poll by its preset, number of options and threshold. Asks no model.",
+        manual: include_str!("estimate_poll.md"),
+        example: include_str!("estimate_poll.example.json"),
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/poll/estimate")),
+        stream: None,
+        agents: Agents::Extended,
+        intents: &["how much does a poll cost", "how long does a poll take"],
+        faults: &[Kind::InvalidPreset, Kind::NotConfigured, Kind::Unavailable],
+    };
+    type Input = Shape;
+    type Output = Estimates;
+
+    async fn call(cx: &Ctx, shape: Shape) -> Result<Estimates, Fault> {
+        let count = shape.options as usize;
+        if !(MIN_OPTIONS..=MAX_OPTIONS).contains(&count) {
+            return Err(Fault::invalid(
+                "options",
+                format!("must be a number from {MIN_OPTIONS} to {MAX_OPTIONS}"),
+            ));
+        }
+        let names: Vec<String> =
+            (1..=count).map(|n| format!("An option of ordinary length, number {n}")).collect();
+        let draft = Draft {
+            question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
+                .into(),
+            options: Options::new(&names).map_err(Fault::internal)?,
+            preset: shape.preset,
+            threshold: shape.confidence_threshold,
+            budget: Budget::DEFAULT,
+            pace: Pace::default(),
+            private: false,
+        };
+        Ok(Estimates::new(&cx.app, &plan(cx, draft).await?))
+    }
+}

@@ -1,0 +1,68 @@
+//! Waits for a poll, telling its story to whoever watches.
+
+use std::time::Duration;
+
+use ep_kernel::app::Ctx;
+use ep_kernel::conduct::{Narrator, PollState};
+use ep_kernel::event::{PollEvent, Progress};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::poll_id::PollId;
+use tokio::time::{Instant, timeout_at};
+
+/// The poll as it stands when it ends or `patience` does.
+pub async fn follow(cx: &Ctx, id: &PollId, patience: Option<Duration>) -> Result<PollState, Fault> {
+    let until = patience.map(|patience| Instant::now() + patience);
+    let mut follower = cx.app.conductor.follow(id).await?.ok_or_else(|| not_found(id))?;
+    let record = follower.record();
+    let mut narrator = Narrator::new(&record);
+    if cx.is_watched() {
+        let started = narrator.started(cx.app.settings.result_url(id));
+        let message = format!("Asking up to {} models", started.roster_size);
+        report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
+    }
+    loop {
+        let next = follower.next();
+        let ballots = match until {
+            Some(until) => match timeout_at(until, next).await {
+                Ok(ballots) => ballots?,
+                Err(_) => return follower.state().await,
+            },
+            None => next.await?,
+        };
+        if ballots.is_empty() {
+            break;
+        }
+        if cx.is_watched() {
+            for ballot in &ballots {
+                let vote = narrator.vote(ballot);
+                let said = vote.chosen_option.as_deref().unwrap_or("no vote");
+                let message = format!("{}: {said}", vote.model_id);
+                let steps = (vote.answered, vote.roster_size);
+                report(cx, "vote", u64::from(vote.seq), steps, message, &PollEvent::Vote(vote));
+            }
+        }
+    }
+    let state = follower.state().await?;
+    if let Some(closing) = &state.record.closing {
+        cx.waited_for_models(Duration::from_micros(closing.upstream_us));
+    }
+    Ok(state)
+}
+
+/// The fault of an id that names no poll, or none that this caller may see.
+fn not_found(id: &PollId) -> Fault {
+    Fault::new(Kind::NotFound, format!("there is no poll {id}"))
+}
+
+fn report(
+    cx: &Ctx,
+    event: &'static str,
+    id: u64,
+    (done, total): (u32, u32),
+    message: String,
+    data: &PollEvent,
+) {
+    if let Ok(data) = serde_json::to_value(data) {
+        cx.report(Progress { event, id, data, done, total, message });
+    }
+}

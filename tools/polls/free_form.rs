@@ -1,0 +1,111 @@
+//! Reads a free poll in any of its forms.
+
+use ep_kernel::fault::Fault;
+use ep_kernel::polling::options::FreeOptions;
+use ep_kernel::polling::question::FreeQuestion;
+
+use super::poll_free::FreeRequest;
+
+/// The question and its options; options are proposed for questions of a plain form.
+pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> {
+    let combined = request.poll.as_deref().map(combined).transpose()?;
+    let (from_poll, poll_options) =
+        combined.map_or((None, None), |(question, options)| (Some(question), options));
+    let question = request.question.or(request.q).or(from_poll).ok_or_else(|| {
+        Fault::invalid(
+            "question",
+            "question is missing: send {\"question\": \"…?\", \"options\": [\"…\", \"…\"]}",
+        )
+    })?;
+    let options = match request.options.or(request.o).or(poll_options) {
+        Some(options) => options,
+        None => propose(question.as_str()).ok_or_else(|| {
+            Fault::invalid("options", "options are missing, and this is neither a yes/no nor an \"A or B\" question: send 2 to 5 of them")
+        })?,
+    };
+    Ok((question, options))
+}
+
+/// `Question? [Option A, Option B]`.
+fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
+    let invalid = |detail: String| Fault::invalid("poll", detail);
+    let (question, rest) = poll.split_once('[').unwrap_or((poll, ""));
+    let question =
+        FreeQuestion::new(question).map_err(|fault| invalid(format!("poll: the question {fault}")))?;
+    if !poll.contains('[') {
+        return Ok((question, None));
+    }
+    let list = rest
+        .trim_end()
+        .strip_suffix(']')
+        .ok_or_else(|| invalid("poll must look like: Question? [Option A, Option B]".into()))?;
+    let options: Vec<&str> = list.split(',').collect();
+    let options = FreeOptions::new(&options).map_err(|fault| invalid(format!("poll: {fault}")))?;
+    Ok((question, Some(options)))
+}
+
+/// How a yes/no question begins.
+const OPENINGS: &[&str] = &[
+    "is", "are", "was", "were", "am", "do", "does", "did", "can", "could", "will", "would", "should", "has",
+    "have", "had", "may", "might", "must", "shall",
+];
+
+/// Options for questions of a plain English form: "Is …?" and "… A or B?".
+fn propose(question: &str) -> Option<FreeOptions> {
+    let text = question.trim_end_matches(['?', ' ', '.']);
+    if text.contains(" or ") {
+        return alternatives(text);
+    }
+    let first = text.split_whitespace().next()?.to_lowercase();
+    OPENINGS.contains(&first.as_str()).then(|| FreeOptions::new(&["Yes", "No"]).ok())?
+}
+
+fn alternatives(text: &str) -> Option<FreeOptions> {
+    let named = text.rsplit_once(':').or_else(|| text.split_once(',')).map(|(_, list)| list);
+    let list = named.filter(|list| list.contains(" or "));
+    let parts: Vec<String> = if let Some(list) = list {
+        let commas = list.replace(" or ", ", ");
+        commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+    } else {
+        // "Should I use Rust or Go": as many words before the "or" as behind it.
+        let (before, after) = text.rsplit_once(" or ")?;
+        let words = after.split_whitespace().count();
+        let before: Vec<&str> = before.split_whitespace().collect();
+        let left = before.get(before.len().checked_sub(words)?..)?.join(" ");
+        vec![left, after.trim().to_owned()]
+    };
+    FreeOptions::new(&parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proposed(question: &str) -> Option<Vec<String>> {
+        propose(question).map(Into::into)
+    }
+
+    #[test]
+    fn proposes_for_plain_forms_only() {
+        let list = |options: &[&str]| Some(options.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(proposed("Is a tomato a fruit?"), list(&["Yes", "No"]));
+        assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "coffee"]));
+        assert_eq!(proposed("Should I use Rust or Go?"), list(&["Rust", "Go"]));
+        assert_eq!(
+            proposed("Which is better, green tea or black coffee?"),
+            list(&["green tea", "black coffee"])
+        );
+        assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["red", "green", "blue"]));
+        assert_eq!(proposed("What is the capital of France?"), None);
+        assert_eq!(proposed("or"), None);
+    }
+
+    #[test]
+    fn reads_the_combined_form() {
+        let (question, options) = combined("Best drink? [Tea, Coffee]").unwrap();
+        assert_eq!(question.as_str(), "Best drink?");
+        assert_eq!(Vec::from(options.unwrap()), ["Tea", "Coffee"]);
+        assert!(combined("Best drink? [Tea, Coffee").is_err());
+        assert!(combined("Best drink? [Tea]").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! `list_profiles`: named bundles of preset, threshold and cost.
+
+use std::time::Duration;
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::profile::{Bundle, Profile};
+
+/// Lists the profiles.
+pub struct ListProfiles;
+
+/// The profiles.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Profiles {
+    /// Each profile and what it stands for, most careful first.
+    pub profiles: Vec<Bundle>,
+    /// The presets a poll can name.
+    pub presets: Vec<String>,
+}
+
+impl Answer for Profiles {
+    fn freshness(&self) -> Freshness {
+        Freshness::Shared(Duration::from_mins(5))
+    }
+}
+
+impl Tool for ListProfiles {
+    const SPEC: Spec = Spec {
+        name: "list_profiles",
+        title: "List poll profiles",
+        summary: "Lists the profiles (conservative, balanced, quick) with their preset, threshold and cost, and the presets.",
+        manual: include_str!("list_profiles.md"),
+        example: "{}",
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/profiles")),
+        stream: None,
+        agents: Agents::Extended,
+        intents: &["which poll settings are there"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Profiles;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Profiles, Fault> {
+        let profiles = Profile::ALL.into_iter().map(Profile::bundle).collect();
+        Ok(Profiles { profiles, presets: cx.app.models.presets() })
+    }
+}

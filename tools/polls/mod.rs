@@ -1,0 +1,19 @@
+//! Polls: asking, pricing, choosing how.
+
+mod draft;
+mod dry_run_poll;
+mod estimate;
+mod estimate_poll;
+mod follow;
+mod free_form;
+mod list_profiles;
+mod poll_free;
+mod poll_question;
+mod profile;
+pub mod reply;
+
+pub use dry_run_poll::DryRunPoll;
+pub use estimate_poll::EstimatePoll;
+pub use list_profiles::ListProfiles;
+pub use poll_free::PollFree;
+pub use poll_question::PollQuestion;

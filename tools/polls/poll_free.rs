@@ -1,0 +1,169 @@
+//! `poll_free`: a poll without an account, by open-weight models that charge nothing.
+
+use std::fmt::Write;
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::budget::Budget;
+use ep_kernel::polling::options::FreeOptions;
+use ep_kernel::polling::plan::Draft;
+use ep_kernel::polling::poll_id::PollId;
+use ep_kernel::polling::question::FreeQuestion;
+use ep_kernel::polling::stopping::Pace;
+use ep_kernel::polling::threshold::Threshold;
+use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::draft::plan;
+use super::follow::follow;
+use super::free_form;
+use super::reply::Summary;
+
+/// Asks the free models.
+pub struct PollFree;
+
+/// A poll without an account: the question and its options, in one of three forms.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FreeRequest {
+    /// The question.
+    pub question: Option<FreeQuestion>,
+    /// The options; without them, yes/no and "A or B" questions get theirs.
+    pub options: Option<FreeOptions>,
+    /// The same as question.
+    pub q: Option<FreeQuestion>,
+    /// The same as options.
+    pub o: Option<FreeOptions>,
+    /// Both in one: `Question? [Option A, Option B]`.
+    pub poll: Option<String>,
+    /// Always free; search needs a search-capable free model, which is not configured here.
+    pub theme: Option<Theme>,
+}
+
+/// Which free poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Theme {
+    /// Open-weight models that charge nothing.
+    Free,
+    /// The same, with web search.
+    FreeSearch,
+}
+
+/// What the free models said.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FreeReply {
+    /// The question.
+    pub question: String,
+    /// What could be chosen.
+    pub options: Vec<String>,
+    /// The option with the most votes; null on a tie or without votes.
+    pub answer: Option<String>,
+    /// How the votes fell.
+    pub reasoning: String,
+    /// Always 0.
+    pub cost: u8,
+    /// Always `free`.
+    #[schemars(extend("const" = "free"))]
+    pub theme: &'static str,
+    /// The result's id.
+    pub poll_id: PollId,
+    /// Where the full result is.
+    pub result_url: String,
+    /// How sure it is that all free models would have named this answer: agreement, not truth.
+    pub confidence: f64,
+    /// Whether the voters are simulated.
+    pub simulated: bool,
+    /// What to know about this roster.
+    pub notices: Vec<String>,
+}
+
+impl Answer for FreeReply {}
+
+impl Tool for PollFree {
+    const SPEC: Spec = Spec {
+        name: "poll_free",
+        title: "Poll the free models",
+        summary: "Asks open-weight models that charge nothing, without an account: 2 to 5 short options.",
+        manual: include_str!("poll_free.md"),
+        example: include_str!("poll_free.example.json"),
+        access: Access::ANONYMOUS,
+        effect: Effect::Consult,
+        cost: Cost::Free,
+        latency: Latency::Models,
+        rate: Rate::Free,
+        rest: Some(Rest::post("/api/poll")),
+        stream: None,
+        agents: Agents::None,
+        intents: &["ask free models", "poll without an account"],
+        faults: &[Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
+    };
+    type Input = FreeRequest;
+    type Output = FreeReply;
+
+    async fn call(cx: &Ctx, request: FreeRequest) -> Result<FreeReply, Fault> {
+        if request.theme == Some(Theme::FreeSearch) {
+            return Err(Fault::invalid(
+                "theme",
+                "theme free_search needs a search-capable free model, and none is configured here; leave theme out",
+            ));
+        }
+        let (question, options) = free_form::read(request)?;
+        let draft = Draft {
+            question: question.into(),
+            options: options.into(),
+            preset: "free".into(),
+            threshold: Threshold::DEFAULT,
+            budget: Budget::DEFAULT,
+            pace: Pace::Fast,
+            private: false,
+        };
+        let plan = plan(cx, draft).await?;
+        let id = cx.app.conductor.open(plan, None, false, cx.request_ref.clone()).await?;
+        let state = follow(cx, &id, None).await?;
+        let Some(closing) = &state.record.closing else {
+            return Err(Fault::new(
+                Kind::PollFailed,
+                format!("poll {id} did not end; ask for its result later"),
+            ));
+        };
+        let summary = Summary::new(&state, closing);
+        let plan = &state.record.plan;
+        Ok(FreeReply {
+            question: plan.question.to_string(),
+            options: plan.options.clone(),
+            reasoning: reasoning(&summary),
+            answer: summary.winning_option,
+            cost: 0,
+            theme: "free",
+            result_url: cx.app.settings.result_url(&id),
+            poll_id: id,
+            confidence: summary.confidence,
+            simulated: plan.simulated,
+            notices: plan.notices.clone(),
+        })
+    }
+}
+
+/// How the votes fell, in sentences.
+fn reasoning(summary: &Summary) -> String {
+    let counts: Vec<String> =
+        summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
+    let counts = counts.join(", ");
+    let voted = summary.succeeded;
+    let silent = summary.requested - voted;
+    let mut text = match &summary.winning_option {
+        Some(option) => format!("{voted} free models voted ({counts}); most chose “{option}”."),
+        None if summary.is_tie => format!("{voted} free models voted and the lead is shared ({counts})."),
+        None => "No free model produced a vote.".to_owned(),
+    };
+    if silent > 0 {
+        let _ = write!(text, " {silent} gave no usable answer.");
+    }
+    if summary.skipped > 0 {
+        let _ = write!(text, " {} more were not needed.", summary.skipped);
+    }
+    text.push_str(" This is what these models agree on, which is not proof.");
+    text
+}

@@ -1,0 +1,85 @@
+//! Profiles: named bundles of preset, threshold and cost.
+
+use ep_kernel::money::micro_usd::{MicroUsd, Usd};
+use ep_kernel::polling::budget::Budget;
+use ep_kernel::polling::stopping::Pace;
+use ep_kernel::polling::threshold::Threshold;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The preset of a poll that names none.
+pub const DEFAULT_PRESET: &str = "fast_and_cheap";
+
+/// How careful a poll is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Profile {
+    /// More models, and rarely another answer than the whole roster's.
+    Conservative,
+    /// The defaults.
+    Balanced,
+    /// Fewer calls, and more often another answer than the whole roster's.
+    Quick,
+}
+
+/// What a profile stands for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Bundle {
+    /// The profile's name.
+    pub name: Profile,
+    /// When to choose it.
+    pub description: &'static str,
+    /// The preset that names the roster.
+    pub preset: &'static str,
+    /// How sure the early answer must be.
+    pub confidence_threshold: f64,
+    /// The most the poll may spend, in USD.
+    pub max_cost_usd: Usd,
+    /// How many calls may be in flight.
+    pub pace: Pace,
+}
+
+impl Profile {
+    /// All profiles, most careful first.
+    pub const ALL: [Self; 3] = [Self::Conservative, Self::Balanced, Self::Quick];
+
+    /// What it stands for.
+    pub fn bundle(self) -> Bundle {
+        let (description, preset, threshold, micro_usd, pace) = match self {
+            Self::Conservative => (
+                "Up to 100 models; stops early only when at most 1 poll in 100 would end otherwise.",
+                "generalist",
+                0.99,
+                5_000_000,
+                Pace::Thrifty,
+            ),
+            Self::Balanced => (
+                "The defaults: 50 quick, cheap models; at most 1 early answer in 20 would end otherwise.",
+                DEFAULT_PRESET,
+                0.95,
+                1_000_000,
+                Pace::Balanced,
+            ),
+            Self::Quick => (
+                "A first impression for the least money: at most 1 early answer in 5 would end otherwise.",
+                DEFAULT_PRESET,
+                0.80,
+                250_000,
+                Pace::Balanced,
+            ),
+        };
+        let max_cost_usd = Usd(MicroUsd::new(micro_usd));
+        Bundle { name: self, description, preset, confidence_threshold: threshold, max_cost_usd, pace }
+    }
+
+    /// Its threshold.
+    pub fn threshold(self) -> Threshold {
+        Threshold::new(self.bundle().confidence_threshold).unwrap_or_default()
+    }
+
+    /// Its budget.
+    pub fn budget(self) -> Budget {
+        Budget::from_usd(self.bundle().max_cost_usd.0.as_usd()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,368 @@
+//! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ep_kernel::conduct::{Narrator, PollState};
+use ep_kernel::money::SpendBasis;
+use ep_kernel::money::micro_usd::{MicroUsd, Usd};
+use ep_kernel::polling::ballot::{Ballot, Reason};
+use ep_kernel::polling::poll_id::PollId;
+use ep_kernel::polling::stopping::{Pace, TerminationReason};
+use ep_kernel::polling::tally::{NamedTally, Outcome};
+use ep_kernel::ports::{Closing, PollRecord};
+use ep_kernel::time::Timestamp;
+use ep_kernel::tool::{Answer, Freshness};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::draft::PollType;
+use super::estimate::DryRun;
+
+/// How a poll went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Status {
+    /// Every model that was asked voted.
+    Success,
+    /// Some did.
+    Partial,
+    /// None did.
+    Failed,
+}
+
+/// What `poll_question` answers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PollReply {
+    /// The poll has ended.
+    Complete(Box<PollResponse>),
+    /// It still runs.
+    Running(RunningPoll),
+    /// It was only checked and priced.
+    DryRun(DryRun),
+}
+
+impl Answer for PollReply {
+    fn freshness(&self) -> Freshness {
+        match self {
+            Self::Running(running) => running.freshness(),
+            Self::Complete(_) | Self::DryRun(_) => Freshness::Live,
+        }
+    }
+}
+
+/// A poll that has ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PollResponse {
+    /// The result's id.
+    pub poll_id: PollId,
+    /// How it went.
+    pub status: Status,
+    /// The winning option, or the literal `tie`, or the literal `no_votes`.
+    pub outcome: String,
+    /// The question.
+    pub question: String,
+    /// What could be chosen.
+    pub options: Vec<String>,
+    /// How votes became the outcome.
+    pub poll_type: PollType,
+    /// The option with the most votes; null on a tie or without votes.
+    pub winning_option: Option<String>,
+    /// Whether two or more options share the highest count.
+    pub is_tie: bool,
+    /// How sure the early answer had to be.
+    pub confidence_threshold: f64,
+    /// The most the poll could spend, in USD.
+    pub max_cost_usd: f64,
+    /// Whether models were left unasked.
+    pub early_terminated: bool,
+    /// Why the poll ended.
+    pub termination_reason: Option<TerminationReason>,
+    /// Models whose answer was not needed.
+    pub models_skipped: u32,
+    /// Votes per option.
+    pub tally: NamedTally,
+    /// Every answer, in the order in which they came.
+    pub votes: Vec<VoteResult>,
+    /// How long it took.
+    pub timing: Timing,
+    /// What it cost.
+    pub costs: Costs,
+    /// How sure it is that the whole roster would have named this outcome: agreement of models, not
+    /// truth. 0 where nothing can be said.
+    pub confidence: f64,
+    /// How the votes spread over model families.
+    pub families: Families,
+    /// Which models were asked.
+    pub preset: String,
+    /// How many calls could be in flight.
+    pub pace: Pace,
+    /// Whether the voters are simulated.
+    pub simulated: bool,
+    /// What to know about this roster.
+    pub notices: Vec<String>,
+    /// Where anyone can read the result; only you, where it is private.
+    pub result_url: String,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+}
+
+/// One model's answer.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct VoteResult {
+    /// Who was asked.
+    pub model_id: String,
+    /// Whether it voted.
+    pub success: bool,
+    /// What it chose; null where its tool call failed.
+    pub chosen_option: Option<String>,
+    /// Always `vote`.
+    #[schemars(extend("const" = "vote"))]
+    pub transition: &'static str,
+    /// From request to answer, in milliseconds.
+    pub latency_ms: u32,
+    /// What it cost, in USD; see cost_basis.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usd")]
+    pub estimated_cost: Option<Usd>,
+    /// Where the cost comes from. Where it is unknown, the cost is not zero: nobody said it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SpendBasis")]
+    pub cost_basis: Option<SpendBasis>,
+    /// Why there is no vote.
+    pub error: Option<String>,
+    /// The same in a word.
+    pub error_code: Option<Reason>,
+    /// Models that share makers and training; their votes are correlated.
+    pub family: String,
+    /// The options in the order this model saw them.
+    pub option_order: Vec<String>,
+    /// The model that really answered, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub answered_by: Option<String>,
+}
+
+/// How long a poll took.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Timing {
+    /// From the first call to the last answer that counted, in milliseconds.
+    pub gather_ms: u64,
+    /// From acceptance to the end, in milliseconds.
+    pub total_ms: u64,
+}
+
+/// What a poll cost.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Costs {
+    /// What the answers cost, in USD.
+    pub total_estimated_cost: Usd,
+    /// What calls cost whose answers were no longer needed; null until they have ended.
+    pub unused_calls_cost: Option<Usd>,
+    /// Answers whose cost nobody said; they are not in the total.
+    pub unknown_cost_calls: u32,
+}
+
+/// How votes spread over model families. Models of a family err together, so this says more about how
+/// many independent voices were heard than the count of votes does.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Families {
+    /// Families with at least one vote.
+    pub heard: u32,
+    /// The number of equally large families that would be as concentrated (inverse Simpson index).
+    pub effective: f64,
+}
+
+/// A poll that still runs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RunningPoll {
+    /// The result's id: ask for it later.
+    pub poll_id: PollId,
+    /// Always `running`.
+    #[schemars(extend("const" = "running"))]
+    pub status: &'static str,
+    /// The question.
+    pub question: String,
+    /// Votes so far.
+    pub tally: NamedTally,
+    /// The option alone in the lead.
+    pub leader: Option<String>,
+    /// How sure it is so far that the whole roster would name the leader.
+    pub confidence: f64,
+    /// Models with a final answer.
+    pub answered: u32,
+    /// Models that may be asked.
+    pub roster_size: u32,
+    /// When to ask again, in milliseconds.
+    pub poll_after_ms: u32,
+    /// Where the result will be.
+    pub result_url: String,
+}
+
+impl Answer for RunningPoll {
+    fn freshness(&self) -> Freshness {
+        Freshness::Pending(Duration::from_millis(u64::from(self.poll_after_ms)))
+    }
+}
+
+impl RunningPoll {
+    /// How far a poll is.
+    pub fn new(state: &PollState, result_url: String) -> Self {
+        let plan = &state.record.plan;
+        let mut narrator = Narrator::new(&state.record);
+        state.ballots.iter().for_each(|ballot| narrator.add(ballot));
+        let tally = state.tally();
+        Self {
+            poll_id: state.record.id.clone(),
+            status: "running",
+            question: plan.question.to_string(),
+            tally: tally.named(&plan.options),
+            leader: tally.leader().map(|option| plan.options[option].clone()),
+            confidence: narrator.confidence(),
+            answered: state.ballots.len() as u32,
+            roster_size: plan.roster.len() as u32,
+            poll_after_ms: 2_000,
+            result_url,
+        }
+    }
+}
+
+/// What a poll came to: what its response and its public result share.
+pub struct Summary {
+    /// How it went.
+    pub status: Status,
+    /// The winning option, or the literal `tie`, or the literal `no_votes`.
+    pub outcome: String,
+    /// The winning option.
+    pub winning_option: Option<String>,
+    /// Whether the highest count is shared.
+    pub is_tie: bool,
+    /// Votes per option.
+    pub tally: NamedTally,
+    /// Models asked whose answer counts.
+    pub requested: u32,
+    /// Of those, how many voted.
+    pub succeeded: u32,
+    /// Models whose answer was not needed.
+    pub skipped: u32,
+    /// How sure.
+    pub confidence: f64,
+    /// How the votes spread.
+    pub families: Families,
+}
+
+impl Summary {
+    /// Sums a closed poll up.
+    pub fn new(state: &PollState, closing: &Closing) -> Self {
+        let plan = &state.record.plan;
+        let tally = state.tally();
+        let (requested, succeeded) = (state.ballots.len() as u32, tally.votes());
+        let status = match succeeded {
+            0 => Status::Failed,
+            all if all == requested => Status::Success,
+            _ => Status::Partial,
+        };
+        let (outcome, winner, is_tie) = match tally.outcome() {
+            Outcome::Winner(option) => {
+                (plan.options[option].clone(), Some(plan.options[option].clone()), false)
+            }
+            Outcome::Tie => ("tie".to_owned(), None, true),
+            Outcome::NoVotes => ("no_votes".to_owned(), None, false),
+        };
+        Self {
+            status,
+            outcome,
+            winning_option: winner,
+            is_tie,
+            tally: tally.named(&plan.options),
+            requested,
+            succeeded,
+            skipped: plan.roster.len() as u32 - requested,
+            confidence: 1.0 - closing.p_value,
+            families: families(state),
+        }
+    }
+}
+
+impl PollResponse {
+    /// The response of a closed poll.
+    pub fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
+        let PollRecord { id, plan, created_at, .. } = &*state.record;
+        let summary = Summary::new(state, closing);
+        let spent: MicroUsd = state.ballots.iter().map(|ballot| ballot.spend.amount).sum();
+        let unknown = state.ballots.iter().filter(|ballot| ballot.spend.basis == SpendBasis::Unknown).count();
+        Self {
+            poll_id: id.clone(),
+            status: summary.status,
+            outcome: summary.outcome,
+            question: plan.question.to_string(),
+            options: plan.options.clone(),
+            poll_type: PollType::Fptp,
+            winning_option: summary.winning_option,
+            is_tie: summary.is_tie,
+            confidence_threshold: plan.threshold.get(),
+            max_cost_usd: plan.budget.amount().as_usd(),
+            early_terminated: summary.skipped > 0,
+            termination_reason: Some(closing.reason),
+            models_skipped: summary.skipped,
+            tally: summary.tally,
+            votes: votes(state, true),
+            timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
+            costs: Costs {
+                total_estimated_cost: Usd(spent),
+                unused_calls_cost: closing.unused_calls_cost.map(Usd),
+                unknown_cost_calls: unknown as u32,
+            },
+            confidence: summary.confidence,
+            families: summary.families,
+            preset: plan.preset.clone(),
+            pace: plan.pace,
+            simulated: plan.simulated,
+            notices: plan.notices.clone(),
+            result_url,
+            created_at: *created_at,
+        }
+    }
+}
+
+/// Every answer of a poll, in the order in which they came.
+pub fn votes(state: &PollState, with_costs: bool) -> Vec<VoteResult> {
+    state.ballots.iter().map(|ballot| vote(&state.record, ballot, with_costs)).collect()
+}
+
+fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
+    let plan = &record.plan;
+    let text = |option: usize| plan.options.get(option).cloned();
+    let no_vote = ballot.vote.as_ref().err();
+    VoteResult {
+        model_id: ballot.model.to_string(),
+        success: ballot.vote.is_ok(),
+        chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
+        transition: "vote",
+        latency_ms: ballot.latency_ms,
+        estimated_cost: with_costs.then_some(Usd(ballot.spend.amount)),
+        cost_basis: with_costs.then_some(ballot.spend.basis),
+        error: no_vote.map(|no_vote| no_vote.detail.clone()),
+        error_code: no_vote.map(|no_vote| no_vote.reason),
+        family: family(record, ballot).to_owned(),
+        option_order: ballot.option_order.iter().copied().filter_map(text).collect(),
+        answered_by: ballot.answered_by.clone(),
+    }
+}
+
+fn family<'a>(record: &'a PollRecord, ballot: &Ballot) -> &'a str {
+    record.plan.roster.get(ballot.position as usize).map_or("", |member| &member.family)
+}
+
+fn families(state: &PollState) -> Families {
+    let mut sizes: HashMap<&str, u32> = HashMap::new();
+    for ballot in state.ballots.iter().filter(|ballot| ballot.vote.is_ok()) {
+        *sizes.entry(family(&state.record, ballot)).or_default() += 1;
+    }
+    let votes: f64 = sizes.values().copied().map(f64::from).sum();
+    let squares: f64 = sizes.values().map(|&size| f64::from(size).powi(2)).sum();
+    let effective = if squares > 0.0 { (votes * votes / squares * 100.0).round() / 100.0 } else { 0.0 };
+    Families { heard: sizes.len() as u32, effective }
+}

@@ -1,0 +1,198 @@
+//! `get_poll_result`: a poll's public result, without costs and without its caller.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::caller::Caller;
+use ep_kernel::conduct::PollState;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::poll_id::PollId;
+use ep_kernel::polling::stopping::TerminationReason;
+use ep_kernel::polling::tally::NamedTally;
+use ep_kernel::ports::Closing;
+use ep_kernel::time::Timestamp;
+use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Freshness, Latency, Rate, Rest, Spec, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, votes};
+
+/// Reads a result.
+pub struct GetPollResult;
+
+/// Which result.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ResultQuery {
+    /// The poll's id: EP-<date>-<suffix>.
+    #[serde(alias = "resultId", alias = "result_id")]
+    pub poll_id: String,
+}
+
+/// What a poll came to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PollResult {
+    /// The poll's id.
+    pub poll_id: PollId,
+    /// How it went.
+    pub status: Status,
+    /// The winning option, or the literal `tie`, or the literal `no_votes`.
+    pub outcome: String,
+    /// The question.
+    pub question: Option<String>,
+    /// What could be chosen.
+    pub options: Vec<String>,
+    /// Always `fptp`: first past the post.
+    pub poll_type: &'static str,
+    /// The option with the most votes; null on a tie or without votes.
+    pub winning_option: Option<String>,
+    /// Whether two or more options share the highest count.
+    pub is_tie: bool,
+    /// How sure the early answer had to be.
+    pub confidence_threshold: Option<f64>,
+    /// The most the poll could spend, in USD.
+    pub max_cost_usd: Option<f64>,
+    /// Whether models were left unasked.
+    pub early_terminated: bool,
+    /// Why the poll ended.
+    pub termination_reason: Option<TerminationReason>,
+    /// Models whose answer was not needed.
+    pub models_skipped: u32,
+    /// Votes per option.
+    pub tally: NamedTally,
+    /// Every answer, in the order in which they came.
+    pub votes: Vec<VoteResult>,
+    /// Models whose answer counts.
+    pub models_requested: u32,
+    /// Of those, how many voted.
+    pub models_succeeded: u32,
+    /// And how many did not.
+    pub models_failed: u32,
+    /// How long it took.
+    pub timing: Timing,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+    /// How sure it is that the whole roster would have named this outcome: agreement of models, not truth.
+    pub confidence: f64,
+    /// How the votes spread over model families.
+    pub families: Families,
+    /// Which models were asked.
+    pub preset: String,
+    /// Whether the voters are simulated.
+    pub simulated: bool,
+    /// What to know about this roster.
+    pub notices: Vec<String>,
+    /// This result's address.
+    pub result_url: String,
+    #[serde(skip)]
+    private: bool,
+}
+
+/// A result, or how far the poll is.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ResultReply {
+    /// The poll has ended.
+    Complete(Box<PollResult>),
+    /// It still runs.
+    Running(RunningPoll),
+}
+
+impl Answer for ResultReply {
+    fn freshness(&self) -> Freshness {
+        match self {
+            Self::Complete(result) if result.private => Freshness::Live,
+            Self::Complete(_) => Freshness::Immutable,
+            Self::Running(running) => running.freshness(),
+        }
+    }
+}
+
+impl Tool for GetPollResult {
+    const SPEC: Spec = Spec {
+        name: "get_poll_result",
+        title: "Get a poll's result",
+        summary: "Reads a poll by its poll_id: outcome, tally and every vote, or how far it is while it still runs. Free.",
+        manual: include_str!("get_poll_result.md"),
+        example: include_str!("get_poll_result.example.json"),
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/results/{poll_id}")),
+        stream: None,
+        agents: Agents::Core,
+        intents: &["show me the poll's result", "is my poll done"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = ResultQuery;
+    type Output = ResultReply;
+
+    async fn call(cx: &Ctx, query: ResultQuery) -> Result<ResultReply, Fault> {
+        let missing = || {
+            Fault::new(
+                Kind::NotFound,
+                format!("there is no poll {}; ids look like EP-20260131-7KQ2M4X9TB", shown(&query.poll_id)),
+            )
+        };
+        let id: PollId = query.poll_id.parse().map_err(|_| missing())?;
+        let state = cx
+            .app
+            .conductor
+            .state(&id)
+            .await?
+            .filter(|state| may_read(&cx.caller, state))
+            .ok_or_else(missing)?;
+        let url = cx.app.settings.result_url(&id);
+        Ok(match &state.record.closing {
+            Some(closing) => ResultReply::Complete(Box::new(PollResult::new(&state, closing, url))),
+            None => ResultReply::Running(RunningPoll::new(&state, url)),
+        })
+    }
+}
+
+/// A private poll is its owner's alone; to anyone else it does not exist.
+fn may_read(caller: &Caller, state: &PollState) -> bool {
+    !state.record.plan.private
+        || *caller == Caller::Local
+        || caller.user().is_some_and(|user| state.record.owner == Some(user))
+}
+
+/// What the caller sent, short and printable.
+fn shown(id: &str) -> String {
+    id.chars().filter(|c| !c.is_control()).take(40).collect()
+}
+
+impl PollResult {
+    fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
+        let plan = &state.record.plan;
+        let summary = Summary::new(state, closing);
+        Self {
+            poll_id: state.record.id.clone(),
+            status: summary.status,
+            outcome: summary.outcome,
+            question: Some(plan.question.to_string()),
+            options: plan.options.clone(),
+            poll_type: "fptp",
+            winning_option: summary.winning_option,
+            is_tie: summary.is_tie,
+            confidence_threshold: Some(plan.threshold.get()),
+            max_cost_usd: Some(plan.budget.amount().as_usd()),
+            early_terminated: summary.skipped > 0,
+            termination_reason: Some(closing.reason),
+            models_skipped: summary.skipped,
+            tally: summary.tally,
+            votes: votes(state, false),
+            models_requested: summary.requested,
+            models_succeeded: summary.succeeded,
+            models_failed: summary.requested - summary.succeeded,
+            timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
+            created_at: state.record.created_at,
+            confidence: summary.confidence,
+            families: summary.families,
+            preset: plan.preset.clone(),
+            simulated: plan.simulated,
+            notices: plan.notices.clone(),
+            result_url,
+            private: plan.private,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `get_health`: what a probe asks.
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::time::Timestamp;
+use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Reports health.
+pub struct GetHealth;
+
+/// Whether a part works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Working {
+    /// It works.
+    Ok,
+    /// It does not.
+    Error,
+}
+
+/// How the service is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Health {
+    /// Always `ok`: it answers.
+    #[schemars(extend("const" = "ok"))]
+    pub status: &'static str,
+    /// Whether the database answers.
+    pub db: Working,
+    /// The service's version.
+    pub version: &'static str,
+    /// The commit it was built from, shortened.
+    pub git_commit: Option<&'static str>,
+    /// Now.
+    pub timestamp: Timestamp,
+}
+
+impl Answer for Health {}
+
+impl Tool for GetHealth {
+    const SPEC: Spec = Spec {
+        name: "get_health",
+        title: "Check health",
+        summary: "Says that the service answers and whether its database does.",
+        manual: include_str!("get_health.md"),
+        example: "{}",
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Exempt,
+        rest: Some(Rest::get("/api/health")),
+        stream: None,
+        agents: Agents::None,
+        intents: &[],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Health;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Health, Fault> {
+        let db = if cx.app.polls.ping().await.is_ok() { Working::Ok } else { Working::Error };
+        let settings = &cx.app.settings;
+        let timestamp = cx.app.clock.now();
+        Ok(Health { status: "ok", db, version: settings.version, git_commit: settings.commit, timestamp })
+    }
+}

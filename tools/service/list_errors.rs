@@ -1,0 +1,84 @@
+//! `list_errors`: every error code and the ways out of it.
+
+use std::time::Duration;
+
+use ep_kernel::app::Ctx;
+use ep_kernel::fault::{Fault, Kind, RecoveryAction};
+use ep_kernel::tool::{
+    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Lists the errors.
+pub struct ListErrors;
+
+/// One kind of error, as problem details (RFC 9457) name it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CatalogEntry {
+    /// The URI that names the kind of problem.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind in a few words.
+    pub title: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// The stable code.
+    pub code: &'static str,
+    /// Whether the same request may succeed later, unchanged.
+    pub retryable: bool,
+    /// What the caller can do.
+    pub recovery_actions: Vec<RecoveryAction>,
+}
+
+/// The catalogue of errors.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Catalog {
+    /// Every kind of error.
+    pub errors: Vec<CatalogEntry>,
+}
+
+impl Answer for Catalog {
+    fn freshness(&self) -> Freshness {
+        Freshness::Shared(Duration::from_hours(1))
+    }
+}
+
+impl Tool for ListErrors {
+    const SPEC: Spec = Spec {
+        name: "list_errors",
+        title: "List the errors",
+        summary: "Lists every error code with its HTTP status and the ways out of it.",
+        manual: include_str!("list_errors.md"),
+        example: "{}",
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/errors/catalog")),
+        stream: None,
+        agents: Agents::Extended,
+        intents: &["what does this error mean"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Catalog;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Catalog, Fault> {
+        let base_url = &cx.app.settings.base_url;
+        let errors = Kind::all().map(Kind::row).map(|row| CatalogEntry {
+            kind: row.kind.uri(base_url),
+            title: row.title,
+            status: row.http,
+            code: row.code,
+            retryable: row.retryable,
+            recovery_actions: row
+                .recovery
+                .iter()
+                .map(|recovery| RecoveryAction::new(recovery, base_url, None))
+                .collect(),
+        });
+        Ok(Catalog { errors: errors.collect() })
+    }
+}

@@ -1,0 +1,7 @@
+//! The service itself.
+
+mod get_health;
+mod list_errors;
+
+pub use get_health::GetHealth;
+pub use list_errors::ListErrors;
