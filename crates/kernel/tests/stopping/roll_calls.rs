@@ -59,6 +59,7 @@ fn answers_remembered_from_before_wait_for_their_turn() {
     for position in 4..9 {
         assert!(roll.record(position, Some(0)));
     }
+    assert!(roll.is_final(4) && !roll.is_final(3) && !roll.is_final(9));
     assert_eq!(roll.prefixes().count(), 0);
     assert_eq!(roll.overall().evidence, evidence(5, 0, 4));
     for _ in 0..9 {
