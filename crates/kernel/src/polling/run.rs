@@ -175,7 +175,7 @@ impl Run<'_> {
             if next == self.roll.roster() {
                 return false;
             }
-            let answered = self.ballots.iter().any(|ballot| ballot.position as usize == next);
+            let answered = self.roll.is_final(next);
             let worst = self.plan.worst_case(next);
             let reserved: MicroUsd = self.reserved.iter().map(|(_, worst)| *worst).sum();
             if !answered && self.spent.plus(reserved).plus(worst) > self.ceiling {

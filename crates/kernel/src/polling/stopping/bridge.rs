@@ -10,7 +10,7 @@ pub const MAX_ROSTER: usize = 150;
 /// What is known of a poll: two counts of votes and the number of members not yet counted.
 ///
 /// Members that failed or abstained are in none of the three: they take no place any more. Whatever is
-/// unsure belongs to `rival` (see [`super::prefix`]), never to `leader`.
+/// unsure belongs to `rival` (as in [`Prefix`](super::Prefix)), never to `leader`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Evidence {
     /// x: votes for the leading option.

@@ -7,20 +7,40 @@
 //! bound holds for every possible set of answers: correlated models, failures, near ties, any latencies.
 //! It speaks of agreement with the full roster, never of truth.
 //!
-//! * [`bridge`]: the confidence of one piece of [`Evidence`], and the [`Rule`] that compares it with a
-//!   threshold. Its mathematics is in `dead_heat`.
-//! * [`prefix`]: the [`RollCall`] of a poll whose answers arrive in any order, and the evidence in it.
-//! * [`waves`]: how many answers a stop still [`needed`] at least, and the [`Pace`] built on it.
-//! * [`decision`]: [`decide`], called after every completion.
+//! * [`Evidence`] and its [`p_value`]: the confidence, computed exactly (`bridge`, `dead_heat`).
+//! * [`Rule`]: the same compared with one threshold, at the price of a table look-up (`rule`).
+//! * [`RollCall`]: who was asked and what arrived, in any order, and the evidence in it (`prefix`).
+//! * [`needed`] and [`Pace`]: how many calls to keep in flight (`waves`).
+//! * [`decide`]: called after every completion; whether the poll ends, and why (`decision`).
+//!
+//! ```
+//! use ep_kernel::polling::stopping::{Pace, RollCall, Rule, decide, needed};
+//! use ep_kernel::polling::threshold::Threshold;
+//!
+//! let rule = Rule::for_threshold(Threshold::DEFAULT);
+//! let mut roll = RollCall::new(2, 25);
+//! let decision = loop {
+//!     if let Some(decision) = decide(&roll, &rule, false) {
+//!         break decision;
+//!     }
+//!     let standing = roll.overall().evidence;
+//!     let calls = Pace::Thrifty.in_flight(needed(&rule, standing), standing.remaining);
+//!     while roll.in_flight() < calls as usize && roll.launch().is_some() {}
+//!     let position = roll.completed(); // Here everybody answers in turn, and alike.
+//!     roll.record(position, Some(0));
+//! };
+//! assert_eq!((roll.launched(), decision.option), (6, Some(0)));
+//! assert!(decision.confidence() >= 0.95);
+//! ```
 //!
 //! Nothing here knows of models, prices or clocks; budgets and outcomes are decided by the callers.
 
-pub mod bridge;
+mod bridge;
 mod dead_heat;
-pub mod decision;
-pub mod prefix;
-pub mod rule;
-pub mod waves;
+mod decision;
+mod prefix;
+mod rule;
+mod waves;
 
 pub use bridge::{Evidence, MAX_ROSTER, confidence, locked, p_value};
 pub use decision::{Decision, TerminationReason, decide};

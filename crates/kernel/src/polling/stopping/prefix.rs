@@ -114,6 +114,12 @@ impl RollCall {
         true
     }
 
+    /// Whether the member at `position` has given its final answer. One that had done so before its turn
+    /// came need not be called when [`RollCall::launch`] names it.
+    pub fn is_final(&self, position: usize) -> bool {
+        self.members.get(position).is_some_and(|answer| *answer != Answer::Awaited)
+    }
+
     /// Members in the roster.
     pub fn roster(&self) -> usize {
         self.members.len()

@@ -12,7 +12,8 @@ use super::rule::Rule;
 ///
 /// `standing` counts all completed answers (see [`super::RollCall::overall`]); members in flight remain. No
 /// other course of the next answers stops sooner, so keeping this many calls in flight, and looking again at
-/// every completion, costs exactly the calls of asking one by one.
+/// every completion, costs exactly the calls of asking one by one. (Checked by enumerating every state of
+/// rosters up to 40, and by simulation up to 150; not proved.)
 pub fn needed(rule: &Rule, standing: Evidence) -> u32 {
     let Evidence { leader, rival, remaining } = standing;
     (1..remaining)
@@ -30,7 +31,7 @@ pub fn needed(rule: &Rule, standing: Evidence) -> u32 {
 pub enum Pace {
     /// As few calls as the rule allows: only as many at once as a stop needs at least.
     Thrifty,
-    /// More calls at once than a stop needs at least: much less waiting for some calls more.
+    /// Twice as many at once: half the waiting for a fifth more calls, as simulated (docs/pace.md).
     #[default]
     Balanced,
     /// The whole roster at once: the least waiting, the most calls.
@@ -43,7 +44,7 @@ impl Pace {
     pub fn in_flight(self, needed: u32, unanswered: u32) -> u32 {
         let calls = match self {
             Self::Thrifty => needed,
-            Self::Balanced => needed.saturating_add(needed.div_ceil(2)),
+            Self::Balanced => needed.saturating_mul(2),
             Self::Fast => unanswered,
         };
         calls.min(unanswered)
