@@ -51,6 +51,14 @@ impl Answer for PollReply {
             Self::Complete(_) | Self::DryRun(_) => Freshness::Live,
         }
     }
+
+    fn headline(&self) -> Option<String> {
+        match self {
+            Self::Complete(response) => Some(response.headline()),
+            Self::Running(running) => running.headline(),
+            Self::DryRun(_) => None,
+        }
+    }
 }
 
 /// A poll that has ended.
@@ -78,7 +86,7 @@ pub struct PollResponse {
     pub max_cost_usd: f64,
     /// Whether models were left unasked.
     pub early_terminated: bool,
-    /// Why the poll ended.
+    /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
     /// Models whose answer was not needed.
     pub models_skipped: u32,
@@ -137,8 +145,8 @@ pub struct VoteResult {
     pub error_code: Option<Reason>,
     /// Models that share makers and training; their votes are correlated.
     pub family: String,
-    /// The options in the order this model saw them.
-    pub option_order: Vec<String>,
+    /// The options in the order this model saw them, as places in `options`, from 0.
+    pub option_order: Vec<usize>,
     /// The model that really answered, where it is another.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -204,6 +212,13 @@ pub struct RunningPoll {
 impl Answer for RunningPoll {
     fn freshness(&self) -> Freshness {
         Freshness::Pending(Duration::from_millis(u64::from(self.poll_after_ms)))
+    }
+
+    fn headline(&self) -> Option<String> {
+        let Self { poll_id, answered, roster_size, .. } = self;
+        Some(format!(
+            "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
+        ))
     }
 }
 
@@ -286,7 +301,39 @@ impl Summary {
     }
 }
 
+/// What a poll came to, in one sentence.
+pub fn headline(
+    outcome: &str,
+    winner: Option<&str>,
+    tally: &NamedTally,
+    confidence: f64,
+    url: &str,
+) -> String {
+    let votes: u32 = tally.0.iter().map(|(_, votes)| votes).sum();
+    match winner {
+        Some(option) => {
+            let won = tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
+            // Rounded down: a figure shown must not promise more than was reached.
+            let percent = (confidence * 1000.0).floor() / 10.0;
+            format!("“{option}” won {won} of {votes} votes (confidence {percent} %): {url}")
+        }
+        None if outcome == "tie" => format!("The lead is shared after {votes} votes: {url}"),
+        None => format!("No model produced a vote: {url}"),
+    }
+}
+
 impl PollResponse {
+    /// What the poll came to, in one sentence.
+    pub fn headline(&self) -> String {
+        headline(
+            &self.outcome,
+            self.winning_option.as_deref(),
+            &self.tally,
+            self.confidence,
+            &self.result_url,
+        )
+    }
+
     /// The response of a closed poll.
     pub fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
@@ -305,7 +352,7 @@ impl PollResponse {
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: plan.budget.amount().as_usd(),
             early_terminated: summary.skipped > 0,
-            termination_reason: Some(closing.reason),
+            termination_reason: closing.reason,
             models_skipped: summary.skipped,
             tally: summary.tally,
             votes: votes(state, true),
@@ -347,7 +394,7 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         error: no_vote.map(|no_vote| no_vote.detail.clone()),
         error_code: no_vote.map(|no_vote| no_vote.reason),
         family: family(record, ballot).to_owned(),
-        option_order: ballot.option_order.iter().copied().filter_map(text).collect(),
+        option_order: ballot.option_order.clone(),
         answered_by: ballot.answered_by.clone(),
     }
 }

@@ -13,7 +13,7 @@ use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Freshness, Latency, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, votes};
+use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, headline, votes};
 
 /// Reads a result.
 pub struct GetPollResult;
@@ -51,7 +51,7 @@ pub struct PollResult {
     pub max_cost_usd: Option<f64>,
     /// Whether models were left unasked.
     pub early_terminated: bool,
-    /// Why the poll ended.
+    /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
     /// Models whose answer was not needed.
     pub models_skipped: u32,
@@ -101,6 +101,15 @@ impl Answer for ResultReply {
             Self::Complete(result) if result.private => Freshness::Live,
             Self::Complete(_) => Freshness::Immutable,
             Self::Running(running) => running.freshness(),
+        }
+    }
+
+    fn headline(&self) -> Option<String> {
+        match self {
+            Self::Complete(r) => {
+                Some(headline(&r.outcome, r.winning_option.as_deref(), &r.tally, r.confidence, &r.result_url))
+            }
+            Self::Running(running) => running.headline(),
         }
     }
 }
@@ -177,7 +186,7 @@ impl PollResult {
             confidence_threshold: Some(plan.threshold.get()),
             max_cost_usd: Some(plan.budget.amount().as_usd()),
             early_terminated: summary.skipped > 0,
-            termination_reason: Some(closing.reason),
+            termination_reason: closing.reason,
             models_skipped: summary.skipped,
             tally: summary.tally,
             votes: votes(state, false),

@@ -48,6 +48,11 @@ pub trait Answer: Serialize + JsonSchema + Send {
     fn freshness(&self) -> Freshness {
         Freshness::Live
     }
+
+    /// The answer in one sentence, for people and for agents that read prose.
+    fn headline(&self) -> Option<String> {
+        None
+    }
 }
 
 /// How long an answer stays true.
@@ -286,6 +291,8 @@ pub struct Answered {
     pub value: Value,
     /// How long it stays true.
     pub freshness: Freshness,
+    /// The answer in one sentence, where it has one.
+    pub headline: Option<String>,
 }
 
 /// An operation without its types: what surfaces and documents work on.
@@ -326,8 +333,9 @@ pub const fn entry<T: Tool>() -> Entry {
 fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
     async move {
         let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
-        let freshness = output.freshness();
-        serde_json::to_value(&output).map(|value| Answered { value, freshness }).map_err(Fault::internal)
+        let (freshness, headline) = (output.freshness(), output.headline());
+        let value = serde_json::to_value(&output).map_err(Fault::internal)?;
+        Ok(Answered { value, freshness, headline })
     }
     .boxed()
 }

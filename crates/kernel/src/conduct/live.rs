@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::fault::Fault;
 use crate::polling::ballot::Ballot;
@@ -30,16 +31,26 @@ impl PollState {
 
 /// The polls this process runs.
 #[derive(Default)]
-pub(super) struct Running(Mutex<HashMap<PollId, watch::Receiver<PollState>>>);
+pub(super) struct Running(Mutex<HashMap<PollId, Entry>>);
+
+struct Entry {
+    state: watch::Receiver<PollState>,
+    cancel: CancellationToken,
+}
 
 impl Running {
-    pub(super) fn add(&self, state: PollState) -> watch::Sender<PollState> {
+    pub(super) fn add(&self, state: PollState) -> (watch::Sender<PollState>, CancellationToken) {
         let id = state.record.id.clone();
         let (sender, receiver) = watch::channel(state);
+        let cancel = CancellationToken::new();
         if let Ok(mut running) = self.0.lock() {
-            running.insert(id, receiver);
+            running.insert(id, Entry { state: receiver, cancel: cancel.clone() });
         }
-        sender
+        (sender, cancel)
+    }
+
+    pub(super) fn cancel(&self, id: &PollId) -> bool {
+        self.0.lock().is_ok_and(|running| running.get(id).map(|entry| entry.cancel.cancel()).is_some())
     }
 
     pub(super) fn remove(&self, id: &PollId) {
@@ -49,7 +60,7 @@ impl Running {
     }
 
     pub(super) fn watch(&self, id: &PollId) -> Option<Watch> {
-        let receiver = self.0.lock().ok()?.get(id)?.clone();
+        let receiver = self.0.lock().ok()?.get(id)?.state.clone();
         Some(Watch { receiver, seen: 0 })
     }
 

@@ -150,6 +150,11 @@ impl Conductor {
         self.0.recent.median()
     }
 
+    /// Ends a poll that this process runs, with the votes it has; `false` where it runs none of that id.
+    pub fn cancel(&self, id: &PollId) -> bool {
+        self.0.running.cancel(id)
+    }
+
     /// Takes up polls that nobody works on any more; answers how many.
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;

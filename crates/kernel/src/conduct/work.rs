@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::Inner;
@@ -20,13 +21,13 @@ pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
     let record = Arc::new(record);
     let ballots = prior.iter().cloned().map(Arc::new).collect();
-    let publisher = inner.running.add(PollState { record: Arc::clone(&record), ballots });
+    let (publisher, cancel) = inner.running.add(PollState { record: Arc::clone(&record), ballots });
     let tasks = inner.tasks.clone();
     tasks.spawn(
         async move {
             // A stopping service gives its polls the time that shutdown allows; what is not done by then
             // is left to the next process, which resumes it from its ballots.
-            if let Err(error) = carry_out(&inner, &record, prior, publisher).await {
+            if let Err(error) = carry_out(&inner, &record, prior, publisher, &cancel).await {
                 tracing::error!(error = %error, cause = ?std::error::Error::source(&error).map(ToString::to_string), "poll interrupted");
             }
             inner.running.remove(&record.id);
@@ -55,11 +56,12 @@ async fn carry_out(
     record: &PollRecord,
     prior: Vec<Ballot>,
     publisher: watch::Sender<PollState>,
+    cancel: &CancellationToken,
 ) -> Result<(), StoreError> {
     let budget = record.plan.budget.amount();
     let ceiling = record.held.map_or(budget, |held| held.min(budget));
     let book = Book { polls: &*inner.polls, id: &record.id, publisher: &publisher };
-    let finished = run(&record.plan, prior, ceiling, &inner.models, &book).await?;
+    let finished = run(&record.plan, prior, ceiling, &inner.models, &book, cancel).await?;
     let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
     let draining = !finished.unfinished.is_empty();
     let closing = closing(inner, record, &finished, draining);
@@ -86,7 +88,7 @@ async fn carry_out(
 fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bool) -> Closing {
     let closed_at = inner.clock.now();
     Closing {
-        reason: finished.decision.reason,
+        reason: (!finished.cancelled).then_some(finished.decision.reason),
         p_value: finished.decision.p,
         gather_ms: finished.gather.as_millis() as u64,
         upstream_us: finished.upstream.as_micros() as u64,
@@ -97,7 +99,7 @@ fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bo
 }
 
 fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
-    let reason = finished.decision.reason.as_str();
+    let reason = if finished.cancelled { "cancelled" } else { finished.decision.reason.as_str() };
     metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
     metrics::histogram!("ep_poll_duration_seconds").record(finished.gather);
     metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());

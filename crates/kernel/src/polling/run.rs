@@ -15,6 +15,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 use super::ballot::{Answer, Ballot, NoVote, Reason};
 use super::plan::Plan;
@@ -33,6 +34,8 @@ pub trait Recorder: Send + Sync {
 pub struct Finished {
     /// Why, and how sure.
     pub decision: Decision,
+    /// Whether it was cancelled before any rule ended it.
+    pub cancelled: bool,
     /// Every ballot, earlier ones included, in order.
     pub ballots: Vec<Ballot>,
     /// Calls whose answers are no longer wanted but may still cost money.
@@ -104,13 +107,14 @@ struct Run<'a> {
 }
 
 /// Runs a poll to its end. `prior` are the ballots it already has (after a crash); `ceiling` is the most
-/// it may spend in all.
+/// it may spend in all; `cancel` ends it with what it has.
 pub async fn run(
     plan: &Plan,
     prior: Vec<Ballot>,
     ceiling: MicroUsd,
     models: &Arc<dyn Models>,
     recorder: &dyn Recorder,
+    cancel: &CancellationToken,
 ) -> Result<Finished, StoreError> {
     let now = Instant::now();
     let mut run = Run {
@@ -132,23 +136,34 @@ pub async fn run(
     for ballot in prior {
         run.tally(ballot);
     }
-    run.into_finished(recorder).await
+    run.into_finished(recorder, cancel).await
 }
 
 impl Run<'_> {
-    async fn into_finished(mut self, recorder: &dyn Recorder) -> Result<Finished, StoreError> {
+    async fn into_finished(
+        mut self,
+        recorder: &dyn Recorder,
+        cancel: &CancellationToken,
+    ) -> Result<Finished, StoreError> {
         let mut arrived: Vec<Reply> = Vec::new();
         loop {
             if let Some(decision) = self.decision(false) {
-                return Ok(self.finish(decision, arrived));
+                return Ok(self.finish(decision, false, arrived));
+            }
+            if cancel.is_cancelled() {
+                let decision = self.decision(true).unwrap_or_else(|| unreachable_end(&self.roll));
+                return Ok(self.finish(decision, true, arrived));
             }
             if arrived.is_empty() {
                 let unaffordable = self.launch();
                 if unaffordable && self.calls.is_empty() {
                     let decision = self.decision(true).unwrap_or_else(|| unreachable_end(&self.roll));
-                    return Ok(self.finish(decision, arrived));
+                    return Ok(self.finish(decision, false, arrived));
                 }
-                self.wait(&mut arrived).await;
+                tokio::select! {
+                    () = self.wait(&mut arrived) => {}
+                    () = cancel.cancelled() => {}
+                }
             }
             let replies = std::mem::take(&mut arrived);
             let batch: Vec<Ballot> =
@@ -289,7 +304,7 @@ impl Run<'_> {
     }
 
     /// Whatever has not been tallied by now is not part of the poll: neither a vote nor a failure.
-    fn finish(self, decision: Decision, too_late: Vec<Reply>) -> Finished {
+    fn finish(self, decision: Decision, cancelled: bool, too_late: Vec<Reply>) -> Finished {
         let drains = |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == Abandon::Drain;
         let unfinished: FuturesUnordered<Call> = self.calls.into_iter().filter(drains).collect();
         for reply in too_late {
@@ -297,6 +312,7 @@ impl Run<'_> {
         }
         Finished {
             decision,
+            cancelled,
             gather: self
                 .first_launch
                 .map(|first| self.last_answer.saturating_duration_since(first))

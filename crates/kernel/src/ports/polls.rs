@@ -72,8 +72,8 @@ pub struct PollRecord {
 /// How a poll ended. Its tally and its votes are those of its ballots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// Which rule ended it.
-    pub reason: TerminationReason,
+    /// Which rule ended it; none where its owner cancelled it.
+    pub reason: Option<TerminationReason>,
     /// The bound on the probability that the whole roster would have answered otherwise (one minus the
     /// confidence reached); kept itself, since it can be far below what one minus it could show.
     pub p_value: f64,
