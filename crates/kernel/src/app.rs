@@ -55,8 +55,8 @@ pub struct Settings {
     pub free_rate_limit: u32,
     /// How long one poll may take.
     pub poll_deadline: Duration,
-    /// How long a worker's lease on a poll lasts unless renewed.
-    pub lease: Duration,
+    /// How long an MCP client waits for a poll unless it says otherwise.
+    pub mcp_wait: Duration,
     /// Hashes of keys are made with this.
     pub pepper: Pepper,
     /// The service's version.

@@ -63,8 +63,9 @@ const INSTANT: Duration = Duration::from_secs(15);
 /// What a tool that waits for models may take beyond the poll's own deadline.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// Carries out one call.
-pub async fn dispatch(entry: &'static Entry, call: Call, input: Value) -> Dispatched {
+/// Carries out one call. A surface that could not read the input hands its fault in: access and limits
+/// are judged first, whatever was sent.
+pub async fn dispatch(entry: &'static Entry, call: Call, input: Result<Value, Fault>) -> Dispatched {
     let span = tracing::info_span!(
         "call",
         tool = entry.spec.name,
@@ -76,13 +77,14 @@ pub async fn dispatch(entry: &'static Entry, call: Call, input: Value) -> Dispat
     admit(entry, call, input).instrument(span).await
 }
 
-async fn admit(entry: &'static Entry, call: Call, input: Value) -> Dispatched {
+async fn admit(entry: &'static Entry, call: Call, input: Result<Value, Fault>) -> Dispatched {
     let started = Instant::now();
     let (surface, request_id) = (call.surface, call.request_id);
     let upstream_time = Arc::new(AtomicU64::new(0));
     let mut allowance = None;
-    let (result, replayed) = match enter(entry, &call, &mut allowance).await {
-        Ok(caller) => {
+    let entered = enter(entry, &call, &mut allowance).await.and_then(|caller| Ok((caller, input?)));
+    let (result, replayed) = match entered {
+        Ok((caller, input)) => {
             let span = tracing::Span::current();
             span.record("caller", caller.kind());
             if let Some(user) = caller.user() {

@@ -40,7 +40,7 @@ pub enum Claimed {
 
 #[derive(Serialize, Deserialize)]
 enum Kept {
-    Answer { value: Value, immutable: bool, headline: Option<String> },
+    Answer { value: Value, immutable: bool, headline: Option<String>, handle: Option<String> },
     Fault(KeptFault),
 }
 
@@ -79,9 +79,9 @@ impl Claim {
             Begun::Fresh => Ok(Claimed::Mine(Self { scope })),
             Begun::Done(reply) if reply == PENDING => Ok(Claimed::Mine(Self { scope })),
             Begun::Done(reply) => match serde_json::from_str(&reply).map_err(Fault::internal)? {
-                Kept::Answer { value, immutable, headline } => {
+                Kept::Answer { value, immutable, headline, handle } => {
                     let freshness = if immutable { Freshness::Immutable } else { Freshness::Live };
-                    Ok(Claimed::Before(Ok(Answered { value, freshness, headline })))
+                    Ok(Claimed::Before(Ok(Answered { value, freshness, headline, handle })))
                 }
                 Kept::Fault(fault) => Ok(Claimed::Before(Err(fault.into()))),
             },
@@ -108,8 +108,8 @@ impl Claim {
             Ok(Answered { freshness: Freshness::Pending(_), .. }) => Some(PENDING.to_owned()),
             Ok(answered) => {
                 let immutable = answered.freshness == Freshness::Immutable;
-                let Answered { value, headline, .. } = answered.clone();
-                serde_json::to_string(&Kept::Answer { value, immutable, headline }).ok()
+                let Answered { value, headline, handle, .. } = answered.clone();
+                serde_json::to_string(&Kept::Answer { value, immutable, headline, handle }).ok()
             }
             Err(fault) if fault.kind().is_ours() || fault.kind() == Kind::RateLimited => None,
             Err(fault) => serde_json::to_string(&Kept::Fault(fault.into())).ok(),

@@ -53,6 +53,11 @@ pub trait Answer: Serialize + JsonSchema + Send {
     fn headline(&self) -> Option<String> {
         None
     }
+
+    /// The id by which it can be asked for again: a task's id, where the protocol has tasks.
+    fn handle(&self) -> Option<String> {
+        None
+    }
 }
 
 /// How long an answer stays true.
@@ -293,6 +298,8 @@ pub struct Answered {
     pub freshness: Freshness,
     /// The answer in one sentence, where it has one.
     pub headline: Option<String>,
+    /// The id by which it can be asked for again, where it has one.
+    pub handle: Option<String>,
 }
 
 /// An operation without its types: what surfaces and documents work on.
@@ -333,9 +340,13 @@ pub const fn entry<T: Tool>() -> Entry {
 fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
     async move {
         let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
-        let (freshness, headline) = (output.freshness(), output.headline());
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
-        Ok(Answered { value, freshness, headline })
+        Ok(Answered {
+            value,
+            freshness: output.freshness(),
+            headline: output.headline(),
+            handle: output.handle(),
+        })
     }
     .boxed()
 }

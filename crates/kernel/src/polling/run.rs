@@ -146,6 +146,10 @@ impl Run<'_> {
         cancel: &CancellationToken,
     ) -> Result<Finished, StoreError> {
         let mut arrived: Vec<Reply> = Vec::new();
+        // Taken up again after a crash: whoever has answered already need not be asked.
+        while self.roll.is_final(self.roll.launched()) {
+            self.roll.launch();
+        }
         loop {
             if let Some(decision) = self.decision(false) {
                 return Ok(self.finish(decision, false, arrived));

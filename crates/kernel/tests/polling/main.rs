@@ -1,0 +1,8 @@
+//! Carrying polls through, against models that answer from a script, on a paused clock.
+#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod budgets;
+mod crashes;
+mod deadlines;
+mod outcomes;
+mod scripted;
