@@ -1,0 +1,3 @@
+//! t
+pub use memory::InMemory;
+mod memory;
