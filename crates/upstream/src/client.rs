@@ -148,4 +148,16 @@ mod tests {
         assert!(address("https://openrouter.ai/api/v1", None).unwrap().is_openrouter);
         assert!(!address("https://evilopenrouter.ai/api/v1", None).unwrap().is_openrouter);
     }
+
+    #[test]
+    fn openrouter_is_told_who_asks() {
+        let config = UpstreamConfig {
+            base_url: "https://openrouter.ai/api/v1/".to_owned(),
+            public_url: Some("https://poll.example".to_owned()),
+            ..UpstreamConfig::default()
+        };
+        let headers = Address::new(&config).unwrap().headers;
+        assert_eq!(headers["http-referer"], "https://poll.example");
+        assert_eq!(headers["x-openrouter-title"], "Ensemble Poll");
+    }
 }

@@ -54,17 +54,10 @@ impl Ask<'_> {
         let body = Body {
             model: self.model,
             messages,
-            tools: self.rung.has_tool().then_some({
-                [Tool {
-                    kind: "function",
-                    function: Function {
-                        name: TOOL,
-                        description: TOOL_DESCRIPTION,
-                        parameters: &schema,
-                        strict,
-                    },
-                }]
-            }),
+            tools: self.rung.has_tool().then_some([Tool {
+                kind: "function",
+                function: Function { name: TOOL, description: TOOL_DESCRIPTION, parameters: &schema, strict },
+            }]),
             tool_choice: match self.rung {
                 Rung::Required => Some(ToolChoice::Word("required")),
                 Rung::Object => {

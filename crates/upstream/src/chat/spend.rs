@@ -73,8 +73,8 @@ mod tests {
 
     use super::*;
 
-    fn usage(tokens: Option<u64>, cost: Option<f64>) -> Option<Usage> {
-        Some(Usage { prompt_tokens: tokens, completion_tokens: tokens, cost })
+    fn usage(tokens: u64, cost: Option<f64>) -> Option<Usage> {
+        (tokens > 0).then_some(Usage { prompt_tokens: Some(tokens), completion_tokens: Some(tokens), cost })
     }
 
     #[test]
@@ -90,11 +90,11 @@ mod tests {
             let Spend { amount, basis } = bill.total();
             (amount.micro(), basis)
         };
-        assert_eq!(total(Some(price), None, usage(Some(10), Some(0.5))), (500_000, SpendBasis::Reported));
-        assert_eq!(total(Some(price), Some(0.25), usage(Some(10), None)), (250_000, SpendBasis::Reported));
-        assert_eq!(total(Some(price), None, usage(Some(10), None)), (30, SpendBasis::Priced));
-        assert_eq!(total(Some(price), None, None), (0, SpendBasis::Unknown));
-        assert_eq!(total(None, None, usage(Some(10), None)), (0, SpendBasis::Unknown));
+        assert_eq!(total(Some(price), None, usage(10, Some(0.5))), (500_000, SpendBasis::Reported));
+        assert_eq!(total(Some(price), Some(0.25), usage(10, None)), (250_000, SpendBasis::Reported));
+        assert_eq!(total(Some(price), None, usage(10, None)), (30, SpendBasis::Priced));
+        assert_eq!(total(Some(price), None, usage(0, None)), (0, SpendBasis::Unknown));
+        assert_eq!(total(None, None, usage(10, None)), (0, SpendBasis::Unknown));
         assert_eq!(total(Some(Price::FREE), None, None), (0, SpendBasis::Priced));
         assert_eq!(Bill::new(None).total(), Spend::NOTHING);
     }

@@ -179,7 +179,7 @@ mod tests {
             r#"{"option":"QX"}"#,
             r#"{"option":"QX",}"#,
             r#"{"option":"QX""#,
-            r#"{'option': 'QX'}"#,
+            "{'option': 'QX'}",
             "{option: QX}",
             "{“option”: “QX”}",
             r#"```json
