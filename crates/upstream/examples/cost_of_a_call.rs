@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 members.iter().zip(&papers).map(|(member, paper)| upstream.vote(member, paper, within));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();
         }
-        let (took, used) = (start.elapsed(), cpu() - before);
+        let (took, used) = (start.elapsed(), cpu().saturating_sub(before));
         println!(
             "round {round}: {votes} votes; {:.1} us of CPU a vote, {:.2} ms a poll of 50; {:.0} votes a second",
             used.as_secs_f64() * 1e6 / votes as f64,

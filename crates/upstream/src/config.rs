@@ -7,7 +7,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 /// Settings of one OpenAI-compatible upstream. `..Default::default()` gives everything but the address.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct UpstreamConfig {
     /// The address that `/models` and `/chat/completions` follow, for example
     /// `https://openrouter.ai/api/v1`.
@@ -34,6 +34,18 @@ pub struct UpstreamConfig {
     pub free_requests_per_minute: FreeLimit,
     /// Whether models without a listed price cost nothing: true for servers of one's own.
     pub treat_unpriced_as_free: bool,
+}
+
+/// The address is left out: it may hold a password.
+impl std::fmt::Debug for UpstreamConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpstreamConfig")
+            .field("public_url", &self.public_url)
+            .field("presets_path", &self.presets_path)
+            .field("model_timeout", &self.model_timeout)
+            .field("max_concurrent", &self.max_concurrent)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How many requests a minute the free models of an upstream take together.

@@ -81,6 +81,8 @@ pub(crate) enum Parameter {
     MaxTokens = 8,
     /// `provider`.
     Provider = 16,
+    /// A system message; its words begin the user's message instead.
+    System = 32,
 }
 
 /// What is known of one model.

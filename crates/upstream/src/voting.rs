@@ -28,6 +28,9 @@ const MAX_WAITS: u32 = 2;
 /// Requests of one vote; refusals of forms and parameters end long before.
 const MAX_REQUESTS: u32 = 16;
 
+/// Longer than any vote: sums of times stay far from overflowing.
+const LONGEST: Duration = Duration::from_hours(24);
+
 /// What the registry says about how to ask a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Traits {
@@ -91,7 +94,7 @@ impl Voting {
         traits: Traits,
         within: Duration,
     ) -> Answer {
-        let deadline = Instant::now() + within;
+        let deadline = Instant::now() + within.min(LONGEST);
         let mut vote = Vote {
             voting: self,
             member,
@@ -176,7 +179,7 @@ impl Vote<'_> {
             }
         }
         let now = Instant::now();
-        let model_timeout = self.voting.model_timeout;
+        let model_timeout = self.voting.model_timeout.min(LONGEST);
         let until = *self.until.get_or_insert(self.deadline.min(now + model_timeout));
         if now >= until { Err(self.out_of_time()) } else { Ok(until) }
     }
@@ -194,7 +197,7 @@ impl Vote<'_> {
     /// up where that is too long.
     async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
         let until = self.until.unwrap_or(self.deadline);
-        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4)));
+        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(LONGEST);
         let spread = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
         let chance = RandomState::new().hash_one(0) % 1000;
         let wait = wait + spread * chance as u32 / 1000;
@@ -322,6 +325,15 @@ impl Vote<'_> {
                     Step::Again(next),
                     no_vote(Reason::Rejected, "refused the form of the question"),
                 )
+            }
+            Remedy::Missed => {
+                self.bill.unreported();
+                self.paid += 1;
+                self.place.answered(ask.rung, false);
+                let rung = self.place.habit().repair(ask.rung);
+                let no_vote =
+                    NoVote::new(Reason::Unparsable, "the model did not call the tool as it was asked to");
+                self.again_if_unpaid(Step::Repair(rung, String::new()), no_vote)
             }
             Remedy::Wait(wait) if complaint.is_rate_limit() => {
                 Step::Wait(wait, no_vote(Reason::RateLimited, "asks for fewer requests"))

@@ -15,6 +15,8 @@ use crate::ladder::{Parameter, Refused};
 pub(crate) enum Remedy {
     /// Ask again without what was refused: it cost nothing and is no answer.
     StepDown(Refused),
+    /// The model did not keep the form, and the server gave its answer no further: ask below the tools.
+    Missed,
     /// Ask the same again, after this time if one is named.
     Wait(Option<Duration>),
     /// It will not get better: the upstream does not let us, or does not know the model.
@@ -116,8 +118,8 @@ impl<'a> Complaint<'a> {
         Self {
             status: number(error.code).map_or(0, |code| code as u16),
             kind: text(metadata.error_type)
-                .or_else(|| text(error.kind))
                 .or_else(|| text(error.code))
+                .or_else(|| text(error.kind))
                 .unwrap_or_default(),
             message,
             wait: wait.or_else(|| seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())),
@@ -128,13 +130,16 @@ impl<'a> Complaint<'a> {
 
     /// What to do, given what was asked.
     pub(crate) fn remedy(&self, ask: &Ask<'_>) -> Remedy {
+        let kind = &*self.kind;
+        if kind == "tool_use_failed" && ask.rung.has_tool() {
+            return Remedy::Missed;
+        }
         // Some servers answer 500 to parameters they do not know.
         if matches!(self.status, 0 | 400 | 404 | 405 | 422 | 500 | 501)
             && let Some(refused) = self.refused(ask)
         {
             return Remedy::StepDown(refused);
         }
-        let kind = &*self.kind;
         if matches!(kind, "content_policy_violation" | "refusal" | "content_filter") {
             return Remedy::Refused;
         }
@@ -164,6 +169,10 @@ impl<'a> Complaint<'a> {
     fn refused(&self, ask: &Ask<'_>) -> Option<Refused> {
         let says = |words: &[&str]| words.iter().any(|word| self.details.contains(word));
         let drops = |parameter, words: &[&str]| ask.sends(parameter) && says(words);
+        // A question that is too long is counted out together with the tools it came with.
+        if says(&["context length", "context_length", "context window", "too long", "too many tokens"]) {
+            return None;
+        }
         let unknown = says(&[
             "support",
             "unknown",
@@ -172,7 +181,14 @@ impl<'a> Complaint<'a> {
             "not permitted",
             "not allowed",
             "extra",
+            "requires",
+            "not enabled",
+            "invalid",
         ]);
+        // A failure of the server's own that happens to name tools is no refusal of them.
+        if self.status >= 500 && !unknown {
+            return None;
+        }
         if drops(Parameter::ParallelToolCalls, &["parallel_tool_calls", "parallel tool calls"]) {
             return Some(Refused::Parameter(Parameter::ParallelToolCalls));
         }
@@ -198,6 +214,9 @@ impl<'a> Complaint<'a> {
         }
         if drops(Parameter::MaxTokens, &["max_completion_tokens"]) {
             return Some(Refused::Parameter(Parameter::MaxTokens));
+        }
+        if drops(Parameter::System, &["system role", "system message", "developer instruction"]) {
+            return Some(Refused::Parameter(Parameter::System));
         }
         if unknown && drops(Parameter::Reasoning, &["reasoning"]) {
             return Some(Refused::Parameter(Parameter::Reasoning));

@@ -31,16 +31,21 @@ impl Ask<'_> {
                 Parameter::ParallelToolCalls => self.rung.has_tool(),
                 Parameter::Strict => self.rung != Rung::Prose,
                 Parameter::Reasoning => self.effort.is_some(),
-                Parameter::MaxTokens => true,
+                Parameter::MaxTokens | Parameter::System => true,
                 Parameter::Provider => self.routed,
             }
     }
 
     /// The body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let user = prompt::user(self.paper, self.rung);
-        let mut messages =
-            vec![Message { role: "system", content: SYSTEM }, Message { role: "user", content: &user }];
+        let mut user = prompt::user(self.paper, self.rung);
+        let mut messages = Vec::with_capacity(4);
+        if self.sends(Parameter::System) {
+            messages.push(Message { role: "system", content: SYSTEM });
+        } else {
+            user = format!("{SYSTEM}\n\n{user}");
+        }
+        messages.push(Message { role: "user", content: &user });
         let repair;
         if let Some(bad) = self.bad_answer {
             repair = (prompt::bad_answer(bad), prompt::repair(self.paper, self.rung));

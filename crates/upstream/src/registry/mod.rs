@@ -37,7 +37,7 @@ impl Snapshot {
         self.by_id.get(model).and_then(|&at| self.models.get(at))
     }
 
-    /// The roster under this name, computed once per state of the list. `None` is not kept.
+    /// The roster under this name, computed once per state of the list.
     pub(crate) fn roster(&self, preset: &str, compute: impl FnOnce() -> Roster) -> Arc<Roster> {
         let mut rosters = self.rosters.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(roster) = rosters.get(preset) {

@@ -178,3 +178,12 @@ async fn a_mixed_panel_is_asked_at_once() {
     let answers = futures::future::join_all(votes).await;
     assert_eq!(answers.iter().filter(|answer| answer.vote == Ok(FIRST)).count(), 40);
 }
+
+#[tokio::test]
+async fn absurd_times_do_no_harm() {
+    for wait in ["99999999999999999999", "1e300", "NaN", "-1"] {
+        let rig = Rig::acting([limited(503, wait), GOOD]);
+        let answer = rig.upstream().vote(&member("m"), &paper(), Duration::MAX).await;
+        assert!(answer.vote == Ok(FIRST) || answer.vote.unwrap_err().reason == Reason::UpstreamError);
+    }
+}

@@ -179,3 +179,45 @@ async fn refusals_inside_an_answer_step_down_too() {
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
     assert_eq!(rig.server.seen("m")[1].asked_for, Schema);
 }
+
+#[tokio::test]
+async fn a_server_that_reports_a_missed_call_is_asked_below_the_tools() {
+    let error = json!({ "message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed" });
+    let rig = Rig::acting([
+        Act::Status(400, json!({ "error": error }).to_string()),
+        Act::Obey(Forms::ALL),
+        Act::Obey(Forms::ALL),
+    ]);
+    let upstream = rig.upstream();
+    for _ in 0..2 {
+        assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
+    }
+    let asked: Vec<_> = rig.server.seen("m").iter().map(|seen| seen.asked_for).collect();
+    assert_eq!(asked, [Required, Schema, Required], "one miss does not move the model");
+}
+
+#[tokio::test]
+async fn words_about_something_else_do_not_step_down() {
+    for (status, message) in [
+        (400, "This model's maximum context length is 8192 tokens, of which 100 in the functions"),
+        (404, "The model does not exist"),
+        (500, "error parsing tool call"),
+    ] {
+        let rig = Rig::acting([Act::Status(status, json!({ "error": message }).to_string())]);
+        assert!(vote(&rig.upstream()).await.vote.is_err());
+        assert!(rig.server.seen("m").iter().all(|seen| seen.asked_for == Required), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_a_system_role_reads_the_same_words() {
+    let message = "Developer instruction is not enabled for models/small";
+    let rig = Rig::acting([
+        Act::Status(400, json!({ "error": { "message": message } }).to_string()),
+        Act::Obey(Forms::ALL),
+    ]);
+    assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
+    let body = &rig.server.seen("m")[1].body;
+    assert_eq!(body["messages"].as_array().unwrap().len(), 1);
+    assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You are one voter in a poll."));
+}

@@ -1,6 +1,8 @@
 //! One binary for all tests that need an upstream: each module plays its part of the scripts in
 //! `ep_upstream::testing` against the real client, over real sockets.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 mod answers;
 mod costs;
 mod demo;
