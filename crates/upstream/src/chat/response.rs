@@ -1,0 +1,224 @@
+//! The body of an answer, borrowed from the bytes that came. Every member may be missing, null or of
+//! another type than documented: what cannot be read is as good as absent.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::parsing::Said;
+
+type Raw<'a> = Option<&'a RawValue>;
+
+/// A completion, or an error that came instead of one.
+#[derive(Deserialize)]
+pub(crate) struct Completion<'a> {
+    #[serde(borrow, default)]
+    model: Raw<'a>,
+    #[serde(borrow, default)]
+    choices: Raw<'a>,
+    #[serde(borrow, default)]
+    usage: Raw<'a>,
+    #[serde(borrow, default)]
+    error: Raw<'a>,
+}
+
+/// The first choice of a completion.
+#[derive(Deserialize, Default)]
+pub(crate) struct Choice<'a> {
+    #[serde(borrow, default)]
+    message: Option<Message<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Raw<'a>,
+    #[serde(borrow, default)]
+    error: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, default)]
+    content: Raw<'a>,
+    #[serde(borrow, default)]
+    refusal: Raw<'a>,
+    #[serde(borrow, default)]
+    tool_calls: Raw<'a>,
+    /// The form before tools.
+    #[serde(borrow, default)]
+    function_call: Raw<'a>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall<'a> {
+    #[serde(borrow, default)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow, default)]
+    arguments: Raw<'a>,
+}
+
+/// What an answer consumed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Usage {
+    pub(crate) prompt_tokens: Option<u64>,
+    pub(crate) completion_tokens: Option<u64>,
+    /// In USD, everything included.
+    pub(crate) cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct RawUsage<'a> {
+    #[serde(borrow, default)]
+    prompt_tokens: Raw<'a>,
+    #[serde(borrow, default)]
+    completion_tokens: Raw<'a>,
+    #[serde(borrow, default)]
+    cost: Raw<'a>,
+    #[serde(borrow, default)]
+    is_byok: Raw<'a>,
+    #[serde(borrow, default)]
+    cost_details: Option<RawCostDetails<'a>>,
+}
+
+#[derive(Deserialize)]
+struct RawCostDetails<'a> {
+    #[serde(borrow, default)]
+    upstream_inference_cost: Raw<'a>,
+}
+
+impl<'a> Completion<'a> {
+    /// Reads a body; `None` where it is no JSON object.
+    pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
+        serde_json::from_slice(body).ok()
+    }
+
+    /// The first choice. Votes ask for one answer; more would be another server's mistake.
+    pub(crate) fn choice(&self) -> Option<Choice<'a>> {
+        let raw = self.choices?;
+        match serde_json::from_str::<[Choice<'a>; 1]>(raw.get()) {
+            Ok([choice]) => Some(choice),
+            Err(_) => serde_json::from_str::<Vec<Choice<'a>>>(raw.get()).ok()?.into_iter().next(),
+        }
+    }
+
+    /// The error object, wherever it stands.
+    pub(crate) fn error(&self, choice: Option<&Choice<'a>>) -> Option<&'a RawValue> {
+        self.error.or_else(|| choice.and_then(|choice| choice.error))
+    }
+
+    /// The model that answered.
+    pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
+        text(self.model)
+    }
+
+    /// What was consumed.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        let raw: RawUsage<'_> = serde_json::from_str(self.usage?.get()).ok()?;
+        let details = raw.cost_details.and_then(|details| number(details.upstream_inference_cost));
+        // With a key of one's own at the provider, the cost is OpenRouter's fee alone.
+        let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
+        let cost = number(raw.cost).map(|cost| if byok { cost + details.unwrap_or(0.0) } else { cost });
+        Some(Usage {
+            prompt_tokens: number(raw.prompt_tokens).map(|tokens| tokens as u64),
+            completion_tokens: number(raw.completion_tokens).map(|tokens| tokens as u64),
+            cost,
+        })
+    }
+}
+
+impl<'a> Choice<'a> {
+    /// Why the answer ended.
+    pub(crate) fn finish_reason(&self) -> Option<Cow<'a, str>> {
+        text(self.finish_reason)
+    }
+
+    /// Whether a refusal stands in the message.
+    pub(crate) fn refused(&self) -> bool {
+        let refusal = self.message.as_ref().and_then(|message| text(message.refusal));
+        refusal.is_some_and(|refusal| !refusal.trim().is_empty())
+    }
+
+    /// What can hold a vote.
+    pub(crate) fn said(&self) -> Said<'a> {
+        let Some(message) = &self.message else { return Said::default() };
+        let mut calls = Vec::new();
+        let mut call = |function: Function<'a>| {
+            calls.extend(function.arguments.map(|raw| text(Some(raw)).unwrap_or(Cow::Borrowed(raw.get()))));
+        };
+        if let Some(raw) = message.tool_calls {
+            let list = serde_json::from_str::<Vec<ToolCall<'a>>>(raw.get());
+            let list = list.or_else(|_| serde_json::from_str::<ToolCall<'a>>(raw.get()).map(|one| vec![one]));
+            list.unwrap_or_default()
+                .into_iter()
+                .filter_map(|tool_call| tool_call.function)
+                .for_each(&mut call);
+        }
+        if let Some(raw) = message.function_call
+            && let Ok(function) = serde_json::from_str(raw.get())
+        {
+            call(function);
+        }
+        Said { calls, text: message.content.and_then(content) }
+    }
+}
+
+/// Text as a string, or as a list of parts.
+fn content(raw: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Part<'a> {
+        #[serde(borrow, default)]
+        text: Raw<'a>,
+    }
+    if let Some(text) = text(Some(raw)) {
+        return Some(text);
+    }
+    let parts: Vec<Part<'_>> = serde_json::from_str(raw.get()).ok()?;
+    Some(Cow::Owned(parts.into_iter().filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
+}
+
+/// A JSON string, borrowed where it holds no escapes.
+pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
+    let json = raw?.get();
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        serde_json::from_str(json).ok().map(Cow::Owned)
+    } else {
+        Some(Cow::Borrowed(inner))
+    }
+}
+
+/// A finite, non-negative number, also where it is written as a string.
+pub(crate) fn number(raw: Raw<'_>) -> Option<f64> {
+    let number: f64 = raw?.get().trim_matches('"').trim().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strange_members_are_absent_ones() {
+        let body = br#"{"model":7,"choices":[{"message":{"content":[{"type":"text","text":"BC"}],"tool_calls":
+            {"function":{"arguments":{"option":"BC"}}}},"finish_reason":null}],"usage":{"cost":"0.01","prompt_tokens":-3}}"#;
+        let completion = Completion::read(body).unwrap();
+        let choice = completion.choice().unwrap();
+        assert_eq!(completion.model(), None);
+        assert_eq!(choice.finish_reason(), None);
+        assert_eq!(choice.said().calls, [r#"{"option":"BC"}"#]);
+        assert_eq!(choice.said().text.as_deref(), Some("BC"));
+        let usage = completion.usage().unwrap();
+        assert_eq!((usage.cost, usage.prompt_tokens), (Some(0.01), None));
+        assert!(Completion::read(b"<html>").is_none());
+        assert!(Completion::read(b"{}").unwrap().choice().is_none());
+    }
+
+    #[test]
+    fn a_key_of_ones_own_costs_fee_and_provider() {
+        let body =
+            br#"{"usage":{"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}}"#;
+        assert_eq!(Completion::read(body).unwrap().usage().unwrap().cost, Some(0.021));
+    }
+}

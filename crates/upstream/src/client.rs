@@ -1,0 +1,163 @@
+//! The HTTP client and the address behind it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use secrecy::ExposeSecret;
+
+use crate::config::{SetupError, UpstreamConfig};
+
+/// Where requests go, and what goes with each of them.
+pub(crate) struct Address {
+    base: Url,
+    /// The address without anything secret: the name under which things are remembered.
+    pub(crate) name: Arc<str>,
+    /// The host, for metrics.
+    pub(crate) label: Arc<str>,
+    pub(crate) headers: HeaderMap,
+    /// Whether it is OpenRouter, which takes more than others.
+    pub(crate) is_openrouter: bool,
+}
+
+impl Address {
+    pub(crate) fn new(config: &UpstreamConfig) -> Result<Self, SetupError> {
+        let text = config.base_url.trim().trim_end_matches('/');
+        let mut base = Url::parse(text).map_err(|_| SetupError::BaseUrl("it must be an absolute URL"))?;
+        if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+            return Err(SetupError::BaseUrl("it must begin with http:// or https:// and name a host"));
+        }
+        base.set_query(None);
+        base.set_fragment(None);
+        let mut bare = base.clone();
+        // Both fail only for addresses without a host.
+        let _ = bare.set_username("");
+        let _ = bare.set_password(None);
+        let name: Arc<str> = bare.as_str().trim_end_matches('/').into();
+        if config.api_key.is_some() {
+            base = bare;
+        }
+        let host = base.host_str().unwrap_or_default();
+        let label: Arc<str> =
+            base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")).into();
+        let is_openrouter = host == "openrouter.ai" || host.ends_with(".openrouter.ai");
+        let mut headers = HeaderMap::new();
+        if let Some(key) = &config.api_key {
+            let value = HeaderValue::try_from(format!("Bearer {}", key.expose_secret().trim()));
+            let mut value = value.map_err(|_| SetupError::Header("API key"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        if is_openrouter {
+            headers.insert(
+                HeaderName::from_static("x-openrouter-title"),
+                HeaderValue::from_static("Ensemble Poll"),
+            );
+            if let Some(public) = &config.public_url {
+                let value =
+                    HeaderValue::try_from(public).map_err(|_| SetupError::Header("public address"))?;
+                headers.insert(HeaderName::from_static("http-referer"), value);
+            }
+        }
+        Ok(Self { base, name, label, headers, is_openrouter })
+    }
+
+    /// The address of one of its resources.
+    pub(crate) fn of(&self, resource: &str) -> Result<Url, SetupError> {
+        let base = self.base.as_str().trim_end_matches('/');
+        Url::parse(&format!("{base}{resource}")).map_err(|_| SetupError::BaseUrl("no path can follow it"))
+    }
+
+    /// Whether it is on this machine.
+    fn is_local(&self) -> bool {
+        let host = self.base.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// A client for one upstream, sized for hundreds of calls in flight.
+pub(crate) fn build(address: &Address, config: &UpstreamConfig) -> Result<Client, SetupError> {
+    let client = plain()
+        .connect_timeout(config.connect_timeout)
+        .pool_max_idle_per_host(config.max_concurrent)
+        .pool_idle_timeout(Duration::from_secs(90))
+        .tcp_keepalive(Duration::from_secs(30))
+        // Over TLS, HTTP/2 is taken where it is offered: then all calls share a connection, and a dead
+        // one is noticed by pings.
+        .http2_keep_alive_interval(Duration::from_secs(20))
+        .http2_keep_alive_timeout(Duration::from_secs(10))
+        .http2_adaptive_window(true);
+    let client = if address.is_local() { client.no_proxy() } else { client };
+    client.build().map_err(|error| SetupError::Client(Box::new(error)))
+}
+
+/// What all our clients have in common.
+pub(crate) fn plain() -> reqwest::ClientBuilder {
+    // The process-wide choice of ring; it fails only where a choice was made before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("ensemble-poll/", env!("CARGO_PKG_VERSION")))
+        // A redirected POST loses its body or its key.
+        .redirect(reqwest::redirect::Policy::none())
+        .tcp_nodelay(true)
+}
+
+/// A transport error with its causes and without its address, for the log.
+pub(crate) fn describe(error: &reqwest::Error) -> String {
+    let mut text = match () {
+        () if error.is_timeout() => "timed out".to_owned(),
+        () if error.is_connect() => "no connection".to_owned(),
+        () => "broken off".to_owned(),
+    };
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(base_url: &str, api_key: Option<&str>) -> Result<Address, SetupError> {
+        let api_key = api_key.map(Into::into);
+        Address::new(&UpstreamConfig { base_url: base_url.to_owned(), api_key, ..UpstreamConfig::default() })
+    }
+
+    #[test]
+    fn names_hold_no_secrets() {
+        let plain = address("http://me:pass@host:8000/v1/?key=1", None).unwrap();
+        assert_eq!(&*plain.name, "http://host:8000/v1");
+        assert_eq!(&*plain.label, "host:8000");
+        assert_eq!(plain.of("/models").unwrap().as_str(), "http://me:pass@host:8000/v1/models");
+        let keyed = address("http://me:pass@host:8000/v1", Some("sk-1")).unwrap();
+        assert_eq!(keyed.of("/models").unwrap().as_str(), "http://host:8000/v1/models");
+        assert!(!format!("{:?}", keyed.headers).contains("sk-1"));
+    }
+
+    #[test]
+    fn addresses_that_cannot_work_are_refused() {
+        for bad in ["", "openrouter.ai", "ftp://host", "unix:/tmp/x"] {
+            assert!(address(bad, None).is_err(), "{bad}");
+        }
+        assert!(address("http://host", Some("a\nb")).is_err());
+        assert!(address("https://openrouter.ai/api/v1", None).unwrap().is_openrouter);
+        assert!(!address("https://evilopenrouter.ai/api/v1", None).unwrap().is_openrouter);
+    }
+
+    #[test]
+    fn openrouter_is_told_who_asks() {
+        let config = UpstreamConfig {
+            base_url: "https://openrouter.ai/api/v1/".to_owned(),
+            public_url: Some("https://poll.example".to_owned()),
+            ..UpstreamConfig::default()
+        };
+        let headers = Address::new(&config).unwrap().headers;
+        assert_eq!(headers["http-referer"], "https://poll.example");
+        assert_eq!(headers["x-openrouter-title"], "Ensemble Poll");
+    }
+}

@@ -1,0 +1,129 @@
+//! The sixty simulated models: ten families of six.
+
+use ep_kernel::money::{PicoUsd, Price};
+use ep_kernel::ports::{Variant, VariantPricing};
+
+use super::chance::Chance;
+use crate::registry::listing::Listed;
+use crate::voting::Traits;
+
+const FAMILIES: [&str; 10] =
+    ["aurora", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "iris", "juniper"];
+
+/// One size of every family.
+pub(super) struct Tier {
+    name: &'static str,
+    title: &'static str,
+    /// Nano-USD per prompt and completion token (the price per million tokens, times a thousand).
+    price: (i64, i64),
+    context: u64,
+    /// The middle of its answering times, in milliseconds.
+    pub(super) median_ms: f64,
+    /// Failures in a thousand votes.
+    pub(super) failures: u64,
+}
+
+const TIERS: [Tier; 6] = [
+    Tier { name: "nano", title: "Nano", price: (30, 90), context: 32_768, median_ms: 90.0, failures: 25 },
+    Tier {
+        name: "small",
+        title: "Small",
+        price: (100, 300),
+        context: 65_536,
+        median_ms: 150.0,
+        failures: 15,
+    },
+    Tier {
+        name: "medium",
+        title: "Medium",
+        price: (350, 1_200),
+        context: 131_072,
+        median_ms: 260.0,
+        failures: 10,
+    },
+    Tier {
+        name: "large",
+        title: "Large",
+        price: (2_500, 9_000),
+        context: 262_144,
+        median_ms: 480.0,
+        failures: 10,
+    },
+    Tier {
+        name: "coder",
+        title: "Coder",
+        price: (250, 900),
+        context: 131_072,
+        median_ms: 220.0,
+        failures: 20,
+    },
+    Tier { name: "open", title: "Open", price: (0, 0), context: 32_768, median_ms: 330.0, failures: 60 },
+];
+
+/// A simulated model.
+pub(super) struct Player {
+    pub(super) listed: Listed,
+    pub(super) tier: &'static Tier,
+}
+
+/// All sixty, in the order of their registry.
+pub(super) fn players() -> Vec<Player> {
+    let family = |(index, family)| TIERS.iter().map(move |tier| player(index, family, tier));
+    FAMILIES.into_iter().enumerate().flat_map(family).collect()
+}
+
+fn player(index: usize, family: &'static str, tier: &'static Tier) -> Player {
+    let id = format!("demo/{family}-{}", tier.name);
+    // Families differ in price by up to a quarter; the nano models of six families are free as well.
+    let free = tier.price == (0, 0) || (tier.name == "nano" && index < 6);
+    let percent = if free { 0 } else { 75 + (Chance::of(&[&id, "price"]).below(51)) as i64 };
+    let nano = |nano: i64| nano * percent / 100;
+    let (prompt, completion) = (nano(tier.price.0), nano(tier.price.1));
+    let usd = |nano: i64| if nano == 0 { "0".to_owned() } else { format!("0.{nano:09}") };
+    let price = Price {
+        prompt: PicoUsd::new(prompt * 1000),
+        completion: PicoUsd::new(completion * 1000),
+        request: PicoUsd::ZERO,
+    };
+    let mut title = family.to_owned();
+    title[..1].make_ascii_uppercase();
+    let listed = Listed {
+        variant: Variant {
+            name: format!("{title} {} (simulated)", tier.title),
+            provider: format!("{family} (simulated)"),
+            family: format!("demo/{family}"),
+            context_length: Some(tier.context),
+            pricing: Some(VariantPricing {
+                prompt: usd(prompt),
+                completion: usd(completion),
+                request: "0".to_owned(),
+            }),
+            free,
+            supports_tools: Some(true),
+            supported_parameters: vec!["tools".to_owned(), "tool_choice".to_owned(), "max_tokens".to_owned()],
+            id,
+        },
+        price: Some(price),
+        created: 1_767_225_600 + index as i64 * 864_000,
+        traits: Traits::UNKNOWN,
+        output_tokens: 256,
+    };
+    Player { listed, tier }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_play_and_all_say_that_they_are_simulated() {
+        let players = players();
+        assert_eq!(players.len(), 60);
+        assert!(players.iter().filter(|player| player.listed.variant.free).count() >= 15);
+        for Player { listed, .. } in &players {
+            assert!(listed.variant.id.starts_with("demo/") && listed.variant.name.ends_with("(simulated)"));
+            let shown = listed.variant.pricing.as_ref().unwrap();
+            assert_eq!(PicoUsd::parse_usd(&shown.completion), Some(listed.price.unwrap().completion));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Chance that is the same every time: numbers that follow from texts.
+
+/// A stream of numbers drawn from a list of texts.
+pub(super) struct Chance(u64);
+
+impl Chance {
+    /// The stream of these texts (FNV-1a, with a mark between them).
+    pub(super) fn of(texts: &[&str]) -> Self {
+        let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xFF]));
+        Self(bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
+        }))
+    }
+
+    /// The next number (SplitMix64).
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 below 1.
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A whole number below `limit`.
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit.max(1)
+    }
+
+    /// A number around zero with variance one, close to normal.
+    pub(super) fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+}

@@ -1,0 +1,53 @@
+//! No models at all: what stands in for an upstream where there is none and the demo roster is off.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::money::Spend;
+use ep_kernel::polling::ballot::{Answer, NoVote, Paper, Reason};
+use ep_kernel::polling::roster::{Member, Roster};
+use ep_kernel::ports::{Abandon, Models, Registry};
+
+use crate::presets::Presets;
+
+/// Answers everything with [`Kind::NotConfigured`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NotConfigured;
+
+impl NotConfigured {
+    fn fault() -> Fault {
+        Fault::new(
+            Kind::NotConfigured,
+            "no model upstream is configured: set EP_UPSTREAM_URL and EP_UPSTREAM_API_KEY, or OPENROUTER_API_KEY, \
+             or EP_DEMO=auto for simulated models",
+        )
+    }
+}
+
+#[async_trait]
+impl Models for NotConfigured {
+    async fn registry(&self) -> Result<Registry, Fault> {
+        Err(Self::fault())
+    }
+
+    fn presets(&self) -> Vec<String> {
+        Presets::load(None).map(|presets| presets.names()).unwrap_or_default()
+    }
+
+    async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
+        if let Ok(presets) = Presets::load(None) {
+            presets.check(preset)?;
+        }
+        Err(Self::fault())
+    }
+
+    async fn vote(&self, _: &Member, _: &Paper, _: Duration) -> Answer {
+        let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
+        Answer { vote, spend: Spend::NOTHING, answered_by: None }
+    }
+
+    fn abandon(&self, _: &Member) -> Abandon {
+        Abandon::HangUp
+    }
+}

@@ -1,0 +1,63 @@
+//! What holds for any answer.
+
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+
+use super::testing::paper;
+use super::{Reading, Said, read};
+
+const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
+
+fn as_text(text: &str) -> Reading {
+    read(&Said { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &paper(&OPTIONS))
+}
+
+fn as_call(arguments: &str) -> Reading {
+    read(&Said { calls: vec![Cow::Borrowed(arguments)], text: None }, &paper(&OPTIONS))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let text = String::from_utf8_lossy(&bytes);
+        as_text(&text);
+        as_call(&text);
+    }
+
+    #[test]
+    fn nothing_panics_on_what_looks_like_an_answer(
+        text in r#"([{}\[\]"'`:=,<>\\ \n]|option|vote|BC|DF|Earth|No|not|</?think>|\\u00|“|”|é){0,40}"#
+    ) {
+        as_text(&text);
+        as_call(&text);
+    }
+
+    #[test]
+    fn a_unique_code_always_resolves(
+        before in "([b-lp-z ,.\n]{0,30}[ \n.,])?",
+        after in "([ \n.,][b-lp-z ,.\n]{0,30})?",
+    ) {
+        prop_assume!(!names_a_text(&before) && !names_a_text(&after));
+        prop_assert_eq!(as_text(&format!("{before}DF{after}")), Reading::Vote(1));
+        prop_assert_eq!(as_call(&format!("{{\"option\":\"{}DF{}\"}}", before.replace('\n', " "), after.replace('\n', " "))), Reading::Vote(1));
+    }
+
+    #[test]
+    fn what_is_not_named_is_not_voted_for(text in r#"([{}":,<>. \n]|option|vote|answer|[klp-z]{3,9}|XY|Ear|rise){0,30}"#) {
+        prop_assume!(!names_a_text(&text));
+        prop_assert_eq!(as_text(&text), Reading::Nothing, "{}", text);
+        prop_assert_eq!(as_call(&text), Reading::Nothing, "{}", text);
+    }
+}
+
+/// Whether an option's text (or a code in any case) stands in there, apart from any rule of ours.
+fn names_a_text(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let flat: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+    flat.contains("earth")
+        || flat.contains("mars")
+        || ["bc", "df", "gh", "jk", "no"].iter().any(|word| flat.contains(word))
+}

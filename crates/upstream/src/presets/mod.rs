@@ -1,0 +1,188 @@
+//! Presets: named queries over the registry, kept in a commented file.
+
+mod query;
+
+use std::path::Path;
+
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::polling::roster::Roster;
+use serde::Deserialize;
+
+use crate::config::SetupError;
+use crate::registry::Snapshot;
+use crate::registry::listing::Listed;
+use query::Query;
+
+/// The presets that come with us: data and documentation in one.
+pub const BUILT_IN: &str = include_str!("presets.toml");
+
+/// All presets, in the order of their file.
+#[derive(Debug)]
+pub(crate) struct Presets(Vec<Preset>);
+
+#[derive(Debug, Deserialize)]
+struct File {
+    preset: Vec<Preset>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Preset {
+    query: Query,
+}
+
+/// What the models of a roster are, beyond the list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Circumstances {
+    /// Whether they are simulated.
+    pub(crate) simulated: bool,
+    /// The upstream's limit of requests per minute for free models.
+    pub(crate) free_per_minute: Option<u32>,
+}
+
+impl Presets {
+    /// The presets of this file, else the built-in ones.
+    pub(crate) fn load(path: Option<&Path>) -> Result<Self, SetupError> {
+        let Some(path) = path else { return Self::parse(BUILT_IN) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| SetupError::Presets(format!("{}: {error}", path.display())))?;
+        Self::parse(&text).map_err(|error| match error {
+            SetupError::Presets(why) => SetupError::Presets(format!("{}: {why}", path.display())),
+            other => other,
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self, SetupError> {
+        let File { preset: presets } =
+            toml::from_str(text).map_err(|error| SetupError::Presets(error.to_string()))?;
+        if presets.is_empty() {
+            return Err(SetupError::Presets("there is none".to_owned()));
+        }
+        for (index, preset) in presets.iter().enumerate() {
+            let wrong = |why: &str| SetupError::Presets(format!("preset {:?} {why}", preset.query.name));
+            if preset.query.name.is_empty()
+                || !preset.query.name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+            {
+                return Err(wrong("has a name that is not of letters, digits, _ and -"));
+            }
+            if presets[..index].iter().any(|earlier| earlier.query.name == preset.query.name) {
+                return Err(wrong("is there twice"));
+            }
+            preset.query.check().map_err(wrong)?;
+        }
+        Ok(Self(presets))
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|preset| preset.query.name.clone()).collect()
+    }
+
+    /// The roster of a preset over this list.
+    pub(crate) fn roster(
+        &self,
+        name: &str,
+        snapshot: &Snapshot,
+        about: Circumstances,
+    ) -> Result<Roster, Fault> {
+        let preset =
+            self.0.iter().find(|preset| preset.query.name == name).ok_or_else(|| self.unknown(name))?;
+        let roster = snapshot.roster(name, || preset.roster(snapshot, about));
+        if roster.members.is_empty() {
+            return Err(preset.nobody(snapshot));
+        }
+        Ok(Roster::clone(&roster))
+    }
+
+    /// Whether there is such a preset, before anything is fetched for it.
+    pub(crate) fn check(&self, name: &str) -> Result<(), Fault> {
+        if self.0.iter().any(|preset| preset.query.name == name) { Ok(()) } else { Err(self.unknown(name)) }
+    }
+
+    fn unknown(&self, name: &str) -> Fault {
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
+        let text = format!("there is no preset {shown:?}; the presets are {}", self.names().join(", "));
+        Fault::new(Kind::InvalidPreset, text.clone()).with_field("preset", text)
+    }
+}
+
+impl Preset {
+    fn roster(&self, snapshot: &Snapshot, about: Circumstances) -> Roster {
+        let members: Vec<_> = self.query.select(&snapshot.models).into_iter().map(Listed::member).collect();
+        let mut notices = Vec::new();
+        if members.len() < self.query.size {
+            let many = match members.len() {
+                1 => "1 that fits".to_owned(),
+                count => format!("{count} that fit"),
+            };
+            notices.push(format!(
+                "preset {} asks for {} models; the registry has {many}",
+                self.query.name, self.query.size
+            ));
+        }
+        let free = members.iter().filter(|member| member.price.is_some_and(|price| price.is_free())).count();
+        if let Some(limit) = about.free_per_minute
+            && free > 0
+        {
+            notices.push(format!(
+                "the upstream takes {limit} requests a minute for free models; polls that exceed it wait or lose votes"
+            ));
+        }
+        Roster { members, simulated: about.simulated, notices }
+    }
+
+    fn nobody(&self, snapshot: &Snapshot) -> Fault {
+        if snapshot.models.is_empty() {
+            return Fault::new(
+                Kind::Unavailable,
+                "the model upstream lists no chat models right now; load a model there, then try again",
+            );
+        }
+        let text = if self.query.free_only {
+            "there are no free models here: the upstream lists none at a price of zero; use another preset"
+                .to_owned()
+        } else {
+            let count = snapshot.models.len();
+            let name = &self.query.name;
+            format!("none of the registry's {count} models fits preset {name}; use another preset")
+        };
+        Fault::new(Kind::NotConfigured, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_presets_hold() {
+        let presets = Presets::parse(BUILT_IN).unwrap();
+        let names = presets.names();
+        assert_eq!(names[0], "fast_and_cheap");
+        for (name, size) in
+            [("fast_and_cheap", 50), ("generalist", 100), ("frontier_generalist", 25), ("free", 15)]
+        {
+            let preset = presets.0.iter().find(|preset| preset.query.name == name).unwrap();
+            assert_eq!(preset.query.size, size, "{name}");
+        }
+        for name in ["efficient_generalist", "budget", "code"] {
+            assert!(presets.check(name).is_ok());
+        }
+        let fault = presets.check("best").unwrap_err();
+        assert_eq!(fault.kind(), Kind::InvalidPreset);
+        assert!(fault.message().contains("\"best\"") && fault.message().contains("frontier_generalist"));
+    }
+
+    #[test]
+    fn files_that_break_a_rule_say_which() {
+        for (text, expected) in [
+            ("preset = []", "there is none"),
+            ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "size"),
+            ("[[preset]]\nname = \"a b\"\nsize = 1\nsort = \"price\"", "name"),
+            ("[[preset]]\nname = \"a\"\nsize = 1\nsort = \"best\"", "unknown variant"),
+            ("[[preset]]\nname = \"a\"\nsize = 1\nsort = \"price\"\nmax_price = 1", "max_price"),
+        ] {
+            let error = Presets::parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

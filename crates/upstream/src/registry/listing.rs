@@ -1,0 +1,355 @@
+//! Reads an upstream's model list, in OpenRouter's full shape and in OpenAI's bare one.
+
+use std::collections::{HashMap, HashSet};
+
+use ep_kernel::money::{PicoUsd, Price};
+use ep_kernel::polling::roster::{Member, ModelId};
+use ep_kernel::ports::{Variant, VariantPricing};
+use ep_kernel::time::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::family::{does_not_chat, family, maker, thinks};
+use crate::chat::response::{number, text};
+use crate::ladder::Rung;
+use crate::voting::Traits;
+
+type Raw<'a> = Option<&'a RawValue>;
+
+/// Completion tokens granted to a vote, and to the vote of a model that reasons first.
+const OUTPUT_TOKENS: u32 = 256;
+const REASONED_OUTPUT_TOKENS: u32 = 1024;
+
+/// One chat model of the list.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    /// As the interface shows it.
+    pub(crate) variant: Variant,
+    pub(crate) price: Option<Price>,
+    /// Seconds since 1970; zero where nobody says.
+    pub(crate) created: i64,
+    pub(crate) traits: Traits,
+    pub(crate) output_tokens: u32,
+}
+
+impl Listed {
+    /// The model as a voter.
+    pub(crate) fn member(&self) -> Member {
+        Member {
+            model: ModelId::new(&*self.variant.id),
+            family: self.variant.family.clone(),
+            price: self.price,
+            output_tokens: self.output_tokens,
+        }
+    }
+}
+
+/// Why a document is no model list.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the upstream's answer is not a model list")]
+pub(crate) struct NotAList;
+
+#[derive(Deserialize)]
+struct RawModel<'a> {
+    #[serde(borrow, default)]
+    id: Raw<'a>,
+    #[serde(borrow, default)]
+    name: Raw<'a>,
+    #[serde(borrow, default)]
+    created: Raw<'a>,
+    #[serde(borrow, default)]
+    owned_by: Raw<'a>,
+    #[serde(borrow, default)]
+    context_length: Raw<'a>,
+    /// vLLM's word for it.
+    #[serde(borrow, default)]
+    max_model_len: Raw<'a>,
+    #[serde(borrow, default)]
+    meta: Raw<'a>,
+    #[serde(borrow, default)]
+    architecture: Raw<'a>,
+    #[serde(borrow, default)]
+    pricing: Raw<'a>,
+    #[serde(borrow, default)]
+    supported_parameters: Raw<'a>,
+    #[serde(borrow, default)]
+    expiration_date: Raw<'a>,
+    #[serde(borrow, default)]
+    reasoning: Raw<'a>,
+}
+
+/// Reads a document. Entries that are broken, doubled, expired, aliases or no chat models are left out.
+pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Result<Vec<Listed>, NotAList> {
+    #[derive(Deserialize)]
+    struct Envelope<'a> {
+        #[serde(borrow)]
+        data: Option<Vec<&'a RawValue>>,
+    }
+    let document = document.trim_start();
+    let entries: Vec<&RawValue> = if document.starts_with('[') {
+        serde_json::from_str(document).map_err(|_| NotAList)?
+    } else {
+        // A server without models may say `null`; a document without the member is something else.
+        let members: HashMap<&str, &RawValue> = serde_json::from_str(document).map_err(|_| NotAList)?;
+        members.get("data").ok_or(NotAList)?;
+        let envelope: Envelope<'_> = serde_json::from_str(document).map_err(|_| NotAList)?;
+        envelope.data.unwrap_or_default()
+    };
+    let mut seen = HashSet::new();
+    let models =
+        entries.into_iter().filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
+    let listed = models.filter_map(|model| list(&model, now, unpriced_is_free));
+    Ok(listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect())
+}
+
+fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<Listed> {
+    let id = text(model.id)?.trim().to_owned();
+    let alias = id.starts_with('~');
+    if id.is_empty() || alias || is_expired(model.expiration_date, now) || !chats(&id, model.architecture) {
+        return None;
+    }
+    let pricing = model.pricing.and_then(pricing);
+    let price = match &pricing {
+        // A negative price marks a router: other models of the list would vote under its name.
+        Some(Pricing::Varies) => return None,
+        Some(Pricing::Listed(_, price)) => Some(*price),
+        None => unpriced_is_free.then_some(Price::FREE),
+    };
+    let parameters = model.supported_parameters.map(|raw| strings(Some(raw)));
+    let supports =
+        |name: &str| parameters.as_ref().map(|list| list.iter().any(|parameter| parameter == name));
+    let reasoning = model.reasoning.filter(|raw| raw.get().starts_with('{'));
+    let reasons = reasoning.is_some() || supports("reasoning").unwrap_or_else(|| thinks(&id));
+    let start = match (supports("tools"), supports("tool_choice"), supports("structured_outputs")) {
+        (None, ..) | (Some(true), Some(true), _) => Rung::Required,
+        (Some(true), ..) => Rung::Auto,
+        (Some(false), _, Some(true)) => Rung::Schema,
+        (Some(false), ..) => Rung::Prose,
+    };
+    // Only where the registry speaks of reasoning does the server know the parameter.
+    let effort = match reasoning {
+        Some(raw) => Some(lowest_effort(raw)),
+        None => supports("reasoning").unwrap_or(false).then_some("low"),
+    };
+    let family = family(&id);
+    let provider = maker(&id).map(str::to_owned).or_else(|| text(model.owned_by).map(Into::into));
+    let provider = provider.filter(|provider| !provider.is_empty()).unwrap_or_else(|| family.clone());
+    let context =
+        number(model.context_length).or_else(|| number(model.max_model_len)).or_else(|| context(model.meta));
+    let name = text(model.name).filter(|name| !name.is_empty()).map_or_else(|| id.clone(), Into::into);
+    Some(Listed {
+        price,
+        created: number(model.created).map_or(0, |seconds| seconds as i64),
+        traits: Traits { start, effort },
+        output_tokens: if reasons { REASONED_OUTPUT_TOKENS } else { OUTPUT_TOKENS },
+        variant: Variant {
+            name,
+            provider,
+            family,
+            context_length: context.map(|tokens| tokens as u64),
+            pricing: pricing.and_then(Pricing::shown),
+            free: price.is_some_and(|price| price.is_free()),
+            supports_tools: supports("tools"),
+            supported_parameters: parameters.unwrap_or_default(),
+            id,
+        },
+    })
+}
+
+/// A list of strings; what is none is left out.
+fn strings(raw: Raw<'_>) -> Vec<String> {
+    let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
+}
+
+fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
+    let Some(date) = date else { return false };
+    if let Some(seconds) = text(Some(date)).is_none().then(|| number(Some(date))).flatten() {
+        return (seconds * 1000.0) < now.millis() as f64;
+    }
+    let Some(date) = text(Some(date)) else { return false };
+    if let Ok(at) = date.parse::<jiff::Timestamp>() {
+        return at < now.calendar();
+    }
+    let day = date.parse::<jiff::civil::Date>().ok();
+    day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok())
+        .is_some_and(|day| day.timestamp() < now.calendar())
+}
+
+/// Whether it reads and writes text and nothing but text comes out.
+fn chats(id: &str, architecture: Raw<'_>) -> bool {
+    #[derive(Deserialize)]
+    struct Architecture<'a> {
+        #[serde(borrow, default)]
+        input_modalities: Raw<'a>,
+        #[serde(borrow, default)]
+        output_modalities: Raw<'a>,
+        #[serde(borrow, default)]
+        modality: Raw<'a>,
+    }
+    if does_not_chat(id) {
+        return false;
+    }
+    let Some(architecture) =
+        architecture.and_then(|raw| serde_json::from_str::<Architecture<'_>>(raw.get()).ok())
+    else {
+        return true;
+    };
+    let (mut reads, mut writes) =
+        (strings(architecture.input_modalities), strings(architecture.output_modalities));
+    if let Some((input, output)) =
+        text(architecture.modality).as_deref().and_then(|text| text.split_once("->"))
+    {
+        let split = |text: &str| text.split('+').map(str::to_owned).collect();
+        reads = if reads.is_empty() { split(input) } else { reads };
+        writes = if writes.is_empty() { split(output) } else { writes };
+    }
+    (reads.is_empty() || reads.iter().any(|modality| modality == "text"))
+        && writes.iter().all(|modality| modality == "text")
+}
+
+enum Pricing {
+    Listed(VariantPricing, Price),
+    Varies,
+}
+
+impl Pricing {
+    fn shown(self) -> Option<VariantPricing> {
+        match self {
+            Self::Listed(shown, _) => Some(shown),
+            Self::Varies => None,
+        }
+    }
+}
+
+/// The price list. Overrides for long prompts or hours of the day are left out: votes are short, and
+/// what was charged is reported.
+fn pricing(raw: &RawValue) -> Option<Pricing> {
+    #[derive(Deserialize)]
+    struct RawPricing<'a> {
+        #[serde(borrow, default)]
+        prompt: Raw<'a>,
+        #[serde(borrow, default)]
+        completion: Raw<'a>,
+        #[serde(borrow, default)]
+        request: Raw<'a>,
+        #[serde(borrow, default)]
+        internal_reasoning: Raw<'a>,
+    }
+    let raw: RawPricing<'_> = serde_json::from_str(raw.get()).ok()?;
+    // A decimal as text, also where it is written as a number: a float would lose digits.
+    let decimal = |raw: Raw<'_>| raw.map(|raw| raw.get().trim_matches('"').trim().to_owned());
+    let prompt = decimal(raw.prompt)?;
+    let completion = decimal(raw.completion)?;
+    let request = decimal(raw.request).unwrap_or_else(|| "0".to_owned());
+    if [&prompt, &completion].iter().any(|price| price.starts_with('-')) {
+        return Some(Pricing::Varies);
+    }
+    let usd = PicoUsd::parse_usd;
+    let reasoning = decimal(raw.internal_reasoning).and_then(|price| usd(&price)).unwrap_or_default();
+    let price = Price {
+        prompt: usd(&prompt)?,
+        completion: usd(&completion)?.max(reasoning),
+        request: usd(&request)?,
+    };
+    Some(Pricing::Listed(VariantPricing { prompt, completion, request }, price))
+}
+
+/// The lowest effort that a model's own entry lists; `low` where it lists none.
+fn lowest_effort(raw: &RawValue) -> &'static str {
+    #[derive(Deserialize)]
+    struct Reasoning<'a> {
+        #[serde(borrow, default)]
+        supported_efforts: Raw<'a>,
+        #[serde(borrow, default)]
+        mandatory: Raw<'a>,
+    }
+    let Ok(reasoning) = serde_json::from_str::<Reasoning<'_>>(raw.get()) else { return "low" };
+    let mandatory = reasoning.mandatory.is_some_and(|value| value.get() == "true");
+    let supported = strings(reasoning.supported_efforts);
+    let efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let lowest = efforts.into_iter().find(|effort| supported.iter().any(|given| given == effort));
+    lowest.filter(|effort| !mandatory || *effort != "none").unwrap_or("low")
+}
+
+/// llama.cpp's context, in the entry's `meta`.
+fn context(meta: Raw<'_>) -> Option<f64> {
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, default)]
+        n_ctx: Raw<'a>,
+        #[serde(borrow, default)]
+        n_ctx_train: Raw<'a>,
+    }
+    let meta: Meta<'_> = serde_json::from_str(meta?.get()).ok()?;
+    number(meta.n_ctx).or_else(|| number(meta.n_ctx_train))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(document: &str) -> Vec<Listed> {
+        read(document, Timestamp::from_millis(1_769_817_600_000), false).unwrap()
+    }
+
+    #[test]
+    fn the_full_shape_is_read() {
+        let models = listed(
+            r#"{"data":[{"id":"maker/line-1","name":"Line 1","created":1700000000,"context_length":131072,
+            "architecture":{"input_modalities":["text","image"],"output_modalities":["text"]},
+            "pricing":{"prompt":"0.0000003","completion":"0.000001","request":"0","image":"0"},
+            "supported_parameters":["tools","tool_choice","reasoning"],"expiration_date":null,
+            "reasoning":{"supported_efforts":["high","low","minimal"],"mandatory":true}}]}"#,
+        );
+        let [model] = models.as_slice() else { panic!("{models:?}") };
+        assert_eq!(model.variant.family, "maker/line");
+        assert_eq!(model.variant.provider, "maker");
+        assert_eq!(model.price.unwrap().prompt.pico(), 300_000);
+        assert_eq!(model.traits, Traits { start: Rung::Required, effort: Some("minimal") });
+        assert_eq!(model.output_tokens, 1024);
+        assert_eq!(model.variant.supports_tools, Some(true));
+    }
+
+    #[test]
+    fn the_bare_shape_is_read_and_its_price_is_unknown() {
+        let document = r#"{"object":"list","data":[{"id":"qwen2.5:7b","object":"model","owned_by":"library"},
+            {"id":"org/m","max_model_len":4096},{"id":"org/m"},{"id":"nomic-embed-text"},{"object":"model"},7]}"#;
+        let models = listed(document);
+        assert_eq!(models.len(), 2);
+        assert_eq!((models[0].price, models[0].variant.free), (None, false));
+        assert_eq!(models[0].variant.provider, "library");
+        assert_eq!(models[0].variant.supports_tools, None);
+        assert_eq!(models[0].traits, Traits::UNKNOWN);
+        assert_eq!(models[1].variant.context_length, Some(4096));
+        let free = read(document, Timestamp::from_millis(0), true).unwrap();
+        assert!(free[0].variant.free && free[0].price == Some(Price::FREE));
+    }
+
+    #[test]
+    fn what_cannot_vote_is_left_out() {
+        let models = listed(
+            r#"[{"id":"~maker/line-latest"},{"id":"a/old","expiration_date":"2026-01-30"},
+            {"id":"a/soon","expiration_date":"2026-12-01"},
+            {"id":"a/pic","architecture":{"output_modalities":["image","text"]}},
+            {"id":"a/ear","architecture":{"modality":"audio->text"}},
+            {"id":"router/auto","pricing":{"prompt":"-1","completion":"-1"}},
+            {"id":"a/notool","supported_parameters":["structured_outputs"]},
+            {"id":"a/plain","supported_parameters":[]},
+            {"id":"a/loose","supported_parameters":["tools"]}]"#,
+        );
+        let ids: Vec<(&str, Rung)> = models.iter().map(|m| (m.variant.id.as_str(), m.traits.start)).collect();
+        assert_eq!(
+            ids,
+            [
+                ("a/soon", Rung::Required),
+                ("a/notool", Rung::Schema),
+                ("a/plain", Rung::Prose),
+                ("a/loose", Rung::Auto)
+            ]
+        );
+        assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
+        assert!(read("{\"data\":null}", Timestamp::from_millis(0), false).unwrap().is_empty());
+        assert_eq!(read("<html>", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
+    }
+}

@@ -1,0 +1,63 @@
+//! The models an upstream offers: fetched, kept in the database, and served while they are fetched
+//! again.
+
+pub(crate) mod family;
+mod keeper;
+pub(crate) mod listing;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ep_kernel::polling::roster::{ModelId, Roster};
+use ep_kernel::ports::Registry;
+use ep_kernel::time::Timestamp;
+
+pub(crate) use keeper::{Keeper, State};
+use listing::Listed;
+
+/// One state of the list, and what was computed from it.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) fetched_at: Timestamp,
+    /// In the upstream's order.
+    pub(crate) models: Vec<Listed>,
+    by_id: HashMap<ModelId, usize>,
+    rosters: Mutex<HashMap<String, Arc<Roster>>>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(fetched_at: Timestamp, models: Vec<Listed>) -> Self {
+        let by_id =
+            models.iter().enumerate().map(|(at, model)| (ModelId::new(&*model.variant.id), at)).collect();
+        Self { fetched_at, models, by_id, rosters: Mutex::default() }
+    }
+
+    pub(crate) fn get(&self, model: &ModelId) -> Option<&Listed> {
+        self.by_id.get(model).and_then(|&at| self.models.get(at))
+    }
+
+    /// The roster under this name, computed once per state of the list.
+    pub(crate) fn roster(&self, preset: &str, compute: impl FnOnce() -> Roster) -> Arc<Roster> {
+        let mut rosters = self.rosters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(roster) = rosters.get(preset) {
+            return Arc::clone(roster);
+        }
+        let roster = Arc::new(compute());
+        rosters.insert(preset.to_owned(), Arc::clone(&roster));
+        roster
+    }
+
+    /// The list as the interface shows it.
+    pub(crate) fn envelope(&self, ttl: Duration, simulated: bool) -> Registry {
+        let variants: Vec<_> = self.models.iter().map(|model| model.variant.clone()).collect();
+        Registry {
+            fetched_at: self.fetched_at,
+            cache_expires_at: self.fetched_at.after(ttl),
+            count: variants.len(),
+            model_count: Some(variants.len()),
+            simulated,
+            variants,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The simulated roster: alive, repeatable, and plainly simulated.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::money::SpendBasis;
+use ep_kernel::polling::ballot::{Answer, Paper};
+use ep_kernel::polling::order::Seed;
+use ep_kernel::ports::Models as _;
+use ep_upstream::testing::HandClock;
+use ep_upstream::{Demo, DemoConfig};
+
+use super::{LONG, NOW};
+
+fn demo() -> Demo {
+    let config = DemoConfig { latency_scale: 0.0, ..DemoConfig::default() };
+    Demo::new(&config, Arc::new(HandClock::at(NOW))).unwrap()
+}
+
+async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<Answer> {
+    let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
+    let mut answers = Vec::new();
+    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members.iter().enumerate() {
+        let paper = Paper::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
+        let answer = demo.vote(member, &paper, LONG).await;
+        let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
+        assert!(answer.spend.amount <= worst);
+        assert_eq!(answer.spend.basis, SpendBasis::Priced);
+        answers.push(answer);
+    }
+    answers
+}
+
+#[tokio::test]
+async fn the_same_question_always_gets_the_same_votes() {
+    let demo = demo();
+    let first = poll(&demo, "What should I drink?", 1).await;
+    assert_eq!(first.len(), 50);
+    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "in whatever order the options stand");
+    assert_ne!(first, poll(&demo, "What should I cook?", 1).await);
+}
+
+#[tokio::test]
+async fn questions_are_contested_and_some_votes_fail() {
+    let demo = demo();
+    let (mut failed, mut shares) = (0, Vec::new());
+    for n in 0..40 {
+        let mut tally: HashMap<usize, usize> = HashMap::new();
+        for answer in poll(&demo, &format!("Question {n}?"), 1).await {
+            match answer.vote {
+                Ok(option) => *tally.entry(option).or_default() += 1,
+                Err(no_vote) => {
+                    failed += 1;
+                    assert!(no_vote.detail.contains("simulated"));
+                }
+            }
+        }
+        shares.push(*tally.values().max().unwrap() as f64 / 50.0);
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    assert!((0.55..0.85).contains(&mean), "{mean}");
+    assert!((10..120).contains(&failed), "{failed}");
+}
+
+#[tokio::test]
+async fn it_says_what_it_is() {
+    let demo = demo();
+    let registry = demo.registry().await.unwrap();
+    assert!(registry.simulated && registry.count == 60);
+    for preset in demo.presets() {
+        assert!(demo.roster(&preset).await.unwrap().simulated, "{preset}");
+    }
+    assert_eq!(demo.roster("free").await.unwrap().members.len(), 15);
+    assert_eq!(demo.roster("fast_and_cheap").await.unwrap().notices, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_takes_its_time() {
+    let demo = Demo::new(&DemoConfig::default(), Arc::new(HandClock::at(NOW))).unwrap();
+    let members = demo.roster("fast_and_cheap").await.unwrap().members;
+    let options = ["Yes".to_owned(), "No".to_owned()];
+    let paper = Paper::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
+    for member in &members {
+        let start = tokio::time::Instant::now();
+        demo.vote(member, &paper, LONG).await;
+        let took = start.elapsed();
+        assert!((Duration::from_millis(50)..Duration::from_millis(902)).contains(&took), "{took:?}");
+    }
+    let late = demo.vote(&members[0], &paper, Duration::from_millis(10)).await;
+    assert!(late.vote.is_err());
+}

@@ -1,0 +1,119 @@
+//! One binary for all tests that need an upstream: each module plays its part of the scripts in
+//! `ep_upstream::testing` against the real client, over real sockets.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod answers;
+mod costs;
+mod demo;
+mod failures;
+mod forms;
+mod limits;
+mod presets;
+mod registry;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::money::{PicoUsd, Price};
+use ep_kernel::polling::ballot::{Answer, Choice, Paper, Reason};
+use ep_kernel::polling::roster::{Member, ModelId};
+use ep_kernel::ports::Models as _;
+use ep_kernel::time::Timestamp;
+use ep_upstream::testing::{Act, HandClock, InMemory, Part, Script, ScriptedUpstream};
+use ep_upstream::{Upstream, UpstreamConfig};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// 2026-01-31T00:00:00Z.
+const NOW: Timestamp = Timestamp::from_millis(1_769_817_600_000);
+const KEY: &str = "sk-test-0123456789";
+
+/// A scripted upstream with what an [`Upstream`] in front of it needs; a second one plays a restart.
+struct Rig {
+    server: ScriptedUpstream,
+    memory: Arc<InMemory>,
+    clock: Arc<HandClock>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Rig {
+    fn new(script: Script) -> Self {
+        Self {
+            server: ScriptedUpstream::start(script).unwrap(),
+            memory: Arc::default(),
+            clock: Arc::new(HandClock::at(NOW)),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// A rig with one model named `m` that does these things.
+    fn acting(acts: impl Into<Vec<Act>>) -> Self {
+        Self::new(Script::default().with("m", Part::of(acts)))
+    }
+
+    fn upstream(&self) -> Upstream {
+        self.upstream_with(|_| ())
+    }
+
+    fn upstream_with(&self, change: impl FnOnce(&mut UpstreamConfig)) -> Upstream {
+        let mut config = UpstreamConfig {
+            base_url: self.server.base_url(),
+            api_key: Some(KEY.into()),
+            ..UpstreamConfig::default()
+        };
+        change(&mut config);
+        let (memory, clock) = (self.memory.clone(), self.clock.clone());
+        Upstream::new(config, memory, clock, self.tasks.clone(), self.stop.clone()).unwrap()
+    }
+
+    /// Until what goes on in the background has ended.
+    async fn settle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.tasks.reopen();
+    }
+}
+
+fn paper() -> Paper {
+    let choice =
+        |code: &str, text: &str, option| Choice { code: code.to_owned(), text: text.to_owned(), option };
+    Paper {
+        question: "Which planet is blue?".into(),
+        choices: vec![choice("QX", "Mars", 1), choice("WZ", "Earth", 0), choice("KD", "Venus", 2)],
+    }
+}
+
+/// The option that [`Choose::First`](ep_upstream::testing::Choose::First) chooses on that paper.
+const FIRST: usize = 1;
+
+fn member(model: &str) -> Member {
+    Member { model: ModelId::new(model), family: "f".to_owned(), price: None, output_tokens: 256 }
+}
+
+/// A member at a dollar per million prompt tokens and two per million completion tokens.
+fn priced(model: &str) -> Member {
+    let price = Price {
+        prompt: PicoUsd::new(1_000_000),
+        completion: PicoUsd::new(2_000_000),
+        request: PicoUsd::ZERO,
+    };
+    Member { price: Some(price), ..member(model) }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+
+async fn vote(upstream: &Upstream) -> Answer {
+    upstream.vote(&member("m"), &paper(), LONG).await
+}
+
+/// The reason of the only vote of a model that does these things, and how often it was asked.
+async fn reason(acts: impl Into<Vec<Act>>) -> (Reason, usize, String) {
+    let rig = Rig::acting(acts);
+    let no_vote = vote(&rig.upstream()).await.vote.unwrap_err();
+    assert!(!no_vote.detail.contains(KEY), "{}", no_vote.detail);
+    assert!(!no_vote.detail.contains("127.0.0.1"), "{}", no_vote.detail);
+    (no_vote.reason, rig.server.calls("m"), no_vote.detail)
+}

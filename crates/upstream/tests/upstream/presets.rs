@@ -1,0 +1,163 @@
+//! Presets over a registry that looks like a real one.
+
+use std::collections::HashMap;
+
+use ep_kernel::fault::Kind;
+use ep_kernel::polling::roster::Roster;
+use ep_kernel::ports::{KeptRegistry, Models as _, UpstreamMemory as _};
+use ep_upstream::testing::{Script, bare, priced};
+use ep_upstream::{FreeLimit, Upstream};
+use serde_json::{Value, json};
+
+use super::{NOW, Rig};
+
+/// Twenty makers with prices from a cent to twenty dollars per million tokens, sizes and free servings.
+fn market() -> Vec<Value> {
+    let mut models = Vec::new();
+    for maker in 0..20 {
+        let tiers = [
+            ("nano", 0.02),
+            ("mini", 0.1),
+            ("core", 0.4),
+            ("plus", 0.7),
+            ("pro", 2.0),
+            ("ultra", 9.0),
+            ("coder", 0.3),
+            ("chat", 0.3),
+        ];
+        for (tier, (name, micro)) in tiers.into_iter().enumerate() {
+            let usd = micro * (1.0 + f64::from(maker) / 20.0) / 1e6;
+            let id = format!("maker{maker}/line{maker}-{name}");
+            let mut model = priced(&id, &format!("{usd:.12}"), &format!("{:.12}", usd * 3.0));
+            model["created"] = json!(1_700_000_000 + maker * 1000 + tier as u32);
+            if maker % 4 == 0 {
+                model["supported_parameters"] = json!(["max_tokens"]);
+            }
+            models.push(model);
+            if name == "core" {
+                models.push(priced(&format!("{id}:free"), "0", "0"));
+            }
+        }
+    }
+    models
+}
+
+fn rig() -> Rig {
+    Rig::new(Script { models: market(), ..Script::default() })
+}
+
+async fn roster(upstream: &Upstream, preset: &str) -> Roster {
+    upstream.roster(preset).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_preset_finds_what_it_is_named_for() {
+    let rig = rig();
+    let upstream = rig.upstream();
+    for (preset, size) in [
+        ("fast_and_cheap", 50),
+        ("generalist", 100),
+        ("efficient_generalist", 50),
+        ("frontier_generalist", 25),
+        ("budget", 25),
+        ("code", 20),
+        ("free", 15),
+    ] {
+        let roster = roster(&upstream, preset).await;
+        assert_eq!(roster.members.len(), size, "{preset}");
+        assert!(!roster.simulated);
+        let ids = |word: &str| roster.members.iter().filter(|m| m.model.as_str().contains(word)).count();
+        assert_eq!(ids(":free"), if preset == "free" { 15 } else { 0 }, "{preset}");
+        match preset {
+            "frontier_generalist" => assert_eq!(ids("-nano") + ids("-mini"), 0),
+            "code" => assert_eq!(ids("-coder"), 20),
+            "generalist" => assert_eq!(ids("-coder"), 0),
+            _ => {}
+        }
+        let mut weights: Vec<_> =
+            roster.members.iter().map(|m| m.model.as_str().trim_end_matches(":free")).collect();
+        weights.sort_unstable();
+        weights.dedup();
+        assert_eq!(weights.len(), size, "no weights vote twice");
+    }
+    assert_eq!(rig.server.registry_calls(), 1);
+}
+
+#[tokio::test]
+async fn a_roster_is_spread_and_always_the_same() {
+    let rig = rig();
+    let upstream = rig.upstream();
+    let first = roster(&upstream, "fast_and_cheap").await;
+    let mut families: HashMap<&str, usize> = HashMap::new();
+    for member in &first.members {
+        *families.entry(&member.family).or_default() += 1;
+    }
+    assert!(families.len() >= 15 && families.values().all(|&members| members <= 5), "{families:?}");
+    assert_eq!(first, roster(&rig.upstream(), "fast_and_cheap").await);
+}
+
+#[tokio::test]
+async fn a_small_registry_gives_what_it_has_and_says_so() {
+    let models = (0..12).map(|n| bare(&format!("qwen2.5:{n}b"))).chain([bare("nomic-embed-text")]).collect();
+    let rig = Rig::new(Script { models, ..Script::default() });
+    let upstream = rig.upstream();
+    let local = roster(&upstream, "fast_and_cheap").await;
+    assert_eq!(local.members.len(), 12, "one family fills what others leave");
+    assert_eq!(local.notices, ["preset fast_and_cheap asks for 50 models; the registry has 12 that fit"]);
+    assert!(local.members.iter().all(|member| member.price.is_none()), "an unknown price is not zero");
+    let fault = upstream.roster("free").await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::NotConfigured);
+    assert!(fault.message().contains("no free models here"), "{fault}");
+    let own = rig.upstream_with(|config| config.treat_unpriced_as_free = true);
+    assert_eq!(roster(&own, "free").await.members.len(), 12);
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_said() {
+    let rig = Rig::new(Script { models: vec![], ..Script::default() });
+    let upstream = rig.upstream();
+    let fault = upstream.roster("fast_and_cheap").await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::Unavailable);
+    let fault = upstream.roster("Fast").await.unwrap_err();
+    assert_eq!(fault.kind(), Kind::InvalidPreset);
+    for name in upstream.presets() {
+        assert!(fault.message().contains(&name), "{fault}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_on_free_models_is_noticed() {
+    let rig = rig();
+    let limited = rig.upstream_with(|config| {
+        config.free_requests_per_minute = FreeLimit::PerMinute(20.try_into().unwrap());
+    });
+    let notices = roster(&limited, "free").await.notices;
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].contains("20 requests a minute"), "{notices:?}");
+    assert!(roster(&limited, "budget").await.notices.is_empty());
+}
+
+#[tokio::test]
+async fn openrouters_limit_is_known() {
+    let rig = rig();
+    let body = json!({ "data": market() }).to_string();
+    let base_url = "https://openrouter.ai/api/v1";
+    rig.memory.keep_registry(base_url, &KeptRegistry { fetched_at: NOW, body }).await.unwrap();
+    let upstream = rig.upstream_with(|config| config.base_url = base_url.to_owned());
+    let notices = roster(&upstream, "free").await.notices;
+    assert!(notices[0].contains("20 requests a minute"), "{notices:?}");
+}
+
+#[tokio::test]
+async fn a_file_replaces_the_presets() {
+    let rig = rig();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = "[[preset]]\nname = \"mine\"\nsize = 3\nsort = \"price_descending\"\ntools = \"required\"\n\
+                pinned = [\"maker0/line0-nano\"]\nmax_per_family = 1\n";
+    std::fs::write(file.path(), text).unwrap();
+    let upstream = rig.upstream_with(|config| config.presets_path = Some(file.path().to_owned()));
+    assert_eq!(upstream.presets(), ["mine"]);
+    let members = roster(&upstream, "mine").await.members;
+    let ids: Vec<_> = members.iter().map(|member| member.model.as_str()).collect();
+    assert_eq!(ids, ["maker0/line0-nano", "maker18/line18-ultra", "maker19/line19-ultra"]);
+}
