@@ -1,5 +1,5 @@
 //! How much CPU a vote costs on our side of the wire, and how fast the scripted upstream is:
-//! `cargo run --release -p ep-upstream --features testing --example cost_of_a_call`.
+//! `cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- [milliseconds that an answer takes]`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use ep_kernel::polling::ballot::Paper;
 use ep_kernel::polling::order::Seed;
 use ep_kernel::ports::Models as _;
 use ep_kernel::time::Timestamp;
-use ep_upstream::testing::{HandClock, InMemory, Script, ScriptedUpstream};
+use ep_upstream::testing::{HandClock, InMemory, Part, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +24,10 @@ fn cpu() -> Duration {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = ScriptedUpstream::start(Script { keep_requests: false, ..Script::panel(50) })?;
+    let millis = std::env::args().nth(1).map_or(Ok(0), |millis| millis.parse())?;
+    let latency = Duration::from_millis(millis);
+    let default = Part { latency, jitter: latency, ..Part::default() };
+    let server = ScriptedUpstream::start(Script { keep_requests: false, default, ..Script::panel(50) })?;
     let upstream = Upstream::new(
         UpstreamConfig { base_url: server.base_url(), ..UpstreamConfig::default() },
         Arc::<InMemory>::default(),

@@ -284,24 +284,28 @@ impl Vote<'_> {
             Reading::Nothing if declined => {
                 Step::Done(Err(NoVote::new(Reason::Refused, "the model or its provider declined to answer")))
             }
-            Reading::Nothing if finish == "length" => self.again_if_unpaid(
-                Step::Again(ask.rung),
-                NoVote::new(
-                    Reason::Truncated,
-                    "the answer ended at the token limit before it named an option",
-                ),
-            ),
-            Reading::Nothing => {
-                self.place.answered(ask.rung, false);
-                let bad = said.text.as_deref().filter(|text| !text.trim().is_empty());
-                let bad = bad.or(said.calls.first().map(|call| &**call)).unwrap_or_default();
-                let rung = self.place.habit().repair(ask.rung);
-                self.again_if_unpaid(
-                    Step::Repair(rung, bad.to_owned()),
-                    NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again"),
-                )
-            }
+            Reading::Nothing => self.no_vote_in(&said, finish == "length", ask),
         }
+    }
+
+    /// An answer without a vote: the way to a better one, or the end.
+    fn no_vote_in(&mut self, said: &Said<'_>, cut_off: bool, ask: &Ask<'_>) -> Step {
+        let text = said.text.as_deref().map(parsing::thoughtless).unwrap_or_default();
+        let talked = !text.trim().is_empty();
+        let no_vote = if cut_off {
+            NoVote::new(Reason::Truncated, "the answer ended at the token limit before it named an option")
+        } else {
+            NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again")
+        };
+        // Cut off in its thoughts or its call, it needs more room. Cut off while it talks where a call
+        // was due, it would only talk longer.
+        if cut_off && !(talked && ask.rung.has_tool() && said.calls.is_empty()) {
+            return self.again_if_unpaid(Step::Again(ask.rung), no_vote);
+        }
+        self.place.answered(ask.rung, false);
+        let bad = if talked { &text } else { said.calls.first().unwrap_or(&text) };
+        let rung = self.place.habit().repair(ask.rung);
+        self.again_if_unpaid(Step::Repair(rung, bad.to_string()), no_vote)
     }
 
     fn again_if_unpaid(&self, again: Step, otherwise: NoVote) -> Step {

@@ -20,6 +20,7 @@ use serde::Deserialize;
 
 use codebook::Codebook;
 use marks::Marks;
+pub(crate) use prose::thoughtless;
 
 /// What an answer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

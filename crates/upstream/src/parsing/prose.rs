@@ -77,7 +77,7 @@ fn labelled(text: &str, book: &Codebook<'_>) -> Marks {
 
 /// The text without what was thought aloud. An opening mark that is missing was eaten by the chat
 /// template; a closing mark that is missing was never reached.
-fn thoughtless(text: &str) -> Cow<'_, str> {
+pub(crate) fn thoughtless(text: &str) -> Cow<'_, str> {
     const MARKS: [(&str, &str); 3] =
         [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
     let mut text = Cow::Borrowed(text);

@@ -82,14 +82,24 @@ async fn refusals_are_not_argued_with() {
 
 #[tokio::test]
 async fn an_answer_cut_off_gets_twice_the_tokens_once() {
-    let cut = Act::Ends("Let me think about".to_owned(), "length");
-    let rig = Rig::acting([cut.clone(), Act::Obey(ep_upstream::testing::Forms::ALL)]);
-    assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
-    let seen = rig.server.seen("m");
-    assert_eq!(seen[1].asked_for, AskedFor::Required, "being cut off is no miss");
-    assert_eq!(seen[1].body["max_tokens"], 512);
-    let (reason, calls, _) = reason([cut]).await;
-    assert_eq!((reason, calls), (Reason::Truncated, 2));
+    for (cut, then) in [
+        (Act::Ends("<think>Let me think about".to_owned(), "length"), AskedFor::Required),
+        (Act::Ends(String::new(), "length"), AskedFor::Required),
+        (
+            Act::Message(json!({ "tool_calls": [{ "function": { "arguments": "{\"opt" } }] }), "length"),
+            AskedFor::Required,
+        ),
+        // Whoever talks where a call is due would only talk longer.
+        (Act::Ends("Well, there are many".to_owned(), "length"), AskedFor::Schema),
+    ] {
+        let rig = Rig::acting([cut.clone(), Act::Obey(ep_upstream::testing::Forms::ALL)]);
+        assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
+        let seen = rig.server.seen("m");
+        assert_eq!((seen.len(), seen[1].asked_for), (2, then));
+        assert_eq!(seen[1].body["max_tokens"], 512);
+        let (reason, calls, _) = reason([cut]).await;
+        assert_eq!((reason, calls), (Reason::Truncated, 2));
+    }
 }
 
 #[tokio::test]
