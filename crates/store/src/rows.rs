@@ -9,9 +9,9 @@ use ep_kernel::polling::poll_id::PollId;
 use ep_kernel::polling::roster::ModelId;
 use ep_kernel::ports::{Balance, Begun, Closing, KeptRegistry, KeyOwner, PollRecord, StoreError};
 use ep_kernel::time::Timestamp;
+use serde::Serialize;
 use serde::de::value::Error as NotAWord;
 use serde::de::{DeserializeOwned, IntoDeserializer};
-use serde::{Deserialize, Serialize};
 
 use crate::fault::{Unreadable, failed};
 

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use sqlx::SqliteConnection;
 
 use ep_kernel::polling::roster::ModelId;
 use ep_kernel::ports::{KeptRegistry, StoreError, UpstreamMemory};

@@ -2,7 +2,6 @@
 
 use async_trait::async_trait;
 use futures::FutureExt;
-use sqlx::SqliteConnection;
 
 use ep_kernel::ports::{Begun, ReplayStore, StoreError};
 use ep_kernel::time::Timestamp;
