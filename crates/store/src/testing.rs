@@ -19,7 +19,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
 /// Names a server to create test databases on.
 pub const SERVER: &str = "EP_TEST_POSTGRES_URL";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const MISSING: &str = "no PostgreSQL for the tests: install it (Debian: apt-get install postgresql), or name a \
      server to create databases on in EP_TEST_POSTGRES_URL (postgres://user:password@host/postgres)";
 

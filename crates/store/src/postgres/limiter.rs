@@ -14,7 +14,7 @@ use ep_kernel::ports::{Allowance, Limiter, StoreError};
 use super::Postgres;
 use crate::fault::refused;
 
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 /// A limit is not worth waiting for.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -46,9 +46,10 @@ impl Limiter for Postgres {
             .bind(window)
             .fetch_optional(&self.pool);
         let (lacking, taken) = match tokio::time::timeout(PATIENCE.min(self.timeout), query).await {
-            Ok(Ok(Some(row))) => row,
-            // Refused by a row that this statement's snapshot does not see yet: it is at its limit.
+            // Refused by what this statement's snapshot does not see yet: the allowance is used up.
             Ok(Ok(None)) => (window, false),
+            Ok(Ok(Some((lacking, false)))) if lacking <= window - share => (window, false),
+            Ok(Ok(Some(row))) => row,
             Ok(Err(error)) => {
                 tracing::warn!(%error, policy, "a request went uncounted");
                 (share, true)

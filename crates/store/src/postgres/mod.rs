@@ -21,7 +21,7 @@ use crate::{Options, migrations};
 /// An idle connection is closed after this long.
 const IDLE: Duration = Duration::from_mins(10);
 /// No connection gets older than this, so that load spreads after a failover.
-const OLDEST: Duration = Duration::from_mins(60);
+const OLDEST: Duration = Duration::from_hours(1);
 
 /// A pool of connections.
 pub(crate) struct Postgres {

@@ -69,6 +69,9 @@ impl PollStore for Postgres {
     }
 
     async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        if ballots.is_empty() {
+            return Ok(());
+        }
         let kept: Vec<WrittenBallot<'_>> =
             ballots.iter().map(|ballot| WrittenBallot::new(poll, ballot)).collect();
         let numbers = |column: fn(&WrittenBallot<'_>) -> i64| kept.iter().map(column).collect::<Vec<_>>();

@@ -74,6 +74,9 @@ impl PollStore for Sqlite {
     }
 
     async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        if ballots.is_empty() {
+            return Ok(());
+        }
         let mut elements = String::new();
         for ballot in ballots {
             if !elements.is_empty() {
@@ -81,7 +84,7 @@ impl PollStore for Sqlite {
             }
             elements.push_str(&rows::json(&WrittenBallot::new(poll, ballot))?);
         }
-        self.writer.keep(elements, ballots.len()).await
+        self.writer.keep(elements).await
     }
 
     async fn close(

@@ -51,10 +51,9 @@ enum Message {
     Close,
 }
 
-/// Ballots to be kept: so many, as the elements of a JSON array.
+/// Ballots to be kept, at least one, as the elements of a JSON array.
 struct Ballots {
     elements: String,
-    count: usize,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -82,9 +81,9 @@ impl Writer {
     }
 
     /// Keeps ballots, all or none, with those of others in one statement.
-    pub(super) async fn keep(&self, elements: String, count: usize) -> Result<(), StoreError> {
+    pub(super) async fn keep(&self, elements: String) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.hand_over(Message::Ballots(Ballots { elements, count, reply }), answer).await
+        self.hand_over(Message::Ballots(Ballots { elements, reply }), answer).await
     }
 
     async fn hand_over<T>(
@@ -280,7 +279,7 @@ impl Batch {
 async fn insert(db: &mut SqliteConnection, ballots: &[Ballots]) -> Result<(), sqlx::Error> {
     let length: usize = ballots.iter().map(|ballots| ballots.elements.len() + 1).sum();
     let mut array = String::with_capacity(length + 2);
-    for ballots in ballots.iter().filter(|ballots| ballots.count > 0) {
+    for ballots in ballots {
         array.push(if array.is_empty() { '[' } else { ',' });
         array.push_str(&ballots.elements);
     }
