@@ -1,0 +1,271 @@
+//! What the store costs: `cargo bench -p ep-store --bench store [sqlite|postgres]`.
+//!
+//! CPU is that of this process (every thread, from the kernel's own accounts); on PostgreSQL the server's
+//! work comes on top. Times depend on the disk: SQLite's file lies in the temporary folder.
+#![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ep_kernel::api_key::{ApiKey, Pepper};
+use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::money::{Hold, MicroUsd, Settlement};
+use ep_kernel::polling::ballot::Ballot;
+use ep_kernel::polling::plan::Plan;
+use ep_kernel::polling::poll_id::PollId;
+use ep_kernel::ports::{Closing, Lease, NewKey, NewPoll, NewUser, PollStore};
+use ep_kernel::time::Timestamp;
+use ep_store::{DatabaseUrl, Options, Store, testing};
+use serde_json::json;
+
+const BALLOTS: u32 = 50;
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    if wanted != "postgres" {
+        let folder = tempfile::tempdir().unwrap();
+        measure(&format!("sqlite://{}", folder.path().join("bench.db").display())).await;
+    }
+    if wanted == "postgres" {
+        let database = testing::Postgres::start().unwrap().database().await.unwrap();
+        measure(database.url()).await;
+    }
+}
+
+async fn measure(url: &str) {
+    let url: DatabaseUrl = url.parse().unwrap();
+    let store = Arc::new(ep_store::connect(&url, Options::default()).await.unwrap());
+    println!("{}", store.engine());
+    let owner = UserId::from_random([1; 16]);
+    let user = NewUser {
+        id: owner,
+        email: "bench@example.com".into(),
+        starter_credit: MicroUsd::new(1_000_000_000_000),
+        created_at: now(),
+    };
+    store.accounts().create_user(&user).await.unwrap();
+    let key = ApiKey::from_random([5; 32]);
+    let hash = key.hash(&Pepper::derive(b"pepper"));
+    let new_key = NewKey {
+        id: KeyId::from_random([2; 16]),
+        user: owner,
+        hash: hash.clone(),
+        prefix: key.prefix().to_owned(),
+        label: "bench".into(),
+        created_at: now(),
+    };
+    store.accounts().add_key(&new_key).await.unwrap();
+
+    let polls = store.polls();
+    latency("record one ballot, one at a time (survives a kill)", 2_000, async |number| {
+        static POLL: Mutex<Option<PollId>> = Mutex::new(None);
+        if number as u32 % BALLOTS == 0 {
+            let id = open(&*polls, None).await;
+            *POLL.lock().unwrap() = Some(id);
+        }
+        let id = POLL.lock().unwrap().clone().unwrap();
+        let started = Instant::now();
+        polls.record(&id, &[ballot(number as u32 % BALLOTS + 1)]).await.unwrap();
+        started.elapsed()
+    })
+    .await;
+    let accounts = store.accounts();
+    latency("credit, one at a time (survives a power cut)", 1_000, async |number| {
+        let started = Instant::now();
+        accounts.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
+        started.elapsed()
+    })
+    .await;
+    for at_once in [1, 8, 32, 128] {
+        recorders(&store, at_once).await;
+    }
+    for at_once in [1, 32] {
+        whole_polls(&store, owner, at_once).await;
+    }
+
+    let id = open(&*polls, Some(owner)).await;
+    for seq in 1..=BALLOTS {
+        polls.record(&id, &[ballot(seq)]).await.unwrap();
+    }
+    cpu("read a poll by id (50 members)", 10_000, async || drop(polls.poll(&id).await.unwrap().unwrap()))
+        .await;
+    cpu("read its 50 ballots", 10_000, async || assert_eq!(polls.ballots(&id, 0).await.unwrap().len(), 50))
+        .await;
+    cpu("read a key by its hash", 20_000, async || {
+        drop(accounts.key_owner(&hash).await.unwrap().unwrap());
+    })
+    .await;
+    cpu("read a balance", 20_000, async || drop(accounts.balance(owner).await.unwrap().unwrap())).await;
+    store.close().await;
+}
+
+/// Ballots one by one by so many at once.
+async fn recorders(store: &Arc<Store>, at_once: usize) {
+    let (started, spent) = (Instant::now(), cpu_time());
+    let kept = Arc::new(AtomicU64::new(0));
+    let recording = (0..at_once).map(|_| {
+        let (polls, kept) = (store.polls(), kept.clone());
+        tokio::spawn(async move {
+            let mut waiting = Duration::ZERO;
+            while started.elapsed() < Duration::from_secs(3) {
+                let id = open(&*polls, None).await;
+                for seq in 1..=BALLOTS {
+                    let asked = Instant::now();
+                    polls.record(&id, &[ballot(seq)]).await.unwrap();
+                    waiting += asked.elapsed();
+                    kept.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            waiting
+        })
+    });
+    let mut waiting = Duration::ZERO;
+    for waited in futures::future::join_all(recording).await {
+        waiting += waited.unwrap();
+    }
+    let kept = kept.load(Ordering::Relaxed);
+    println!(
+        "  {at_once:>3} recorders at once: {:>7.0} ballots/s, {:>6.0} µs each to wait, {:>5.1} µs of CPU each",
+        kept as f64 / started.elapsed().as_secs_f64(),
+        micros(waiting) / kept as f64,
+        micros(cpu_time().saturating_sub(spent)) / kept as f64,
+    );
+}
+
+/// Open with a hold, 50 ballots one by one, close with a capture.
+async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize) {
+    let (started, spent) = (Instant::now(), cpu_time());
+    let done = Arc::new(AtomicU64::new(0));
+    let polling = (0..at_once).map(|_| {
+        let (polls, done) = (store.polls(), done.clone());
+        tokio::spawn(async move {
+            while started.elapsed() < Duration::from_secs(3) {
+                let id = open(&*polls, Some(owner)).await;
+                for seq in 1..=BALLOTS {
+                    polls.record(&id, &[ballot(seq)]).await.unwrap();
+                }
+                let capture = Settlement::Capture(MicroUsd::new(70));
+                polls.close(&id, &closing(), capture).await.unwrap();
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    });
+    for polled in futures::future::join_all(polling).await {
+        polled.unwrap();
+    }
+    let done = done.load(Ordering::Relaxed);
+    println!(
+        "  polls of 50 ballots, {at_once} at once: {:.0}/s, {:.0} µs of CPU each",
+        done as f64 / started.elapsed().as_secs_f64(),
+        micros(cpu_time().saturating_sub(spent)) / done as f64,
+    );
+}
+
+async fn latency(what: &str, times: usize, run: impl AsyncFn(usize) -> Duration) {
+    let spent = cpu_time();
+    let mut all = Vec::with_capacity(times);
+    for number in 0..times {
+        all.push(run(number).await);
+    }
+    let cpu = micros(cpu_time().saturating_sub(spent)) / times as f64;
+    all.sort();
+    let at = |share: f64| micros(all[(times as f64 * share) as usize]);
+    println!("  {what}: median {:.0} µs, p99 {:.0} µs, {cpu:.0} µs of CPU", at(0.5), at(0.99));
+}
+
+async fn cpu<F: Future<Output = ()>>(what: &str, times: u32, run: impl Fn() -> F) {
+    let (started, spent) = (Instant::now(), cpu_time());
+    for _ in 0..times {
+        run().await;
+    }
+    println!(
+        "  {what}: {:.1} µs of CPU, {:.1} µs",
+        micros(cpu_time().saturating_sub(spent)) / f64::from(times),
+        micros(started.elapsed()) / f64::from(times),
+    );
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// CPU time of all threads that still run.
+fn cpu_time() -> Duration {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let nanos = threads.filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanos.sum())
+}
+
+async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let id: PollId = format!("EP-20260131-{number:010}").parse().unwrap();
+    let hold = owner.map(|_| Hold { at_least: MicroUsd::new(1), at_most: MicroUsd::new(100) });
+    let poll = NewPoll { id: id.clone(), owner, plan: plan(), created_at: now(), request_ref: None, hold };
+    polls.open(&poll, &Lease { worker: "bench".into(), until: now() }).await.unwrap();
+    id
+}
+
+fn plan() -> Plan {
+    let member = |number: u32| {
+        json!({
+            "model": format!("maker-{}/some-model-{number}-instruct", number % 7),
+            "family": format!("family-{}", number % 7),
+            "price": { "prompt": 300_000, "completion": 1_500_000, "request": 0 },
+            "output_tokens": 400,
+        })
+    };
+    serde_json::from_value(json!({
+        "question": "Which of these is the better way to indent source code, all things considered?",
+        "options": ["Tabs", "Spaces", "Neither"],
+        "preset": "generalist",
+        "threshold": 0.95,
+        "budget": 1.0,
+        "pace": "balanced",
+        "private": false,
+        "simulated": true,
+        "roster": (0..BALLOTS).map(member).collect::<Vec<_>>(),
+        "seed": vec![7; 32],
+        "deadline_ms": 120_000,
+        "notices": [],
+    }))
+    .unwrap()
+}
+
+fn ballot(seq: u32) -> Ballot {
+    serde_json::from_value(json!({
+        "seq": seq,
+        "position": seq - 1,
+        "model": format!("maker-{}/some-model-{seq}-instruct", seq % 7),
+        "vote": { "Ok": seq % 3 },
+        "option_order": [2, 0, 1],
+        "latency_ms": 850,
+        "at_ms": 900 * seq,
+        "spend": { "amount": 120, "basis": "reported" },
+        "answered_by": null,
+    }))
+    .unwrap()
+}
+
+fn closing() -> Closing {
+    serde_json::from_value(json!({
+        "reason": "confidence",
+        "p_value": 0.012_345,
+        "gather_ms": 4_321,
+        "upstream_us": 4_000_001,
+        "total_ms": 4_400,
+        "closed_at": now(),
+        "unused_calls_cost": 0,
+    }))
+    .unwrap()
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_769_817_600_000)
+}

@@ -1,0 +1,105 @@
+//! Where the database is.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use sqlx::postgres::PgConnectOptions;
+
+use crate::fault::ConnectError;
+
+/// Where the database is: `sqlite://<file>`, `sqlite::memory:` (kept nowhere) or
+/// `postgres://<user>@<host>/<database>`. Shows itself without its password.
+#[derive(Clone)]
+pub struct DatabaseUrl(pub(crate) Place);
+
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// A file, or none where nothing is to be kept.
+    Sqlite(Option<PathBuf>),
+    Postgres(Box<PgConnectOptions>),
+}
+
+impl FromStr for DatabaseUrl {
+    type Err = ConnectError;
+
+    fn from_str(url: &str) -> Result<Self, Self::Err> {
+        if let Some(rest) = url.strip_prefix("sqlite:") {
+            let file = rest.strip_prefix("//").unwrap_or(rest);
+            return match file {
+                ":memory:" => Ok(Self(Place::Sqlite(None))),
+                "" => Err(ConnectError::Url("it names no file; for example sqlite://data/ep.db")),
+                file if file.contains('?') => {
+                    Err(ConnectError::Url("parameters after ? are not known for sqlite; leave them out"))
+                }
+                file => Ok(Self(Place::Sqlite(Some(file.into())))),
+            };
+        }
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(ConnectError::Url("it must begin with sqlite:// or postgres://"));
+        }
+        // The parser's own message may quote the URL, and with it the password.
+        let server = PgConnectOptions::from_str(url).map_err(|_| {
+            ConnectError::Url(
+                "it must look like postgres://user:password@host:5432/database, with special characters \
+                 in the password written as %XX",
+            )
+        })?;
+        Ok(Self(Place::Postgres(Box::new(server))))
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Place::Sqlite(None) => f.write_str("sqlite::memory:"),
+            Place::Sqlite(Some(file)) => write!(f, "sqlite://{}", file.display()),
+            Place::Postgres(server) => f.write_str(&shown(server)),
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}
+
+/// A server as it may be shown.
+pub(crate) fn shown(server: &PgConnectOptions) -> String {
+    let host = match server.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => server.get_host().to_owned(),
+    };
+    let (user, port) = (server.get_username(), server.get_port());
+    format!("postgres://{user}@{host}:{port}/{}", server.get_database().unwrap_or(user))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_no_password() {
+        let url: DatabaseUrl = "postgres://ep:hunter2@db.example:6432/polls".parse().unwrap();
+        assert_eq!(url.to_string(), "postgres://ep@db.example:6432/polls");
+        assert!(!format!("{url:?}").contains("hunter2"));
+        let url: DatabaseUrl = "sqlite://data/ep.db".parse().unwrap();
+        assert_eq!(url.to_string(), "sqlite://data/ep.db");
+    }
+
+    #[test]
+    fn refuses_with_advice_and_without_the_url() {
+        for url in [
+            "mysql://ep:hunter2@db/polls",
+            "",
+            "sqlite://",
+            "sqlite://hunter2.db?mode=ro",
+            "postgres://ep:hunter2@db:port/polls",
+        ] {
+            let refusal = url.parse::<DatabaseUrl>().unwrap_err();
+            let said = format!("{refusal} {refusal:?}");
+            assert!(said.contains("database URL") && !said.contains("hunter2"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What can go wrong with a database, named once for both engines.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ep_kernel::ports::StoreError;
+use sqlx::error::ErrorKind;
+use sqlx::migrate::MigrateError;
+use sqlx::postgres::PgConnectOptions;
+
+use crate::database_url::shown;
+
+/// Why a database could not be opened, and what to do about it. No message holds a password.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The URL is none of ours.
+    #[error("the database URL cannot be used: {0}")]
+    Url(&'static str),
+    /// The folder of the database file cannot be made.
+    #[error(
+        "the folder {} of the database cannot be created: create it, make it writable, or choose another place",
+        folder.display()
+    )]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The database file cannot be opened.
+    #[error("{} cannot be opened as an SQLite database: make sure that it is one and that it is writable, or choose another file", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server cannot be used.
+    #[error("{server} cannot be used: {advice}")]
+    Server {
+        /// The server, without its password.
+        server: String,
+        /// What to change.
+        advice: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The tables cannot be brought up to date.
+    #[error("the database cannot be migrated: {advice}")]
+    Migration {
+        /// What to change.
+        advice: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl ConnectError {
+    pub(crate) fn file(file: &Path, source: sqlx::Error) -> Self {
+        Self::File { file: file.to_owned(), source: source.into() }
+    }
+
+    pub(crate) fn server(server: &PgConnectOptions, source: sqlx::Error) -> Self {
+        let code = source.as_database_error().and_then(|error| error.code());
+        let advice = match (code.as_deref(), &source) {
+            (Some("28P01" | "28000"), _) => "it refuses the login: correct the user or the password in the \
+                                             database URL, or allow the login in pg_hba.conf"
+                .to_owned(),
+            (Some("3D000"), _) => format!(
+                "there is no such database: create it (createdb {}) or correct the name",
+                server.get_database().unwrap_or(server.get_username())
+            ),
+            (Some("42501"), _) => "the user may not create tables: grant it CREATE on the schema".to_owned(),
+            (Some("53300"), _) => "it has no connection left: raise max_connections there, or keep fewer \
+                                   connections here"
+                .to_owned(),
+            (_, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => {
+                "nothing answers there: start the server, or correct the host and the port in the database URL"
+                    .to_owned()
+            }
+            (_, sqlx::Error::Tls(_)) => "no encrypted connection could be made: correct sslmode and sslrootcert in \
+                                         the database URL"
+                .to_owned(),
+            _ => format!("{source}"),
+        };
+        Self::Server { server: shown(server), advice, source: source.into() }
+    }
+
+    pub(crate) fn migration(source: MigrateError) -> Self {
+        let advice = match &source {
+            MigrateError::VersionMissing(version) => format!(
+                "it was migrated by a newer release (to {version}): run that release, or restore a backup from before it"
+            ),
+            MigrateError::VersionMismatch(version) => format!(
+                "migration {version} was another one when this database was made: run the release it was made with"
+            ),
+            MigrateError::Dirty(version) => {
+                format!("migration {version} was broken off: restore a backup from before it")
+            }
+            other => format!("{other}"),
+        };
+        Self::Migration { advice, source: source.into() }
+    }
+}
+
+/// Any failure that callers cannot mend.
+pub(crate) fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+    StoreError::Failed(cause.into())
+}
+
+/// What a failed statement means. The one place where database errors are told apart.
+pub(crate) fn refused(error: sqlx::Error) -> StoreError {
+    let Some(database) = error.as_database_error() else { return failed(error) };
+    // PostgreSQL names the table, SQLite says it in its message: "UNIQUE constraint failed: users.email".
+    let told = database.table().unwrap_or_else(|| database.message());
+    let about = |table: &str| told == table || told.contains(&format!(": {table}."));
+    match database.kind() {
+        ErrorKind::UniqueViolation if about("users") => {
+            StoreError::Conflict("an account with this address exists")
+        }
+        ErrorKind::UniqueViolation if about("ballots") => {
+            StoreError::Conflict("this member's ballot is already kept")
+        }
+        ErrorKind::UniqueViolation if about("polls") => StoreError::Conflict("a poll with this id exists"),
+        ErrorKind::UniqueViolation if about("api_keys") => StoreError::Conflict("this key exists"),
+        ErrorKind::UniqueViolation => StoreError::Conflict("it exists"),
+        // Ballots take the poll's id only from a poll that runs.
+        ErrorKind::NotNullViolation if about("ballots") => StoreError::NotFound("running poll"),
+        ErrorKind::ForeignKeyViolation => StoreError::NotFound("account"),
+        // A CHECK that trips is a bug behind it: every change of money is guarded before it gets there.
+        _ => failed(error),
+    }
+}
+
+/// What was read is not what was written.
+#[derive(Debug, thiserror::Error)]
+#[error("the database holds {0} that cannot be read")]
+pub(crate) struct Unreadable(pub(crate) &'static str);
+
+/// The operation took longer than it may.
+#[derive(Debug, thiserror::Error)]
+#[error("the database took too long")]
+pub(crate) struct TooSlow;
+
+/// The database was closed.
+#[derive(Debug, thiserror::Error)]
+#[error("the database is closed")]
+pub(crate) struct Closed;

@@ -1,0 +1,185 @@
+//! A PostgreSQL server for tests: with it, tests of the PostgreSQL engine need no setting up, and none is
+//! ever skipped.
+//!
+//! `EP_TEST_POSTGRES_URL` names a server to create databases on. Without it, each test process starts a
+//! private one from the installed binaries: in a temporary folder, on a Unix socket, as another user where
+//! the tests run as root (PostgreSQL refuses root). A watchdog process holds the end of a pipe; when the
+//! test process ends, however it ends, the pipe breaks, and the watchdog stops the server and removes the
+//! folder.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+
+/// Names a server to create test databases on.
+pub const SERVER: &str = "EP_TEST_POSTGRES_URL";
+const PATIENCE: Duration = Duration::from_mins(1);
+const MISSING: &str = "no PostgreSQL for the tests: install it (Debian: apt-get install postgresql), or name a \
+     server to create databases on in EP_TEST_POSTGRES_URL (postgres://user:password@host/postgres)";
+
+/// $1 folder, $2 folder of the binaries.
+const WATCHDOG: &str = r#"
+as=""
+if [ "$(id -u)" = 0 ]; then
+    if id -u postgres >/dev/null 2>&1; then user=postgres; else user=nobody; fi
+    if command -v setpriv >/dev/null 2>&1; then
+        as="setpriv --reuid=$(id -u $user) --regid=$(id -g $user) --clear-groups"
+    else
+        as="runuser -u $user --"
+    fi
+    chown "$user" "$1"
+fi
+cd "$1" || exit 1
+$as "$2/initdb" -D "$1/data" -A trust -U postgres -E UTF8 --locale=C -N >"$1/log" 2>&1 || exit 1
+$as "$2/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 \
+    -c shared_buffers=64MB </dev/null >>"$1/log" 2>&1 &
+server=$!
+read -r _
+kill -QUIT "$server"
+wait "$server"
+cd / && rm -rf "$1"
+"#;
+
+/// A server for this process's tests.
+pub struct Postgres {
+    server: PgConnectOptions,
+    /// Where the databases are made to vanish after use: a server that outlives the tests.
+    borrowed: bool,
+    private: Option<Private>,
+}
+
+struct Private {
+    folder: PathBuf,
+    _watchdog: Child,
+}
+
+/// An empty database of one test's own.
+pub struct Database {
+    url: String,
+    name: String,
+    server: Option<PgConnectOptions>,
+}
+
+impl Postgres {
+    /// The server, started by whoever asks first.
+    pub fn start() -> Result<&'static Self, String> {
+        static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
+        SHARED.get_or_init(Self::find).as_ref().map_err(Clone::clone)
+    }
+
+    fn find() -> Result<Self, String> {
+        if let Ok(url) = std::env::var(SERVER) {
+            let server = url.parse().map_err(|_| format!("{SERVER} is no postgres:// URL"))?;
+            return Ok(Self { server, borrowed: true, private: None });
+        }
+        let binaries = binaries().ok_or(MISSING)?;
+        let folder = tempfile::Builder::new().prefix("ep-postgres-").tempdir().map_err(|e| e.to_string())?;
+        let folder = folder.keep();
+        let watchdog = watch(&folder, &binaries).map_err(|error| format!("{MISSING} ({error})"))?;
+        let server = PgConnectOptions::new_without_pgpass()
+            .socket(&folder)
+            .port(5432)
+            .username("postgres")
+            .database("postgres");
+        Ok(Self { server, borrowed: false, private: Some(Private { folder, _watchdog: watchdog }) })
+    }
+
+    /// Creates an empty database.
+    pub async fn database(&self) -> Result<Database, String> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+        let name =
+            format!("ep_test_{}_{nanos:x}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut db = self.connection().await?;
+        db.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.map_err(|e| e.to_string())?;
+        let _ = db.close().await;
+        let mut url = self.server.clone().database(&name).to_url_lossy();
+        if let Some(private) = &self.private {
+            // A socket's folder does not survive as the host of a URL.
+            url = format!("postgres://postgres@localhost/{name}?host={}", private.folder.display())
+                .parse()
+                .map_err(|_| "the folder makes no URL".to_owned())?;
+        }
+        let server = self.borrowed.then(|| self.server.clone());
+        Ok(Database { url: url.into(), name, server })
+    }
+
+    /// Waits for the server to come up.
+    async fn connection(&self) -> Result<sqlx::PgConnection, String> {
+        let since = Instant::now();
+        loop {
+            match self.server.connect().await {
+                Ok(db) => return Ok(db),
+                Err(error) if since.elapsed() > PATIENCE || self.private.is_none() => {
+                    let log = self.private.as_ref().map(|private| private.folder.join("log"));
+                    let log = log.and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default();
+                    return Err(format!("the test server does not answer: {error}\n{log}"));
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+}
+
+impl Database {
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let Some(server) = self.server.take() else { return };
+        let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        // A test's runtime may be gone by now, or busy dropping this.
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let Ok(runtime) = runtime else { return };
+            runtime.block_on(async {
+                if let Ok(mut db) = server.connect().await {
+                    let _ = db.execute(AssertSqlSafe(sql)).await;
+                }
+            });
+        });
+        let _ = dropping.join();
+    }
+}
+
+/// Where `initdb` and `postgres` are: in the newest Debian package, or in the path.
+fn binaries() -> Option<PathBuf> {
+    let complete = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
+    let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut debian: Vec<(u32, PathBuf)> = debian
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    debian.sort();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    debian
+        .into_iter()
+        .rev()
+        .map(|(_, folder)| folder)
+        .chain(std::env::split_paths(&path).collect::<Vec<_>>())
+        .find(complete)
+}
+
+fn watch(folder: &Path, binaries: &Path) -> std::io::Result<Child> {
+    use std::os::unix::process::CommandExt;
+
+    let log = File::create(folder.join("watchdog.log"))?;
+    Command::new("sh")
+        .args(["-c", WATCHDOG, "watchdog"])
+        .args([folder, binaries])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(log)
+        // Out of reach of a Ctrl-C that is meant for the tests.
+        .process_group(0)
+        .spawn()
+}

@@ -1,0 +1,93 @@
+//! A process that is killed loses nothing that it has acknowledged.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use ep_kernel::caller::UserId;
+use ep_kernel::money::Settlement;
+use ep_kernel::polling::poll_id::PollId;
+use futures::future::join_all;
+
+use crate::site::{Site, at, ballots, closing, connect, hold, lease, new_poll, usd};
+
+on_both_engines!(what_was_acknowledged_is_there_after_a_kill);
+
+const URL: &str = "EP_TEST_CRASH_URL";
+const OWNER: &str = "EP_TEST_CRASH_OWNER";
+const CREDIT: i64 = 1_000_000_000;
+const CAPTURED: i64 = 70;
+
+/// Not a test of its own: what the killed process does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn victim() {
+    let (Ok(url), Ok(owner)) = (std::env::var(URL), std::env::var(OWNER)) else { return };
+    let store = connect(&url).await;
+    let owner: UserId = owner.parse().unwrap();
+    join_all((0..8).map(|_| async {
+        let polls = store.polls();
+        loop {
+            let poll = new_poll(Some(owner), Some(hold(1, 100)));
+            polls.open(&poll, &lease("victim", 10)).await.unwrap();
+            println!("\nOPENED {}", poll.id);
+            for batch in 0..5 {
+                polls.record(&poll.id, &ballots(batch * 4 + 1..=batch * 4 + 4)).await.unwrap();
+                println!("\nKEPT {} {}", poll.id, batch * 4 + 4);
+            }
+            let settlement = Settlement::Capture(usd(CAPTURED));
+            polls.close(&poll.id, &closing(Some(0)), settlement).await.unwrap();
+            println!("\nCLOSED {}", poll.id);
+        }
+    }))
+    .await;
+}
+
+async fn what_was_acknowledged_is_there_after_a_kill(mut site: Site) {
+    let owner = site.user(CREDIT).await;
+    let (mut opened, mut closed) = (HashSet::new(), HashSet::new());
+    let mut kept: HashMap<PollId, usize> = HashMap::new();
+    for acknowledgements in [3, 150, 400] {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crash::victim", "--nocapture", "--test-threads=1"])
+            .env(URL, &site.url)
+            .env(OWNER, owner.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut seen = 0;
+        for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            let words: Vec<&str> = line.split(' ').collect();
+            // A line that the kill cut short counts for nothing.
+            match (words.as_slice(), words.get(1).and_then(|id| id.parse::<PollId>().ok())) {
+                (["OPENED", _], Some(id)) => drop(opened.insert(id)),
+                (["CLOSED", _], Some(id)) => drop(closed.insert(id)),
+                (["KEPT", _, count], Some(id)) => drop(kept.insert(id, count.parse().unwrap_or(0))),
+                _ => continue,
+            }
+            seen += 1;
+            if seen == acknowledgements {
+                child.kill().unwrap();
+            }
+        }
+        child.wait().unwrap();
+        site = site.reopened().await;
+        site.assert_books().await;
+        for id in &opened {
+            let poll = site.polls.poll(id).await.unwrap().unwrap();
+            assert!(!closed.contains(id) || (poll.closing.is_some() && poll.settled), "{id}");
+            let there = site.polls.ballots(id, 0).await.unwrap();
+            assert!(there.len() >= kept.get(id).copied().unwrap_or(0), "{id}: {} ballots", there.len());
+            assert_eq!(there, ballots(1..=there.len() as u32), "all or none, in order");
+        }
+    }
+    assert!(opened.len() > 10 && !closed.is_empty());
+
+    // Whoever comes next takes up the rest, and the money adds up.
+    for poll in site.polls.adopt(&lease("heir", 900_000), at(100_000), 10_000).await.unwrap() {
+        site.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(CAPTURED))).await.unwrap();
+    }
+    site.assert_books().await;
+    let polls = crate::ledger::number(&site.url, "SELECT count(*) FROM polls").await;
+    assert_eq!(site.money(owner).await, [CREDIT - polls * CAPTURED, 0, polls * CAPTURED]);
+}

@@ -1,0 +1,49 @@
+//! Limits that replicas share: PostgreSQL only.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use futures::future::join_all;
+
+use crate::site::{Site, at, connect};
+
+const LIMIT: NonZeroU32 = NonZeroU32::new(30).unwrap();
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_process_needs_none() {
+    assert!(Site::sqlite().await.store.limiter().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_share_one_allowance() {
+    let site = Site::postgres().await;
+    let other = connect(&site.url).await;
+    let replicas = [site.store.limiter().unwrap(), other.limiter().unwrap()];
+    let taking = (0..100).map(|number| {
+        let limiter = replicas[number % 2].clone();
+        tokio::spawn(async move { limiter.take("default", "user:1", LIMIT).await })
+    });
+    let taken: Vec<_> = join_all(taking).await.into_iter().map(Result::unwrap).collect();
+    let allowed = taken.iter().filter(|allowance| allowance.exhausted.is_none()).count();
+    // One share comes back every two seconds.
+    assert!((30..=33).contains(&allowed), "{allowed}");
+    for allowance in taken.iter().filter(|allowance| allowance.exhausted.is_some()) {
+        assert_eq!((allowance.remaining, allowance.limit), (0, 30));
+        assert!(allowance.exhausted.unwrap() <= Duration::from_secs(2), "{allowance:?}");
+        assert!(allowance.reset <= allowance.window, "{allowance:?}");
+    }
+    let someone_else = replicas[0].take("default", "user:2", LIMIT).await;
+    assert_eq!((someone_else.remaining, someone_else.exhausted), (29, None));
+    let something_else = replicas[0].take("free", "user:1", LIMIT).await;
+    assert_eq!((something_else.remaining, something_else.policy), (29, "free"));
+    site.replays.sweep(at(0)).await.unwrap();
+    assert!(replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3, "a sweep forgives nobody");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_down_stops_nobody() {
+    let site = Site::postgres().await;
+    let limiter = site.store.limiter().unwrap();
+    site.store.close().await;
+    assert_eq!(limiter.take("default", "user:1", LIMIT).await.exhausted, None);
+}

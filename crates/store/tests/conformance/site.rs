@@ -1,0 +1,221 @@
+//! A database for one test, and things to put into it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
+use ep_kernel::polling::ballot::{Ballot, NoVote, Reason};
+use ep_kernel::polling::budget::Budget;
+use ep_kernel::polling::order::Seed;
+use ep_kernel::polling::plan::Plan;
+use ep_kernel::polling::poll_id::PollId;
+use ep_kernel::polling::roster::{Member, ModelId};
+use ep_kernel::polling::stopping::Pace;
+use ep_kernel::polling::threshold::Threshold;
+use ep_kernel::ports::{
+    AccountStore, Closing, Lease, NewPoll, NewUser, Opened, PollStore, ReplayStore, UpstreamMemory,
+};
+use ep_kernel::time::Timestamp;
+use ep_store::{DatabaseUrl, Options, Store, testing};
+use serde_json::json;
+
+/// Runs each test on SQLite and on PostgreSQL.
+macro_rules! on_both_engines {
+    ($($test:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test($crate::site::Site::sqlite().await).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test($crate::site::Site::postgres().await).await;
+            })*
+        }
+    };
+}
+
+/// An open database, with what keeps it in being.
+pub struct Site {
+    pub store: Store,
+    pub polls: Arc<dyn PollStore>,
+    pub accounts: Arc<dyn AccountStore>,
+    pub replays: Arc<dyn ReplayStore>,
+    pub memory: Arc<dyn UpstreamMemory>,
+    pub url: String,
+    place: Place,
+}
+
+enum Place {
+    Folder { _folder: tempfile::TempDir },
+    Database { _database: testing::Database },
+}
+
+impl Site {
+    pub async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("new/ep.db").display());
+        Self::open(url, Place::Folder { _folder: folder }).await
+    }
+
+    pub async fn postgres() -> Self {
+        let database = testing::Postgres::start().unwrap().database().await.unwrap();
+        Self::open(database.url().to_owned(), Place::Database { _database: database }).await
+    }
+
+    /// Closes the database and opens it again.
+    pub async fn reopened(self) -> Self {
+        self.store.close().await;
+        Self::open(self.url, self.place).await
+    }
+
+    async fn open(url: String, place: Place) -> Self {
+        let store = connect(&url).await;
+        Self {
+            polls: store.polls(),
+            accounts: store.accounts(),
+            replays: store.replays(),
+            memory: store.memory(),
+            store,
+            url,
+            place,
+        }
+    }
+
+    /// An account with this much credit.
+    pub async fn user(&self, credit: i64) -> UserId {
+        let id = UserId::from_random(random());
+        let email = format!("{id}@example.com");
+        let user = NewUser { id, email, starter_credit: MicroUsd::new(credit), created_at: at(0) };
+        self.accounts.create_user(&user).await.unwrap();
+        id
+    }
+
+    /// A running poll, leased to `worker` for a minute from time 0.
+    pub async fn running(&self, owner: Option<UserId>, hold: Option<Hold>) -> PollId {
+        let poll = new_poll(owner, hold);
+        let opened = self.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
+        assert!(matches!(opened, Opened::New { .. }));
+        poll.id
+    }
+
+    pub async fn assert_books(&self) {
+        let audit = self.accounts.audit().await.unwrap();
+        assert!(audit.is_clean(), "{audit:?}");
+    }
+
+    /// Posted, held and used.
+    pub async fn money(&self, user: UserId) -> [i64; 3] {
+        let balance = self.accounts.balance(user).await.unwrap().unwrap();
+        [balance.posted.micro(), balance.held.micro(), balance.used.micro()]
+    }
+}
+
+pub async fn connect(url: &str) -> Store {
+    let url: DatabaseUrl = url.parse().unwrap();
+    ep_store::connect(&url, Options { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
+}
+
+/// Bytes that nobody else has.
+pub fn random() -> [u8; 16] {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&NEXT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    bytes[8..12].copy_from_slice(&std::process::id().to_le_bytes());
+    bytes
+}
+
+pub fn key_id() -> KeyId {
+    KeyId::from_random(random())
+}
+
+pub fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_769_817_600_000 + millis)
+}
+
+pub fn usd(micro: i64) -> MicroUsd {
+    MicroUsd::new(micro)
+}
+
+pub fn lease(worker: &str, until: i64) -> Lease {
+    Lease { worker: worker.to_owned(), until: at(until) }
+}
+
+pub fn hold(at_least: i64, at_most: i64) -> Hold {
+    Hold { at_least: usd(at_least), at_most: usd(at_most) }
+}
+
+pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
+    let bytes = random();
+    let number = u64::from_le_bytes(std::array::from_fn(|place| bytes[place]));
+    let process = u64::from(std::process::id()) % 100_000;
+    let id = format!("EP-20260131-{process:05}{number:05}").parse().unwrap();
+    NewPoll { id, owner, plan: plan(50), created_at: at(7), request_ref: None, hold }
+}
+
+pub fn plan(members: usize) -> Plan {
+    let member = |number: usize| Member {
+        model: ModelId::new(format!("maker-{}/some-model-{number}-instruct", number % 7)),
+        family: format!("family-{}", number % 7),
+        price: (number % 5 > 0).then_some(Price::FREE),
+        output_tokens: 400,
+    };
+    Plan {
+        question: "Tabs or \"spaces\"? 🦀 \u{1}".into(),
+        options: vec!["Tabs".into(), "Spaces".into(), "Neither".into()],
+        preset: "generalist".into(),
+        threshold: Threshold::new(0.123_456_789_012_345_67).unwrap(),
+        budget: Budget::default(),
+        pace: Pace::Balanced,
+        private: false,
+        simulated: true,
+        roster: (0..members).map(member).collect(),
+        seed: Seed::new([7; 32]),
+        deadline_ms: 120_000,
+        notices: vec!["Only 50 models are on offer.".into()],
+    }
+}
+
+/// The ballot of the member at this place, completed in this place; every third has no vote.
+pub fn ballot(seq: u32, position: u32) -> Ballot {
+    let failed = position % 3 == 2;
+    Ballot {
+        seq,
+        position,
+        model: ModelId::new(format!("maker/some-model-{position}")),
+        vote: if failed {
+            Err(NoVote::new(Reason::RateLimited, "the model asked for \"fewer\" requests"))
+        } else {
+            Ok(position as usize % 2)
+        },
+        option_order: vec![2, 0, 1],
+        latency_ms: 850 + position,
+        at_ms: 900 * seq,
+        spend: Spend {
+            amount: usd(if failed { 0 } else { 120 }),
+            basis: if failed { SpendBasis::Unknown } else { SpendBasis::Reported },
+        },
+        answered_by: (position % 4 == 0).then(|| "maker/some-model-20260101".to_owned()),
+    }
+}
+
+pub fn ballots(seqs: std::ops::RangeInclusive<u32>) -> Vec<Ballot> {
+    seqs.map(|seq| ballot(seq, seq - 1)).collect()
+}
+
+pub fn closing(unused: Option<i64>) -> Closing {
+    serde_json::from_value(json!({
+        "reason": "confidence",
+        "p_value": 0.012_345_678_901_234_567,
+        "gather_ms": 4_321,
+        "upstream_us": 4_000_001,
+        "total_ms": 4_400,
+        "closed_at": at(5_000),
+        "unused_calls_cost": unused,
+    }))
+    .unwrap()
+}
