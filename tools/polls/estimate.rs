@@ -2,8 +2,8 @@
 
 use ep_kernel::app::App;
 use ep_kernel::conduct::Conductor;
-use ep_kernel::money::MicroUsd;
 use ep_kernel::money::micro_usd::Usd;
+use ep_kernel::money::{MicroUsd, Price};
 use ep_kernel::polling::plan::Plan;
 use ep_kernel::tool::Answer;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct Estimates {
     pub calls_at_least: u32,
     /// Most models that can be asked.
     pub calls_at_most: u32,
-    /// Cost with the fewest calls, each answered briefly, in USD.
+    /// Cost with the fewest calls, to the cheapest models, each answered briefly, in USD.
     pub cost_usd_at_least: Usd,
     /// Cost with all models, each answered briefly, in USD.
     pub cost_usd_typical_full_roster: Usd,
@@ -52,18 +52,19 @@ impl Estimates {
     pub fn new(app: &App, plan: &Plan) -> Self {
         let first_wave = Conductor::first_wave(plan);
         let typical_prompt = plan.prompt_tokens() / BYTES_PER_TOKEN;
-        let typical = |members: usize| -> MicroUsd {
-            let prices = plan.roster.iter().take(members).filter_map(|member| member.price);
-            prices.map(|price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS)).sum()
-        };
+        let typical = |price: Price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS);
+        let mut costs: Vec<MicroUsd> =
+            plan.roster.iter().filter_map(|member| member.price).map(typical).collect();
+        // Whom the draw puts first is not known yet: the least is what the cheapest would cost.
+        costs.sort_unstable();
         let members = plan.roster.len();
         Self {
             preset: plan.preset.clone(),
             models: members as u32,
             calls_at_least: first_wave as u32,
             calls_at_most: members as u32,
-            cost_usd_at_least: Usd(typical(first_wave)),
-            cost_usd_typical_full_roster: Usd(typical(members)),
+            cost_usd_at_least: Usd(costs.iter().take(first_wave).copied().sum()),
+            cost_usd_typical_full_roster: Usd(costs.into_iter().sum()),
             cost_usd_at_most: Usd(plan.hold(first_wave).at_most),
             models_of_unknown_price: plan.roster.iter().filter(|member| member.price.is_none()).count()
                 as u32,

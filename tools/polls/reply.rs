@@ -59,6 +59,14 @@ impl Answer for PollReply {
             Self::DryRun(_) => None,
         }
     }
+
+    fn handle(&self) -> Option<String> {
+        match self {
+            Self::Complete(response) => Some(response.poll_id.to_string()),
+            Self::Running(running) => running.handle(),
+            Self::DryRun(_) => None,
+        }
+    }
 }
 
 /// A poll that has ended.

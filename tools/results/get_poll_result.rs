@@ -112,6 +112,13 @@ impl Answer for ResultReply {
             Self::Running(running) => running.headline(),
         }
     }
+
+    fn handle(&self) -> Option<String> {
+        match self {
+            Self::Complete(result) => Some(result.poll_id.to_string()),
+            Self::Running(running) => running.handle(),
+        }
+    }
 }
 
 impl Tool for GetPollResult {

@@ -99,6 +99,11 @@ impl Tasks {
         self.stop.is_cancelled()
     }
 
+    /// Counts tasks, for parts that spawn their own.
+    pub fn tracker(&self) -> TaskTracker {
+        self.tracker.clone()
+    }
+
     /// A token that is cancelled when the service stops.
     pub fn token(&self) -> CancellationToken {
         self.stop.clone()

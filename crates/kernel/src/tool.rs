@@ -311,6 +311,12 @@ pub struct Entry {
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answered, Fault>>,
 }
 
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Entry({})", self.spec.name)
+    }
+}
+
 impl Entry {
     /// The schema of what it takes, as agents see it: see [`schema::input`].
     pub fn input(&self) -> Schema {

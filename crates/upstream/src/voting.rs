@@ -279,7 +279,15 @@ impl Vote<'_> {
                 Step::Done(Ok(option))
             }
             Reading::Conflicting => {
-                Step::Done(Err(NoVote::new(Reason::Conflicting, "the answer votes for several options")))
+                let no_vote = NoVote::new(Reason::Conflicting, "the answer votes for several options");
+                if !ask.rung.has_tool() || !said.calls.is_empty() {
+                    return Step::Done(Err(no_vote));
+                }
+                // It talked about several where one call was due: it ignored the form, and may obey another.
+                let bad = said.text.as_deref().map(parsing::thoughtless).unwrap_or_default().to_string();
+                self.place.answered(ask.rung, false);
+                let rung = self.place.habit().repair(ask.rung);
+                self.again_if_unpaid(Step::Repair(rung, bad), no_vote)
             }
             Reading::Nothing if declined => {
                 Step::Done(Err(NoVote::new(Reason::Refused, "the model or its provider declined to answer")))

@@ -35,7 +35,7 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-impl dyn Entropy {
+impl dyn Entropy + '_ {
     /// So many random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];

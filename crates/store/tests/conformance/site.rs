@@ -50,6 +50,7 @@ pub struct Site {
     place: Place,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a handful in a test process")]
 enum Place {
     Folder { _folder: tempfile::TempDir },
     Database { _database: testing::Database },
@@ -161,7 +162,7 @@ pub fn plan(members: usize) -> Plan {
     let member = |number: usize| Member {
         model: ModelId::new(format!("maker-{}/some-model-{number}-instruct", number % 7)),
         family: format!("family-{}", number % 7),
-        price: (number % 5 > 0).then_some(Price::FREE),
+        price: (!number.is_multiple_of(5)).then_some(Price::FREE),
         output_tokens: 400,
     };
     Plan {
@@ -199,7 +200,7 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
             amount: usd(if failed { 0 } else { 120 }),
             basis: if failed { SpendBasis::Unknown } else { SpendBasis::Reported },
         },
-        answered_by: (position % 4 == 0).then(|| "maker/some-model-20260101".to_owned()),
+        answered_by: position.is_multiple_of(4).then(|| "maker/some-model-20260101".to_owned()),
     }
 }
 
