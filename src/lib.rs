@@ -1,1 +1,15 @@
-//! Ensemble Poll.
+//! Ensemble Poll: asks many AI models one question, each votes for one option, and the poll stops as
+//! early as it honestly may.
+//!
+//! The kernel (`ep-kernel`) knows what a poll and a tool are; the catalogue (`ep-tools`) holds the
+//! operations; this package holds the doors to them ([`surface`]), the documents rendered from them
+//! ([`documents`]) and the wiring. `docs/architecture.md` is the bird's-eye view.
+
+pub mod clock;
+pub mod config;
+pub mod documents;
+pub mod limiter;
+pub mod server;
+pub mod surface;
+pub mod telemetry;
+pub mod wiring;

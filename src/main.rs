@@ -1,2 +1,7 @@
-//! The ep binary.
-fn main() {}
+//! The `ep` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ensemble_poll::surface::cli::main()
+}

@@ -1,0 +1,32 @@
+//! The real clock and the real randomness, behind the kernel's ports.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ep_kernel::ports::{Clock, Entropy};
+use ep_kernel::time::Timestamp;
+use rand::TryRng;
+use rand::rngs::SysRng;
+
+/// The system's clock.
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(since.as_millis() as i64)
+    }
+}
+
+/// The operating system's random bytes.
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) {
+        // Linux answers this from the kernel's generator, which cannot run dry after boot. A system
+        // without randomness must not make keys.
+        if let Err(error) = SysRng.try_fill_bytes(bytes) {
+            tracing::error!(error = %error, "the system has no randomness");
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Lays the sources of settings over each other.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::Config;
+
+/// The commented defaults.
+pub const DEFAULTS: &str = include_str!("default.toml");
+
+/// Which variable sets which setting.
+const VARIABLES: &[(&str, &str, &str)] = &[
+    ("EP_LISTEN", "server", "listen"),
+    ("EP_BASE_URL", "server", "base_url"),
+    ("EP_SECRET_KEY", "server", "secret_key"),
+    ("EP_TRUSTED_PROXIES", "server", "trusted_proxies"),
+    ("EP_DATA_DIR", "server", "data_dir"),
+    ("EP_DATABASE_URL", "database", "url"),
+    ("EP_UPSTREAM_URL", "upstream", "url"),
+    ("EP_UPSTREAM_API_KEY", "upstream", "api_key"),
+    ("EP_DEMO", "upstream", "demo"),
+    ("EP_DEMO_PACE", "upstream", "demo_pace"),
+    ("EP_UPSTREAM_TIMEOUT_MS", "upstream", "timeout_ms"),
+    ("EP_UPSTREAM_UNPRICED_FREE", "upstream", "unpriced_is_free"),
+    ("EP_PRESETS", "upstream", "presets"),
+    ("EP_BILLING", "billing", "mode"),
+    ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
+    ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
+    ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),
+    ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
+    ("EP_LEASE_MS", "polls", "lease_ms"),
+    ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),
+    ("EP_LOG", "telemetry", "log"),
+    ("EP_LOG_FORMAT", "telemetry", "log_format"),
+];
+
+const OPENROUTER: &str = "https://openrouter.ai/api/v1";
+
+/// Why the settings cannot be used. Values are not shown: they may be secret.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file that `EP_CONFIG` names cannot be read.
+    #[error("cannot read the settings file {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A settings file is not TOML.
+    #[error("{} is not valid TOML: {message}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        message: String,
+    },
+    /// A variable holds something else than its setting takes.
+    #[error("{variable} must be {expected}")]
+    Variable {
+        /// The variable.
+        variable: &'static str,
+        /// What its setting takes.
+        expected: &'static str,
+    },
+    /// A setting is unknown or of the wrong kind.
+    #[error("the settings cannot be used: {0}")]
+    Invalid(String),
+    /// There is no home directory to keep data in.
+    #[error("there is no home directory: name a data directory in EP_DATA_DIR")]
+    NoHome,
+    /// The secret key is missing, short or not hexadecimal.
+    #[error("{0}")]
+    SecretKey(String),
+}
+
+/// Loads all layers but the flags. `variable` reads the environment.
+pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
+    let mut settings: Table =
+        DEFAULTS.parse().map_err(|error: toml::de::Error| ConfigError::Invalid(error.to_string()))?;
+    let (file, required) = match variable("EP_CONFIG") {
+        Some(file) => (PathBuf::from(file), true),
+        None => (PathBuf::from("ep.toml"), false),
+    };
+    overlay(&mut settings, read(&file, required)?);
+    if let Some(key) = variable("OPENROUTER_API_KEY").filter(|key| !key.is_empty()) {
+        let upstream = variable("EP_UPSTREAM_URL").is_none() && text(&settings, "upstream", "url").is_empty();
+        if upstream {
+            set(&mut settings, "upstream", "url", Value::String(OPENROUTER.into()));
+            set(&mut settings, "upstream", "api_key", Value::String(key));
+        }
+    }
+    for &(name, section, setting) in VARIABLES {
+        if let Some(given) = variable(name) {
+            let like = settings.get(section).and_then(|section| section.get(setting));
+            let value =
+                typed(&given, like).map_err(|expected| ConfigError::Variable { variable: name, expected })?;
+            set(&mut settings, section, setting, value);
+        }
+    }
+    Config::deserialize_from(settings)
+}
+
+impl Config {
+    fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
+        // The decoder quotes what it was given; only its first line, which names the setting, is kept.
+        settings.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid(error.message().to_owned()))
+    }
+}
+
+fn read(file: &Path, required: bool) -> Result<Table, ConfigError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => text.parse().map_err(|error: toml::de::Error| ConfigError::Malformed {
+            path: file.to_owned(),
+            message: error.message().to_owned(),
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => Ok(Table::new()),
+        Err(source) => Err(ConfigError::Unreadable { path: file.to_owned(), source }),
+    }
+}
+
+fn overlay(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => overlay(under, over),
+            (_, value) => drop(under.insert(key, value)),
+        }
+    }
+}
+
+fn text<'a>(settings: &'a Table, section: &str, setting: &str) -> &'a str {
+    settings.get(section).and_then(|section| section.get(setting)).and_then(Value::as_str).unwrap_or("")
+}
+
+fn set(settings: &mut Table, section: &str, setting: &str, value: Value) {
+    if let Some(Value::Table(section)) = settings.get_mut(section) {
+        section.insert(setting.to_owned(), value);
+    }
+}
+
+/// Reads a variable as the kind of value that its setting has.
+fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
+    match like {
+        Some(Value::Integer(_)) => given.parse().map(Value::Integer).map_err(|_| "a whole number"),
+        Some(Value::Float(_)) => given.parse().map(Value::Float).map_err(|_| "a number"),
+        Some(Value::Boolean(_)) => given.parse().map(Value::Boolean).map_err(|_| "true or false"),
+        Some(Value::Array(_)) => {
+            let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());
+            Ok(Value::Array(items.map(|item| Value::String(item.to_owned())).collect()))
+        }
+        _ => Ok(Value::String(given.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        load(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn the_defaults_are_complete() {
+        let config = with(&[]).unwrap();
+        assert_eq!(config.base_url(), "http://127.0.0.1:8080");
+        assert_eq!(config.limits.per_minute, 120);
+    }
+
+    #[test]
+    fn variables_win_and_are_typed() {
+        let config = with(&[
+            ("EP_LISTEN", "0.0.0.0:9"),
+            ("EP_TRUSTED_PROXIES", "10.0.0.0/8, ::1/128"),
+            ("EP_BILLING", "off"),
+        ]);
+        let config = config.unwrap();
+        assert_eq!((config.server.listen.port(), config.server.trusted_proxies.len()), (9, 2));
+        assert_eq!(config.billing.mode, super::super::BillingMode::Off);
+        let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
+        assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
+        assert!(with(&[("EP_CONFIG", "/does/not/exist.toml")]).is_err());
+    }
+
+    #[test]
+    fn an_openrouter_key_alone_means_openrouter() {
+        let config = with(&[("OPENROUTER_API_KEY", "sk-or-x")]).unwrap();
+        assert_eq!(
+            (config.upstream.url.as_str(), config.upstream.api_key.expose_secret()),
+            (OPENROUTER, "sk-or-x")
+        );
+        let config =
+            with(&[("OPENROUTER_API_KEY", "sk-or-x"), ("EP_UPSTREAM_URL", "http://127.0.0.1:1/v1")]).unwrap();
+        assert_eq!(
+            (config.upstream.url.as_str(), config.upstream.api_key.expose_secret()),
+            ("http://127.0.0.1:1/v1", "")
+        );
+    }
+
+    #[test]
+    fn every_variable_is_documented_beside_its_setting() {
+        for (variable, section, setting) in VARIABLES {
+            assert!(
+                DEFAULTS.contains(variable),
+                "{variable} sets {section}.{setting} but default.toml does not name it"
+            );
+            let defaults: Table = DEFAULTS.parse().unwrap();
+            assert!(defaults[*section].get(setting).is_some(), "{section}.{setting}");
+        }
+    }
+}

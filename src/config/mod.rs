@@ -1,0 +1,164 @@
+//! Settings: defaults, then `ep.toml`, then the environment, then flags.
+//!
+//! `default.toml` is embedded and parsed as the real defaults, so the documentation cannot lie.
+
+mod layers;
+mod secret;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ipnet::IpNet;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+pub use layers::{ConfigError, DEFAULTS, load};
+pub use secret::secret_key;
+
+/// All settings. See `default.toml` for what each means.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Config {
+    pub server: Server,
+    pub database: Database,
+    pub upstream: Upstream,
+    pub billing: Billing,
+    pub limits: Limits,
+    pub polls: Polls,
+    pub telemetry: Telemetry,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Server {
+    pub listen: SocketAddr,
+    pub base_url: String,
+    pub secret_key: SecretString,
+    pub trusted_proxies: Vec<IpNet>,
+    pub data_dir: PathBuf,
+    pub shutdown_grace_s: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Database {
+    pub url: SecretString,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Upstream {
+    pub url: String,
+    pub api_key: SecretString,
+    pub demo: Demo,
+    pub demo_pace: f64,
+    pub timeout_ms: u64,
+    pub max_concurrent: usize,
+    pub requests_per_minute: u32,
+    pub free_requests_per_minute: i64,
+    pub unpriced_is_free: bool,
+    pub presets: PathBuf,
+}
+
+/// When the demo roster stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Demo {
+    /// Where there is no upstream.
+    Auto,
+    /// Never.
+    Off,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Billing {
+    pub mode: BillingMode,
+}
+
+/// Who pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BillingMode {
+    /// The account that asks.
+    Prepaid,
+    /// The operator.
+    Off,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Limits {
+    pub per_minute: u32,
+    pub anonymous_per_minute: u32,
+    pub free_per_minute: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Polls {
+    pub deadline_ms: u64,
+    pub lease_ms: u64,
+    pub mcp_wait_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Telemetry {
+    pub metrics_listen: String,
+    pub log: String,
+    pub log_format: LogFormat,
+}
+
+/// How logs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// Text.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Config {
+    /// The public base URL, without a trailing slash.
+    pub fn base_url(&self) -> String {
+        let given = self.server.base_url.trim_end_matches('/');
+        if given.is_empty() { format!("http://{}", self.server.listen) } else { given.to_owned() }
+    }
+
+    /// Where the database and the secret key live unless said otherwise.
+    pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
+        use etcetera::BaseStrategy;
+        if !self.server.data_dir.as_os_str().is_empty() {
+            return Ok(self.server.data_dir.clone());
+        }
+        let strategy = etcetera::choose_base_strategy().map_err(|_| ConfigError::NoHome)?;
+        Ok(strategy.data_dir().join("ensemble-poll"))
+    }
+
+    /// The database's address; it may hold a password.
+    pub fn database_url(&self) -> Result<SecretString, ConfigError> {
+        if !self.database.url.expose_secret().is_empty() {
+            return Ok(self.database.url.clone());
+        }
+        let file = self.data_dir()?.join("ensemble-poll.db");
+        Ok(format!("sqlite://{}", file.display()).into())
+    }
+
+    /// How long one poll may take.
+    pub fn poll_deadline(&self) -> Duration {
+        Duration::from_millis(self.polls.deadline_ms)
+    }
+}

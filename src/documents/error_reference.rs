@@ -1,0 +1,31 @@
+//! `docs/errors.md`: every error code, from the one table.
+
+use std::fmt::Write;
+
+use ep_kernel::fault::Kind;
+
+use super::Site;
+
+/// The reference of errors, in Markdown.
+pub(super) fn markdown(_: &Site) -> String {
+    let mut text = String::from(
+        "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\
+         | code | meaning | HTTP | MCP | A2A | exit | retry | ways out |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in Kind::all().map(Kind::row) {
+        let ways: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
+        let retry = if row.retryable { "yes" } else { "no" };
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} | {retry} | {} |",
+            row.code,
+            row.title,
+            row.http,
+            row.mcp,
+            row.a2a,
+            row.exit,
+            ways.join(" ")
+        );
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! `docs/tools.md`: every operation, its doors and its words.
+
+use std::fmt::Write;
+
+use ep_kernel::tool::{Access, Agents, Entry};
+
+use super::Site;
+
+/// The reference of operations, in Markdown.
+pub(super) fn markdown(site: &Site) -> String {
+    let mut text = String::from(
+        "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
+    );
+    for entry in site.tools {
+        operation(&mut text, entry);
+    }
+    text
+}
+
+fn operation(text: &mut String, entry: &Entry) {
+    let spec = &entry.spec;
+    let _ = write!(text, "\n## {}\n\n**{}.** {}\n\n", spec.name, spec.title, spec.summary);
+    for (what, rest) in [("REST", spec.rest), ("Event stream", spec.stream)] {
+        if let Some(rest) = rest {
+            let callers = callers(spec.access.and(rest.only));
+            let _ = writeln!(text, "- {what}: `{} {}` ({callers})", rest.method.as_str(), rest.path);
+        }
+    }
+    match spec.agents {
+        Agents::Core => text.push_str("- MCP tool and A2A skill\n"),
+        Agents::Extended => text.push_str("- MCP tool with `?toolsets=all`\n"),
+        Agents::None => {}
+    }
+    let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
+    if !spec.faults.is_empty() {
+        let codes: Vec<String> = spec.faults.iter().map(|kind| format!("`{}`", kind.row().code)).collect();
+        let _ = writeln!(text, "- Its own errors: {}", codes.join(", "));
+    }
+    let _ = write!(text, "\n{}\n", spec.manual.trim());
+    let _ = write!(text, "\n```json\n{}\n```\n", spec.example.trim());
+}
+
+fn callers(access: Access) -> String {
+    let kinds = [
+        (access.anonymous, "anyone without credentials"),
+        (access.cookie, "session cookie"),
+        (access.key, "API key"),
+    ];
+    if access == Access::PUBLIC {
+        return "anyone".into();
+    }
+    kinds.iter().filter(|(allowed, _)| *allowed).map(|(_, name)| *name).collect::<Vec<_>>().join(" or ")
+}

@@ -1,0 +1,52 @@
+//! The versions of the protocol, as far as they differ.
+
+use serde_json::{Value, json};
+
+/// How a request is written, and so its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Specification 1.0.
+    V1,
+    /// Specification 0.3: objects carry their `kind`.
+    V03,
+    /// `tasks/send`, before 0.2.
+    Legacy,
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Working,
+    Completed,
+}
+
+impl Dialect {
+    pub(super) const fn state(self, state: State) -> &'static str {
+        match (self, state) {
+            (Self::V1, State::Working) => "TASK_STATE_WORKING",
+            (Self::V1, State::Completed) => "TASK_STATE_COMPLETED",
+            (_, State::Working) => "working",
+            (_, State::Completed) => "completed",
+        }
+    }
+
+    pub(super) const fn role_agent(self) -> &'static str {
+        if matches!(self, Self::V1) { "ROLE_AGENT" } else { "agent" }
+    }
+
+    pub(super) fn text_part(self, text: &str) -> Value {
+        match self {
+            Self::V1 => json!({ "text": text }),
+            Self::V03 => json!({ "kind": "text", "text": text }),
+            Self::Legacy => json!({ "type": "text", "text": text }),
+        }
+    }
+
+    pub(super) fn data_part(self, data: &Value) -> Value {
+        match self {
+            Self::V1 => json!({ "data": data, "mediaType": "application/json" }),
+            Self::V03 => json!({ "kind": "data", "data": data }),
+            Self::Legacy => json!({ "type": "data", "data": data }),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Faults as A2A errors (specification 1.0, section 5.4).
+
+use ep_kernel::fault::{Fault, Kind};
+use serde_json::{Value, json};
+
+use super::dialect::Dialect;
+
+/// What can go wrong in the protocol itself, before any tool.
+#[derive(Debug, Clone)]
+pub(super) enum Refusal {
+    /// A tool's fault.
+    Fault(Fault),
+    /// Not JSON-RPC 2.0.
+    InvalidRequest(String),
+    /// No such method.
+    MethodNotFound(String),
+    /// A method this agent does not offer, or not for this task.
+    Unsupported(String),
+    /// Parts of a kind that is not understood.
+    ContentType(String),
+    /// A version that is not spoken.
+    Version(String),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl Refusal {
+    fn code(&self) -> i32 {
+        match self {
+            Self::Fault(fault) => fault.kind().row().a2a,
+            Self::InvalidRequest(_) => -32600,
+            Self::MethodNotFound(_) => -32601,
+            Self::Unsupported(_) => -32004,
+            Self::ContentType(_) => -32005,
+            Self::Version(_) => -32009,
+        }
+    }
+
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Fault(fault) => fault.message(),
+            Self::InvalidRequest(text)
+            | Self::MethodNotFound(text)
+            | Self::Unsupported(text)
+            | Self::ContentType(text)
+            | Self::Version(text) => text,
+        }
+    }
+
+    fn reason(&self) -> String {
+        match self {
+            Self::Fault(fault) if fault.kind() == Kind::NotFound => "TASK_NOT_FOUND".into(),
+            Self::Fault(fault) => fault.kind().row().code.to_uppercase(),
+            Self::InvalidRequest(_) => "INVALID_REQUEST".into(),
+            Self::MethodNotFound(_) => "METHOD_NOT_FOUND".into(),
+            Self::Unsupported(_) => "UNSUPPORTED_OPERATION".into(),
+            Self::ContentType(_) => "CONTENT_TYPE_NOT_SUPPORTED".into(),
+            Self::Version(_) => "VERSION_NOT_SUPPORTED".into(),
+        }
+    }
+
+    /// The HTTP status on the bindings that have one.
+    pub(super) fn as_fault(&self) -> Fault {
+        match self {
+            Self::Fault(fault) => fault.clone(),
+            other => Fault::invalid("", other.message()),
+        }
+    }
+
+    /// The JSON-RPC error object. Since 1.0 its data is a list of details, as gRPC has them.
+    pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> Value {
+        let mut error = json!({ "code": self.code(), "message": self.message() });
+        let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
+        let domain = if own { "a2a-protocol.org" } else { base_url };
+        if dialect == Dialect::V1 {
+            let info = json!({
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": self.reason(),
+                "domain": domain,
+                "metadata": {},
+            });
+            let mut details = vec![info];
+            if let Self::Fault(fault) = self {
+                if !fault.fields().is_empty() {
+                    let violations: Vec<Value> = fault
+                        .fields()
+                        .iter()
+                        .map(|f| json!({ "field": f.field, "description": f.detail }))
+                        .collect();
+                    details.push(json!({ "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations }));
+                }
+                if let Some(seconds) = fault.retry_after_seconds() {
+                    let delay = format!("{seconds}s");
+                    details.push(
+                        json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay }),
+                    );
+                }
+            }
+            error["data"] = Value::Array(details);
+        } else {
+            error["data"] = json!({ "reason": self.reason() });
+        }
+        error
+    }
+}

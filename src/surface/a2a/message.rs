@@ -1,0 +1,175 @@
+//! Reads a message: what it asks, and of which skill.
+
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Agents, Entry};
+use serde_json::{Map, Value};
+
+use super::dialect::Dialect;
+use super::errors::Refusal;
+
+/// The table.
+pub(super) type Tools = &'static [Entry];
+
+/// What a message asks.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub(super) entry: &'static Entry,
+    pub(super) input: Value,
+}
+
+/// The parts of the message, checked for the dialect it is written in.
+pub(super) fn parts(message: &Value, dialect: Dialect) -> Result<&[Value], Refusal> {
+    let invalid = |field: &str, detail: &str| Refusal::Fault(Fault::invalid(field, detail));
+    if !message.is_object() {
+        return Err(invalid("message", "message is missing"));
+    }
+    let role = member(message, "role", "role").and_then(Value::as_str);
+    let fits = match dialect {
+        Dialect::V1 => matches!(role, Some("ROLE_USER" | "ROLE_AGENT")),
+        Dialect::V03 => matches!(role, Some("user" | "agent")),
+        Dialect::Legacy => matches!(role, None | Some("user" | "agent")),
+    };
+    if !fits {
+        let expected = if dialect == Dialect::V1 { "ROLE_USER" } else { "user" };
+        return Err(invalid("message.role", &format!("must be {expected}")));
+    }
+    if dialect != Dialect::Legacy
+        && member(message, "messageId", "message_id").and_then(Value::as_str).is_none_or(str::is_empty)
+    {
+        return Err(invalid("message.messageId", "must be text that names this message"));
+    }
+    match member(message, "parts", "content").and_then(Value::as_array) {
+        Some(parts) if !parts.is_empty() => Ok(parts),
+        _ => Err(invalid("message.parts", "must be a list with at least one part")),
+    }
+}
+
+/// A member by its camelCase or its other name; the protocol's own parsers take both.
+pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
+    object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
+}
+
+/// What the message asks: the first part that holds a JSON object, as data or as text.
+pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialect) -> Result<Ask, Refusal> {
+    let parts = parts(message, dialect)?;
+    let Some(data) = parts.iter().find_map(object) else {
+        let understood = parts.iter().any(|part| part.get("text").is_some() || part.get("data").is_some());
+        let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
+        return Err(if understood {
+            Refusal::Fault(Fault::invalid(
+                "message.parts",
+                format!("message.parts hold no JSON object: {advice}"),
+            ))
+        } else {
+            Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
+        });
+    };
+    let named = [params, message].into_iter().find_map(skill_named);
+    let entry = match named {
+        Some(name) => {
+            skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))?
+        }
+        None => by_shape(tools, &data)?,
+    };
+    Ok(Ask { entry, input: Value::Object(data) })
+}
+
+/// The skill that takes an object with these members.
+pub(super) fn by_shape(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
+    let known = |entry: &Entry| {
+        let schema = entry.input();
+        let members = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .map(|members| members.keys().cloned().collect::<Vec<_>>());
+        members.unwrap_or_default().iter().filter(|name| data.contains_key(*name)).count()
+    };
+    let best = skills(tools)
+        .map(|entry| (known(entry), entry))
+        .reduce(|best, next| if next.0 > best.0 { next } else { best });
+    match best {
+        Some((1.., entry)) => Ok(entry),
+        _ => Err(Refusal::Fault(Fault::invalid(
+            "message.parts",
+            format!("message.parts fit no skill of this agent: send for example {}", example(tools)),
+        ))),
+    }
+}
+
+/// The skills of this agent, in the card's order.
+pub(super) fn skills(tools: Tools) -> impl Iterator<Item = &'static Entry> {
+    tools.iter().filter(|entry| entry.spec.agents == Agents::Core)
+}
+
+fn example(tools: Tools) -> String {
+    let example = skills(tools).next().map_or("{}", |entry| entry.spec.example);
+    serde_json::from_str::<Value>(example).map(|value| value.to_string()).unwrap_or_default()
+}
+
+fn no_such_skill(tools: Tools, name: &str) -> Refusal {
+    let known: Vec<&str> = skills(tools).map(|entry| entry.spec.name).collect();
+    let name: String = name.chars().take(64).collect();
+    Refusal::Fault(Fault::invalid(
+        "metadata.skillId",
+        format!("names no skill ({name}); there are {}", known.join(", ")),
+    ))
+}
+
+fn skill_named(object: &Value) -> Option<&str> {
+    let metadata = object.get("metadata")?;
+    ["skillId", "skill_id", "skill"].iter().find_map(|name| metadata.get(name)?.as_str())
+}
+
+/// A part's JSON object, whichever dialect wrote it.
+fn object(part: &Value) -> Option<Map<String, Value>> {
+    if let Some(Value::Object(data)) = part.get("data") {
+        return Some(data.clone());
+    }
+    let text = part.get("text")?.as_str()?.trim();
+    // Models like to fence their JSON.
+    let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
+    serde_json::from_str(text.trim_end_matches("```").trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn asked(part: &Value) -> Result<Ask, Refusal> {
+        ask(
+            ep_tools::TOOLS,
+            &json!({}),
+            &json!({ "role": "user", "messageId": "1", "parts": [part] }),
+            Dialect::V03,
+        )
+    }
+
+    #[test]
+    fn the_same_question_in_every_form() {
+        let data = json!({ "question": "Best of both?", "options": ["a", "b"] });
+        for part in [
+            json!({ "kind": "data", "data": data }),
+            json!({ "type": "data", "data": data }),
+            json!({ "data": data, "mediaType": "application/json" }),
+            json!({ "kind": "text", "text": data.to_string() }),
+            json!({ "text": format!("```json\n{data}\n```") }),
+        ] {
+            let ask = asked(&part).unwrap();
+            assert_eq!((ask.entry.spec.name, ask.input), ("poll_question", data.clone()));
+        }
+        assert_eq!(
+            asked(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().entry.spec.name,
+            "get_poll_result"
+        );
+    }
+
+    #[test]
+    fn what_no_skill_takes_is_refused_with_an_example() {
+        assert!(asked(&json!({ "text": "hello" })).unwrap_err().message().contains("\"question\""));
+        assert!(
+            asked(&json!({ "data": { "colour": "red" } })).unwrap_err().message().contains("fit no skill")
+        );
+        assert!(matches!(asked(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
+    }
+}

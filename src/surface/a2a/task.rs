@@ -1,0 +1,73 @@
+//! An answer as a task.
+
+use ep_kernel::time::Timestamp;
+use ep_kernel::tool::{Answered, Freshness};
+use serde_json::{Value, json};
+
+use super::dialect::{Dialect, State};
+
+/// What a task needs to know besides its answer.
+pub(super) struct Frame<'a> {
+    pub(super) dialect: Dialect,
+    /// The task's id where the answer has none of its own.
+    pub(super) fallback_id: String,
+    /// The conversation, as the client named it.
+    pub(super) context_id: Option<&'a str>,
+    /// The message that asked, kept as history.
+    pub(super) message: Option<&'a Value>,
+    /// When the answer was made.
+    pub(super) now: Timestamp,
+}
+
+impl Frame<'_> {
+    /// The task.
+    pub(super) fn task(&self, answered: &Answered) -> Value {
+        let dialect = self.dialect;
+        let id = answered.handle.clone().unwrap_or_else(|| self.fallback_id.clone());
+        let context = self.context_id.map_or_else(|| id.clone(), str::to_owned);
+        let working = matches!(answered.freshness, Freshness::Pending(_));
+        let state = if working { State::Working } else { State::Completed };
+        let mut status = json!({ "state": dialect.state(state), "timestamp": self.now });
+        if let Some(headline) = &answered.headline {
+            status["message"] = self.says(&id, &context, headline);
+        }
+        let mut parts = vec![dialect.data_part(&answered.value)];
+        if let Some(headline) = &answered.headline {
+            parts.push(dialect.text_part(headline));
+        }
+        let artifact = match dialect {
+            Dialect::Legacy => json!({ "name": "result", "index": 0, "parts": parts }),
+            Dialect::V1 | Dialect::V03 => json!({ "artifactId": "result", "name": "result", "parts": parts }),
+        };
+        let mut task = json!({ "id": id, "status": status, "artifacts": [artifact] });
+        let context_name = if dialect == Dialect::Legacy { "sessionId" } else { "contextId" };
+        task[context_name] = context.into();
+        if dialect == Dialect::V03 {
+            task["kind"] = "task".into();
+        }
+        if let (Some(message), true) = (self.message, dialect != Dialect::Legacy) {
+            let mut message = message.clone();
+            message["taskId"] = task["id"].clone();
+            message["contextId"] = task[context_name].clone();
+            if dialect == Dialect::V03 {
+                message["kind"] = "message".into();
+            }
+            task["history"] = json!([message]);
+        }
+        task
+    }
+
+    fn says(&self, id: &str, context: &str, text: &str) -> Value {
+        let dialect = self.dialect;
+        let mut message = json!({ "role": dialect.role_agent(), "parts": [dialect.text_part(text)] });
+        if dialect != Dialect::Legacy {
+            message["messageId"] = format!("{id}-status").into();
+            message["taskId"] = id.into();
+            message["contextId"] = context.into();
+        }
+        if dialect == Dialect::V03 {
+            message["kind"] = "message".into();
+        }
+        message
+    }
+}

@@ -1,0 +1,40 @@
+//! `ep call`: any operation by its name, JSON in, JSON out.
+
+use ep_kernel::fault::{Fault, Kind};
+use ep_tools::TOOLS;
+use serde_json::Value;
+
+use super::End;
+use super::ask::Place;
+use crate::config::Config;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The operation; without one, lists them
+    name: Option<String>,
+    /// Its input, a JSON object
+    #[arg(default_value = "{}")]
+    input: String,
+    /// A server to call it at, with the key in EP_API_KEY; otherwise it is carried out in this process
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let Some(name) = arguments.name else {
+        for entry in TOOLS {
+            println!("{:<18} {}", entry.spec.name, entry.spec.title);
+        }
+        return Ok(End::Done);
+    };
+    let entry = ep_tools::find(&name).ok_or_else(|| {
+        Fault::new(Kind::InvalidInput, format!("there is no operation {name}; `ep call` lists them"))
+    })?;
+    let input: Value = serde_json::from_str(&arguments.input)
+        .map_err(|error| Fault::new(Kind::MalformedJson, format!("the input is not JSON: {error}")))?;
+    let place = Place::new(config, arguments.server.as_deref()).await?;
+    let answer = place.ask(entry, input, None).await;
+    place.close().await;
+    println!("{}", serde_json::to_string_pretty(&answer?)?);
+    Ok(End::Done)
+}

@@ -1,0 +1,183 @@
+//! The command line.
+
+mod admin;
+mod ask;
+mod call;
+mod hints;
+mod poll;
+mod remote;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use ep_kernel::fault::Fault;
+
+use crate::config::{self, Config};
+use crate::{documents, server, surface, telemetry, wiring};
+
+/// Asks many AI models one question; each votes, and the poll stops as early as it honestly may.
+#[derive(Parser)]
+#[command(name = "ep", version, about, max_term_width = 100)]
+struct Ep {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Ask the models one question
+    Poll(poll::Arguments),
+    /// Serve HTTP: REST, MCP and A2A
+    Serve(Serve),
+    /// Serve MCP on standard input and output
+    Mcp,
+    /// Call any operation by its name
+    Call(call::Arguments),
+    /// Manage accounts, keys and money
+    #[command(subcommand)]
+    Admin(admin::Command),
+    /// Create or upgrade the database and exit
+    Migrate,
+    /// Print every setting with its default and its documentation
+    Config,
+    /// Write the rendered files kept in the repository
+    Render {
+        /// Compare instead of writing; fails where one is stale
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct Serve {
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<std::net::SocketAddr>,
+    /// Public base URL
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// sqlite://path or postgres://…
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+}
+
+/// How a command ended, short of an unexpected failure.
+pub(crate) enum End {
+    /// As asked.
+    Done,
+    /// With this exit code.
+    Code(u8),
+}
+
+/// Exit code of a command that Ctrl-C ended, as shells have it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Runs the command that the arguments name.
+pub fn main() -> ExitCode {
+    let Ep { command } = Ep::parse();
+    // TLS for every client of this process: rustls with ring. Fails only where it was done before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("ep: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let ended = runtime.block_on(run(command));
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    match ended {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Code(code)) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("ep: {error:#}");
+            // A fault knows its exit code; anything else is unexpected.
+            ExitCode::from(error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit))
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<End> {
+    if let Command::Render { check } = command {
+        return render(check);
+    }
+    if let Command::Config = command {
+        print!("{}", config::DEFAULTS);
+        return Ok(End::Done);
+    }
+    let mut config = config::load(|name| std::env::var(name).ok())?;
+    match command {
+        Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
+        Command::Call(arguments) => call::run(&quietly(config), arguments).await,
+        Command::Admin(command) => admin::run(&quietly(config), command).await,
+        Command::Serve(flags) => {
+            if let Some(listen) = flags.listen {
+                config.server.listen = listen;
+            }
+            config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
+            config.database.url = flags.database_url.map_or(config.database.url, Into::into);
+            telemetry::start_logging(&config.telemetry)?;
+            hints::banner(&config).await;
+            server::serve(&config, stop_signal()).await?;
+            Ok(End::Done)
+        }
+        Command::Mcp => {
+            let config = quietly(config);
+            let running = wiring::assemble(&config).await?;
+            running.begin_upkeep();
+            surface::mcp::serve_stdio(running.app.clone(), ep_tools::TOOLS).await?;
+            running.stop(std::time::Duration::from_secs(config.server.shutdown_grace_s)).await;
+            Ok(End::Done)
+        }
+        Command::Migrate => {
+            let config = quietly(config);
+            wiring::assemble(&config).await?.stop(std::time::Duration::from_secs(5)).await;
+            eprintln!("the database is current");
+            Ok(End::Done)
+        }
+        Command::Render { .. } | Command::Config => Ok(End::Done),
+    }
+}
+
+/// Commands for people log warnings only, unless told otherwise.
+fn quietly(mut config: Config) -> Config {
+    if std::env::var_os("EP_LOG").is_none() {
+        config.telemetry.log = "warn".into();
+    }
+    config.telemetry.log_format = match config.telemetry.log_format {
+        config::LogFormat::Auto => config::LogFormat::Text,
+        chosen => chosen,
+    };
+    if let Err(error) = telemetry::start_logging(&config.telemetry) {
+        eprintln!("ep: logging: {error}");
+    }
+    config
+}
+
+fn render(check: bool) -> anyhow::Result<End> {
+    let root = std::env::current_dir()?;
+    anyhow::ensure!(root.join("agent-cards/owner.json").exists(), "run this in the repository's root folder");
+    if !check {
+        documents::render::write(&root)?;
+        return Ok(End::Done);
+    }
+    let stale = documents::render::stale(&root);
+    for file in &stale {
+        eprintln!("{file} is stale; run `ep render`");
+    }
+    Ok(if stale.is_empty() { End::Done } else { End::Code(1) })
+}
+
+/// Resolves on Ctrl-C or SIGTERM.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        drop(tokio::signal::ctrl_c().await);
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}

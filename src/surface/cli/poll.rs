@@ -1,0 +1,136 @@
+//! `ep poll`: the main job, for people and for scripts.
+
+use ep_kernel::event::{PollEvent, Progress};
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::Tool;
+use ep_tools::polls::PollQuestion;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::ask::Place;
+use super::show::{self, Live};
+use super::{End, INTERRUPTED, hints};
+use crate::config::Config;
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// What to ask
+    question: String,
+    /// An option to choose from; give 2 to 10
+    #[arg(short, long = "option", value_name = "OPTION")]
+    options: Vec<String>,
+    /// Which models: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    #[arg(long)]
+    preset: Option<String>,
+    /// A bundle of settings: conservative, balanced, quick
+    #[arg(long)]
+    profile: Option<String>,
+    /// How sure the early answer must be, from 0 to 1 (default 0.95)
+    #[arg(long, value_name = "NUMBER")]
+    threshold: Option<f64>,
+    /// The most to spend, in USD (default 1)
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<f64>,
+    /// thrifty, balanced or fast
+    #[arg(long)]
+    pace: Option<String>,
+    /// Only its owner can read the result
+    #[arg(long)]
+    private: bool,
+    /// Validate and price it, ask no model
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the result as JSON, and nothing else
+    #[arg(long)]
+    json: bool,
+    /// A server to ask, with the key in EP_API_KEY; otherwise the poll runs in this process
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+}
+
+impl Arguments {
+    fn input(&self) -> Value {
+        let given = [
+            ("preset", self.preset.clone().map(Value::from)),
+            ("profile", self.profile.clone().map(Value::from)),
+            ("confidence_threshold", self.threshold.map(Value::from)),
+            ("max_cost_usd", self.max_cost.map(Value::from)),
+            ("pace", self.pace.clone().map(Value::from)),
+            ("private", self.private.then_some(Value::Bool(true))),
+            ("dry_run", self.dry_run.then_some(Value::Bool(true))),
+        ];
+        let mut input: Map<String, Value> =
+            given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        input.insert("question".into(), json!(self.question));
+        input.insert("options".into(), json!(self.options));
+        Value::Object(input)
+    }
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let entry = ep_tools::find(PollQuestion::SPEC.name)
+        .ok_or_else(|| anyhow::anyhow!("the catalogue is incomplete"))?;
+    if arguments.server.is_none() && !arguments.json {
+        hints::before_a_poll(config).await;
+    }
+    let place = Place::new(config, arguments.server.as_deref()).await?;
+    let (steps, mut received) = mpsc::unbounded_channel();
+    let mut live = Live::new(!arguments.json);
+    let answer = {
+        let mut asked = std::pin::pin!(place.ask(entry, arguments.input(), Some(steps)));
+        let mut cancelled = false;
+        loop {
+            tokio::select! {
+                biased;
+                Some(step) = received.recv() => tell(&mut live, step),
+                answer = &mut asked => break answer,
+                _ = tokio::signal::ctrl_c() => {
+                    // The first Ctrl-C ends the poll with the votes it has, the second one leaves at once.
+                    let ended = !cancelled && live.poll_id().zip(place.app()).is_some_and(|(id, app)| app.conductor.cancel(id));
+                    if !ended {
+                        live.clear();
+                        eprintln!("interrupted{}", if place.app().is_none() { "; the poll goes on at the server" } else { "" });
+                        return Ok(End::Code(INTERRUPTED));
+                    }
+                    cancelled = true;
+                }
+            }
+        }
+        .map(|answer| (answer, cancelled))
+    };
+    live.clear();
+    place.close().await;
+    let (answer, cancelled) = answer?;
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&answer)?);
+    } else {
+        show::result(&answer)?;
+    }
+    Ok(if cancelled { End::Code(INTERRUPTED) } else { exit(&answer) })
+}
+
+fn tell(live: &mut Live, step: Progress) {
+    match serde_json::from_value(step.data) {
+        Ok(PollEvent::Started(started)) => live.started(&started),
+        Ok(PollEvent::Vote(vote)) => live.vote(&vote),
+        Err(error) => tracing::debug!(error = %error, "a step could not be read"),
+    }
+}
+
+/// Exit codes by outcome: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run that found faults.
+fn exit(answer: &Value) -> End {
+    if answer.get("valid") == Some(&Value::Bool(false)) {
+        return End::Code(2);
+    }
+    match answer.get("outcome").and_then(Value::as_str) {
+        Some("tie") if answer["is_tie"] == true => End::Code(3),
+        Some("no_votes") if answer["winning_option"].is_null() => End::Code(4),
+        _ => End::Done,
+    }
+}
+
+impl From<Fault> for End {
+    fn from(fault: Fault) -> Self {
+        Self::Code(fault.kind().row().exit)
+    }
+}

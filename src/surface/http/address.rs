@@ -1,0 +1,47 @@
+//! Where a request came from.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::ConnectInfo;
+use axum::http::request::Parts;
+use ipnet::IpNet;
+
+/// The address of the client: the peer's, unless the peer is a trusted proxy; then the last hop in
+/// `X-Forwarded-For` that is none.
+pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
+    let peer = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map_or(IpAddr::from([127, 0, 0, 1]), |ConnectInfo(address)| address.ip().to_canonical());
+    let trusted = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
+    if !trusted(&peer) {
+        return peer;
+    }
+    let hops = parts.headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<IpAddr> = hops
+        .flat_map(|value| value.split(','))
+        .map_while(|hop| hop.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical()))
+        .collect();
+    hops.iter().rev().copied().find(|address| !trusted(address)).unwrap_or(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_request(peer: &str, forwarded: &str) -> String {
+        let request = axum::http::Request::builder().header("x-forwarded-for", forwarded).body(()).unwrap();
+        let mut parts = request.into_parts().0;
+        let peer: SocketAddr = format!("{peer}:1").parse().unwrap();
+        parts.extensions.insert(ConnectInfo(peer));
+        of(&parts, &["10.0.0.0/8".parse().unwrap()]).to_string()
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        assert_eq!(of_request("203.0.113.9", "198.51.100.1"), "203.0.113.9");
+        assert_eq!(of_request("10.0.0.1", "198.51.100.1"), "198.51.100.1");
+        assert_eq!(of_request("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2"), "198.51.100.1");
+        assert_eq!(of_request("10.0.0.1", "nonsense"), "10.0.0.1");
+    }
+}

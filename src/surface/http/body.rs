@@ -1,0 +1,73 @@
+//! Reads a JSON body, within bounds.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use ep_kernel::fault::{Fault, Kind};
+use serde_json::{Map, Value};
+
+/// Largest body, in bytes.
+pub const MAX_BODY: usize = 64 * 1024;
+/// Longest a body may take to arrive.
+const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
+
+/// Reads a body as JSON; an empty one is an empty object.
+pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> {
+    let bytes = read(body).await?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Value::Object(Map::new()));
+    }
+    check_type(headers)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
+    })
+}
+
+/// Reads a body's bytes.
+pub async fn read(body: Body) -> Result<Bytes, Fault> {
+    let too_large = || {
+        Fault::new(
+            Kind::PayloadTooLarge,
+            format!("the body is larger than {MAX_BODY} bytes; send a shorter one"),
+        )
+    };
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(ARRIVES_WITHIN, axum::body::to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
+        Ok(Err(_)) => Err(Fault::new(Kind::MalformedJson, "the body broke off; send it again")),
+        Err(_) => Err(Fault::new(
+            Kind::MalformedJson,
+            format!("the body did not arrive within {} s; send it again", ARRIVES_WITHIN.as_secs()),
+        )),
+    }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<http_body_util::LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// JSON by any of its media types. A missing type is taken for JSON.
+fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
+    let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let essence = kind.to_str().unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
+        Ok(())
+    } else {
+        Err(Fault::new(
+            Kind::UnsupportedMediaType,
+            "the body must be JSON: send Content-Type: application/json (with curl: -H 'Content-Type: application/json')",
+        ))
+    }
+}

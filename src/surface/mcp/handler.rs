@@ -1,0 +1,279 @@
+//! The protocol's server side, straight over the table.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use ep_kernel::app::App;
+use ep_kernel::caller::{Caller, Credential, RequestId};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::event::{Progress, ProgressSink};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Effect, Latency};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,
+    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::catalogue::{Catalogue, IDEMPOTENCY_KEY, Toolset};
+use super::guide;
+
+/// How long clients may keep what does not change while the service runs, in milliseconds.
+const KEPT_MS: u64 = 300_000;
+const INSTRUCTIONS: &str = "poll_question asks many AI models one multiple-choice question and costs a little of your \
+    balance; while it still runs, call get_poll_result with its poll_id after poll_after_ms. Give an idempotency_key, so \
+    that a repeated call never pays twice.";
+/// Where the protocol wants the server's name on results.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// Through which door requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    /// HTTP: the caller was proven before the transport saw the request.
+    Http,
+    /// Standard input: the operator, in this very process.
+    Stdio,
+}
+
+/// Answers one client.
+#[derive(Clone)]
+pub(super) struct Handler {
+    app: Arc<App>,
+    catalogue: Catalogue,
+    door: Door,
+}
+
+impl Handler {
+    pub(super) fn new(app: Arc<App>, catalogue: Catalogue, door: Door) -> Self {
+        Self { app, catalogue, door }
+    }
+
+    fn implementation(&self) -> Implementation {
+        Implementation::new("ensemble-poll", self.app.settings.version)
+            .with_title("Ensemble Poll")
+            .with_description("Polls many AI models on one question")
+            .with_website_url(self.app.settings.base_url.clone())
+    }
+
+    fn toolset(context: &RequestContext<RoleServer>) -> Toolset {
+        let query = context.extensions.get::<Parts>().and_then(|parts| parts.uri.query());
+        let pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
+        let all = pairs.into_iter().any(|(name, value)| name == "toolsets" && value == "all");
+        if all { Toolset::All } else { Toolset::Core }
+    }
+
+    /// Who calls, as the gate proved it; `None` only where the transport lost it.
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Option<(Caller, IpAddr)> {
+        match self.door {
+            Door::Stdio => Some((Caller::Local, IpAddr::V4(Ipv4Addr::LOCALHOST))),
+            Door::Http => {
+                let parts = context.extensions.get::<Parts>()?;
+                Some((parts.extensions.get::<Caller>()?.clone(), *parts.extensions.get::<IpAddr>()?))
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        let Some(&(entry, _)) = self.catalogue.find(&request.name) else {
+            return Err(self.unknown_tool(&request.name));
+        };
+        let Some((caller, address)) = self.caller(context) else {
+            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "the caller got lost on the way", None));
+        };
+        let mut arguments = request.arguments.unwrap_or_default();
+        let idempotency_key = take_key(&mut arguments);
+        let (sink, mut steps) = progress(context);
+        let call = Call {
+            app: Arc::clone(&self.app),
+            surface: if self.door == Door::Http { "mcp" } else { "mcp_stdio" },
+            request_id: RequestId::from_random(self.app.entropy.bytes()),
+            credential: Credential::Proven(caller),
+            address,
+            door: Access::PUBLIC,
+            idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
+            patience: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
+            progress: sink,
+        };
+        let request_id = call.request_id;
+        let mut dispatched = std::pin::pin!(dispatch(entry, call, Ok(Value::Object(arguments))));
+        let done = loop {
+            tokio::select! {
+                biased;
+                Some(step) = steps.recv() => notify(context, step).await,
+                done = &mut dispatched => break done,
+                // The client has left; what changes something goes on without it.
+                () = context.ct.cancelled() => return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
+            }
+        };
+        while let Ok(step) = steps.try_recv() {
+            notify(context, step).await;
+        }
+        Ok(match done.result {
+            Ok(answered) => CallToolResult::structured(answered.value),
+            Err(fault) => self.refusal(&fault, request_id),
+        })
+    }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let name: String = name.chars().take(64).collect();
+        let known: Vec<&str> = self.catalogue.entries().map(|entry| entry.spec.name).collect();
+        let code = ErrorCode(Kind::InvalidInput.row().mcp);
+        ErrorData::new(code, format!("there is no tool {name}; there are {}", known.join(", ")), None)
+    }
+
+    /// A fault as a result the model can read and act on.
+    fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
+        let problem = fault.problem(&self.app.settings.base_url, &request_id.to_string());
+        let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
+        result.structured_content = serde_json::to_value(problem).ok();
+        result
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(self.implementation())
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(KEPT_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.catalogue.list(Self::toolset(&context));
+        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.catalogue.find(name).map(|(_, tool)| tool.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut result = self.call(request, &context).await?;
+        if let Ok(info) = serde_json::to_value(self.implementation()) {
+            result.meta.get_or_insert_default().insert(SERVER_INFO.into(), info);
+        }
+        Ok(result.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = vec![guide::prompt()];
+        Ok(ListPromptsResult::with_all_items(prompts)
+            .with_ttl_ms(KEPT_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        if request.name != guide::PROMPT {
+            return Err(ErrorData::invalid_params(
+                format!("there is no such prompt; there is {}", guide::PROMPT),
+                None,
+            ));
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
+        let question =
+            argument("question").ok_or_else(|| ErrorData::invalid_params("question is missing", None))?;
+        Ok(guide::prompt_for(question, argument("options")).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = vec![guide::resource()];
+        Ok(ListResourcesResult::with_all_items(resources)
+            .with_ttl_ms(KEPT_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(Vec::new())
+            .with_ttl_ms(KEPT_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if request.uri != guide::RESOURCE {
+            return Err(ErrorData::resource_not_found(
+                format!("there is no such resource; there is {}", guide::RESOURCE),
+                None,
+            ));
+        }
+        let contents = guide::contents(self.catalogue.entries());
+        let result =
+            ReadResourceResult::new(vec![contents]).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
+        Ok(result.into())
+    }
+}
+
+fn take_key(arguments: &mut JsonObject) -> Option<String> {
+    match arguments.remove(IDEMPOTENCY_KEY)? {
+        Value::String(key) => Some(key),
+        Value::Null => None,
+        // Left to the check of the key, which refuses it.
+        _ => Some(String::new()),
+    }
+}
+
+/// A sink where the client asked for progress, and what comes out of it.
+fn progress(
+    context: &RequestContext<RoleServer>,
+) -> (Option<ProgressSink>, mpsc::UnboundedReceiver<Progress>) {
+    let (steps, received) = mpsc::unbounded_channel();
+    let wanted = context.meta.get_progress_token().is_some();
+    (wanted.then(|| ProgressSink::new(move |step| drop(steps.send(step)))), received)
+}
+
+async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let note = ProgressNotificationParam::new(token, f64::from(step.done))
+        .with_total(f64::from(step.total))
+        .with_message(step.message);
+    if let Err(error) = context.peer.notify_progress(note).await {
+        tracing::debug!(error = %error, "progress could not be told");
+    }
+}

@@ -1,0 +1,100 @@
+//! Builds a tool's input from path, query and body.
+//!
+//! Path and query values are text; the input's schema, read once at start, says which of them are
+//! numbers or truth values. What does not parse stays text, so that decoding names the member.
+
+use std::collections::HashMap;
+
+use axum::extract::RawPathParams;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Entry, Rest};
+use serde_json::{Map, Number, Value};
+
+/// One operation at one path and method.
+pub(super) struct Binding {
+    pub(super) entry: &'static Entry,
+    pub(super) rest: Rest,
+    /// Whether the answer is its event stream.
+    pub(super) streamed: bool,
+    kinds: HashMap<String, Scalar>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scalar {
+    Integer,
+    Number,
+    Boolean,
+    List,
+}
+
+impl Binding {
+    pub(super) fn new(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
+        let schema = entry.input();
+        let members = schema.get("properties").and_then(Value::as_object);
+        let kinds = members.into_iter().flatten().filter_map(|(name, member)| {
+            let kind = match member.get("type")?.as_str()? {
+                "integer" => Scalar::Integer,
+                "number" => Scalar::Number,
+                "boolean" => Scalar::Boolean,
+                "array" => Scalar::List,
+                _ => return None,
+            };
+            Some((name.clone(), kind))
+        });
+        Self { kinds: kinds.collect(), entry, rest, streamed }
+    }
+
+    /// The members of query and path.
+    pub(super) fn input_of(&self, query: &str, params: &RawPathParams) -> Value {
+        let mut members = Map::new();
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        let path = params.iter().map(|(name, value)| (name.into(), value.into()));
+        for (name, value) in pairs.chain(path) {
+            let (name, value): (String, String) = (name.into_owned(), value.into_owned());
+            match (self.kinds.get(&name), members.get_mut(&name)) {
+                (Some(Scalar::List), Some(Value::Array(list))) => list.push(Value::String(value)),
+                (Some(Scalar::List), _) => {
+                    drop(members.insert(name, Value::Array(vec![Value::String(value)])));
+                }
+                (kind, _) => drop(members.insert(name, coerce(kind.copied(), value))),
+            }
+        }
+        Value::Object(members)
+    }
+}
+
+/// A body's members, and those of the path.
+pub(super) fn with_path(body: Value, params: &RawPathParams) -> Result<Value, Fault> {
+    let Value::Object(mut members) = body else {
+        return Err(Fault::invalid("", "the body must be a JSON object"));
+    };
+    for (name, value) in params {
+        members.insert(name.to_owned(), Value::String(value.to_owned()));
+    }
+    Ok(Value::Object(members))
+}
+
+fn coerce(kind: Option<Scalar>, text: String) -> Value {
+    let parsed = match kind {
+        Some(Scalar::Integer) => text.parse::<i64>().ok().map(|number| Value::Number(number.into())),
+        Some(Scalar::Number) => text.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number),
+        Some(Scalar::Boolean) => text.parse::<bool>().ok().map(Value::Bool),
+        Some(Scalar::List) | None => None,
+    };
+    parsed.unwrap_or(Value::String(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn text_becomes_what_the_schema_says_or_stays() {
+        assert_eq!(coerce(Some(Scalar::Integer), "10".into()), json!(10));
+        assert_eq!(coerce(Some(Scalar::Number), "0.5".into()), json!(0.5));
+        assert_eq!(coerce(Some(Scalar::Number), "NaN".into()), json!("NaN"));
+        assert_eq!(coerce(Some(Scalar::Boolean), "yes".into()), json!("yes"));
+        assert_eq!(coerce(None, "10".into()), json!("10"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Logs and metrics.
+
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{LogFormat, Telemetry};
+
+/// Buckets for durations, in seconds: from instant reads to slow polls.
+const SECONDS: &[f64] = &[
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0,
+];
+
+/// Begins logging to standard error, so that standard output stays the program's own. Does nothing where
+/// a subscriber is already set.
+pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&settings.log)?;
+    let json = match settings.log_format {
+        LogFormat::Json => true,
+        LogFormat::Text => false,
+        LogFormat::Auto => !std::io::stderr().is_terminal(),
+    };
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = if json {
+        registry
+            .with(
+                fmt::layer()
+                    .json()
+                    .with_current_span(true)
+                    .with_span_list(false)
+                    .with_writer(std::io::stderr),
+            )
+            .try_init()
+    } else {
+        registry.with(fmt::layer().with_target(false).with_writer(std::io::stderr)).try_init()
+    };
+    if started.is_err() {
+        tracing::debug!("logging had already begun");
+    }
+    Ok(())
+}
+
+/// Begins to gather metrics, in the Prometheus text format.
+pub fn start_metrics() -> anyhow::Result<PrometheusHandle> {
+    let handle = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)?
+        .install_recorder()?;
+    describe();
+    Ok(handle)
+}
+
+fn describe() {
+    use metrics::{Unit, describe_counter as counter, describe_histogram as histogram};
+    counter!("ep_requests_total", "Calls, by tool, surface and outcome code");
+    histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
+    histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
+    counter!("ep_polls_opened_total", "Polls opened, by preset");
+    counter!("ep_polls_total", "Polls closed, by what ended them");
+    histogram!(
+        "ep_poll_duration_seconds",
+        Unit::Seconds,
+        "From a poll's first call to the last answer that counted"
+    );
+    counter!("ep_poll_cost_micro_usd_total", "What counted answers cost, in millionths of a dollar");
+    counter!("ep_unused_calls_cost_micro_usd_total", "What answers cost that were no longer needed");
+    counter!("ep_calls_saved_total", "Models that stopping early left unasked or unheard");
+    counter!("ep_votes_total", "Answers, by result");
+    histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
+}
+
+/// Serves the metrics at `/metrics` of their own address until the service stops.
+pub async fn serve_metrics(
+    address: SocketAddr,
+    handle: PrometheusHandle,
+    stop: tokio_util::sync::CancellationToken,
+) -> anyhow::Result<SocketAddr> {
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let bound = listener.local_addr()?;
+    let upkeep = handle.clone();
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        let mut rounds = tokio::time::interval(std::time::Duration::from_secs(5));
+        while tokio::select! { () = stopped.cancelled() => false, _ = rounds.tick() => true } {
+            upkeep.run_upkeep();
+        }
+    });
+    let app = axum::Router::new()
+        .route("/metrics", axum::routing::get(move || std::future::ready(handle.render())));
+    tokio::spawn(async move {
+        let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
+        if let Err(error) = served {
+            tracing::error!(error = %error, "the metrics listener failed");
+        }
+    });
+    Ok(bound)
+}
