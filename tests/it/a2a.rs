@@ -1,0 +1,177 @@
+//! A2A: the card, `tasks/send` in every form, and JSON-RPC in both dialects.
+
+use ep_kernel::money::MicroUsd;
+use ep_upstream::testing::{Choose, Script};
+use serde_json::{Value, json};
+
+use crate::harness::{Service, Setup, question};
+
+async fn service() -> Service {
+    Setup::playing(Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) }).boot().await
+}
+
+/// The result data of a task of any dialect.
+fn data(task: &Value) -> &Value {
+    &task["artifacts"][0]["parts"][0]["data"]
+}
+
+#[tokio::test]
+async fn tasks_send_takes_every_form_and_answers_in_kind() {
+    let service = service().await;
+    let client = service.user().await;
+    let asked = question(json!({}));
+    let parts = [
+        json!({ "type": "data", "data": asked }),
+        json!({ "kind": "data", "data": asked }),
+        json!({ "data": asked }),
+        json!({ "type": "text", "text": asked.to_string() }),
+        json!({ "kind": "text", "text": format!("```json\n{asked}\n```") }),
+        json!({ "text": asked.to_string() }),
+    ];
+    for part in parts {
+        let params = json!({ "id": "task-1", "sessionId": "session-1", "message": { "role": "user", "parts": [part] } });
+        let task = client.post("/api/a2a/tasks/send", &params).await.expect(200);
+        assert_eq!(
+            (&task["status"]["state"], &task["sessionId"]),
+            (&json!("completed"), &json!("session-1"))
+        );
+        assert_eq!(data(&task)["winning_option"], "Beta");
+        assert_eq!(task["id"], data(&task)["poll_id"], "a task and a poll are the same row");
+        assert_eq!(task["artifacts"][0]["parts"][0]["type"], "data");
+        let enveloped = json!({ "jsonrpc": "2.0", "id": 9, "method": "tasks/send", "params": params });
+        let reply = client.post("/api/a2a/tasks/send", &enveloped).await.expect(200);
+        assert_eq!((&reply["id"], &reply["result"]["status"]["state"]), (&json!(9), &json!("completed")));
+        let reply = client.post("/api/a2a", &enveloped).await.expect(200);
+        assert_eq!(reply["result"]["status"]["state"], "completed");
+    }
+}
+
+#[tokio::test]
+async fn tasks_send_refuses_with_the_status_of_the_interface() {
+    let service = service().await;
+    let client = service.user().await;
+    let send = |part: Value| json!({ "message": { "role": "user", "parts": [part] } });
+    let bad = [
+        json!({}),
+        json!({ "message": {} }),
+        json!({ "message": { "parts": [] } }),
+        send(json!({ "text": "Just chatting" })),
+        send(json!({ "data": { "question": "Long enough to ask?", "options": ["one"] } })),
+        send(json!({ "data": { "question": "Long enough to ask?" } })),
+        send(json!({ "url": "https://example.com/question.json" })),
+    ];
+    for params in bad {
+        client.post("/api/a2a/tasks/send", &params).await.refused(400);
+        let enveloped = json!({ "jsonrpc": "2.0", "id": "x", "method": "tasks/send", "params": params });
+        let reply = client.post("/api/a2a/tasks/send", &enveloped).await.expect(400);
+        assert_eq!((&reply["id"], reply["error"]["message"].is_string()), (&json!("x"), true));
+    }
+    let good = send(json!({ "data": question(json!({})) }));
+    service.anonymous().post("/api/a2a/tasks/send", &good).await.refused(401);
+    let (_, poor) = service.user_with(MicroUsd::ZERO).await;
+    poor.post("/api/a2a/tasks/send", &good).await.refused(402);
+}
+
+#[tokio::test]
+async fn json_rpc_in_the_dialect_of_1_0() {
+    let service = service().await;
+    let client = service.user().await;
+    let part = json!({ "data": question(json!({})), "mediaType": "application/json" });
+    let message = json!({ "messageId": "m1", "contextId": "c1", "role": "ROLE_USER", "parts": [part] });
+    let reply = client
+        .rpc("/api/a2a", "SendMessage", json!({ "message": message, "configuration": {} }))
+        .await
+        .expect(200);
+    let task = &reply["result"]["task"];
+    assert_eq!(
+        (&task["status"]["state"], &task["contextId"]),
+        (&json!("TASK_STATE_COMPLETED"), &json!("c1"))
+    );
+    assert_eq!(data(task)["winning_option"], "Beta");
+    assert!(task["artifacts"][0]["parts"][1]["text"].as_str().unwrap().contains("“Beta” won"));
+    assert_eq!(task["history"][0]["messageId"], "m1");
+    assert!(!reply.to_string().contains("\"kind\""));
+    let got = client.rpc("/api/a2a", "GetTask", json!({ "id": task["id"] })).await.expect(200);
+    assert_eq!(data(&got["result"])["tally"], data(task)["tally"]);
+
+    let at_once = json!({ "message": message, "configuration": { "returnImmediately": true } });
+    let reply = client.rpc("/api/a2a", "SendMessage", at_once).await.expect(200);
+    assert!(reply["result"]["task"]["status"]["state"].as_str().unwrap().starts_with("TASK_STATE_"));
+}
+
+#[tokio::test]
+async fn json_rpc_in_the_dialect_of_0_3() {
+    let service = service().await;
+    let client = service.user().await;
+    let part = json!({ "kind": "text", "text": question(json!({})).to_string() });
+    let message = json!({ "kind": "message", "messageId": "m1", "role": "user", "parts": [part] });
+    let reply = client.rpc("/api/a2a", "message/send", json!({ "message": message })).await.expect(200);
+    let task = &reply["result"];
+    assert_eq!((&task["kind"], &task["status"]["state"]), (&json!("task"), &json!("completed")));
+    assert_eq!(task["artifacts"][0]["parts"][0]["kind"], "data");
+    assert_eq!((&task["history"][0]["kind"], &task["contextId"]), (&json!("message"), &task["id"]));
+    let got = client.rpc("/api/a2a", "tasks/get", json!({ "id": task["id"] })).await.expect(200);
+    assert_eq!(got["result"]["kind"], "task");
+}
+
+#[tokio::test]
+async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
+    let service = service().await;
+    let client = service.user().await;
+    let error = |reply: Value| (reply["error"]["code"].as_i64().unwrap(), reply["error"]["data"].clone());
+    let (code, details) =
+        error(client.rpc("/api/a2a", "GetTask", json!({ "id": "EP-20260131-0000000000" })).await.expect(200));
+    assert_eq!((code, &details[0]["reason"]), (-32001, &json!("TASK_NOT_FOUND")));
+    let wrong = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": { "options": ["one"] } }] } });
+    let (code, details) = error(client.rpc("/api/a2a", "SendMessage", wrong).await.expect(200));
+    assert_eq!((code, &details[1]["fieldViolations"][0]["field"]), (-32602, &json!("options")));
+    let role = json!({ "message": { "messageId": "m", "role": "user", "parts": [{ "text": "{}" }] } });
+    assert_eq!(error(client.rpc("/api/a2a", "SendMessage", role).await.expect(200)).0, -32602);
+    let raw = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "raw": "AA==" }] } });
+    assert_eq!(error(client.rpc("/api/a2a", "SendMessage", raw).await.expect(200)).0, -32005);
+    assert_eq!(error(client.rpc("/api/a2a", "NoSuchMethod", json!({})).await.expect(200)).0, -32601);
+    assert_eq!(error(client.rpc("/api/a2a", "CancelTask", json!({ "id": "x" })).await.expect(200)).0, -32004);
+    assert_eq!(error(client.post("/api/a2a", &json!([])).await.expect(200)).0, -32600);
+    assert_eq!(
+        error(
+            client
+                .post("/api/a2a", &json!({ "jsonrpc": "2.0", "id": {}, "method": "GetTask" }))
+                .await
+                .expect(200)
+        )
+        .0,
+        -32600
+    );
+    let version = [("a2a-version", "9.9")];
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "x" } });
+    assert_eq!(error(client.post_with("/api/a2a", &body, &version).await.expect(200)).0, -32009);
+    let (_, poor) = service.user_with(MicroUsd::ZERO).await;
+    let good = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] } });
+    let (code, details) = error(poor.rpc("/api/a2a", "SendMessage", good).await.expect(200));
+    assert_eq!((code, &details[0]["reason"]), (40200, &json!("INSUFFICIENT_BALANCE")));
+    service.anonymous().rpc("/api/a2a", "SendMessage", json!({})).await.refused(401);
+}
+
+#[tokio::test]
+async fn the_card_at_both_paths_hybrid_and_pure() {
+    let service = service().await;
+    let anyone = service.anonymous();
+    let card = anyone.get("/.well-known/agent-card.json").await;
+    let tag = card.header("etag").to_owned();
+    assert_eq!((card.header("vary"), card.header("cache-control")), ("a2a-version", "public, max-age=3600"));
+    let card = card.expect(200);
+    assert_eq!(anyone.get("/.well-known/agent.json").await.expect(200), card);
+    assert_eq!(card["url"], format!("{}/api/a2a", service.url));
+    assert_eq!((&card["protocolVersion"], &card["preferredTransport"]), (&json!("0.3.0"), &json!("JSONRPC")));
+    assert_eq!(card["supportedInterfaces"][0]["protocolVersion"], "1.0");
+    let skills: Vec<&str> =
+        card["skills"].as_array().unwrap().iter().map(|skill| skill["id"].as_str().unwrap()).collect();
+    assert_eq!(skills, ["poll_question", "get_poll_result", "get_balance"]);
+    let request = anyone.request(reqwest::Method::GET, "/.well-known/agent-card.json");
+    let pure = anyone.send(request.header("a2a-version", "1.0")).await.expect(200);
+    assert!(pure.get("url").is_none() && pure["supportedInterfaces"] == card["supportedInterfaces"]);
+    let request = anyone.request(reqwest::Method::GET, "/.well-known/agent-card.json");
+    assert_eq!(anyone.send(request.header("if-none-match", tag)).await.status, 304);
+    let head = anyone.send(anyone.request(reqwest::Method::HEAD, "/.well-known/agent-card.json")).await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+}

@@ -1,0 +1,96 @@
+//! What the crate graph cannot say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines that no file may exceed.
+const CEILING: usize = 600;
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir()
+            && !path.ends_with("target")
+            && !path.file_name().unwrap().to_str().unwrap().starts_with('.')
+        {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn every_source() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    sources(root, &mut found);
+    assert!(found.len() > 100, "only {} sources found", found.len());
+    found
+        .into_iter()
+        .map(|path| {
+            (path.strip_prefix(root).unwrap().display().to_string(), fs::read_to_string(&path).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn files_stay_small_enough_to_hold_in_the_head() {
+    for (file, text) in every_source() {
+        assert!(text.lines().count() <= CEILING, "{file} has {} lines; split it", text.lines().count());
+    }
+}
+
+#[test]
+fn names_say_what_lives_there() {
+    for (file, _) in every_source() {
+        let path = Path::new(&file);
+        for part in path.with_extension("").iter().map(|part| part.to_str().unwrap()) {
+            assert!(
+                !["utils", "util", "common", "helpers", "types", "misc"].contains(&part),
+                "{file}: {part} says nothing"
+            );
+        }
+    }
+}
+
+/// No file below `folder` may name any of these.
+fn forbid(folder: &str, words: &[&str]) {
+    let mut seen = 0;
+    for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
+        seen += 1;
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for word in words {
+            let line = code.lines().find(|line| !line.trim_start().starts_with("//") && line.contains(word));
+            assert!(line.is_none(), "{file} names {word}: {}", line.unwrap().trim());
+        }
+    }
+    assert!(seen > 0, "nothing lies below {folder}");
+}
+
+#[test]
+fn arrows_point_inwards() {
+    forbid("crates/kernel/src/polling", &["StatusCode", "serde_json::Value", "Value::", "sqlx", "axum"]);
+    forbid(
+        "crates/kernel/src",
+        &["axum", "rmcp", "sqlx", "reqwest", "StatusCode", "std::fs", "std::net::Tcp", "std::env"],
+    );
+    forbid("tools", &["axum", "rmcp", "jsonrpc", "sqlx", "reqwest"]);
+    forbid("crates/store/src", &["axum", "rmcp", "reqwest", "ep_upstream", "ep_tools"]);
+    forbid("src", &["sqlx::"]);
+    for folder in
+        ["src/surface/rest", "src/surface/a2a", "src/surface/http", "src/surface/cli", "src/documents"]
+    {
+        forbid(folder, &["rmcp"]);
+    }
+}
+
+#[test]
+fn surfaces_name_no_operation() {
+    let names: Vec<String> = ep_tools::TOOLS.iter().map(|entry| format!("\"{}\"", entry.spec.name)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for folder in
+        ["src/surface/rest", "src/surface/a2a", "src/surface/mcp", "src/surface/http", "src/documents"]
+    {
+        forbid(folder, &names);
+    }
+}

@@ -1,0 +1,177 @@
+//! The `ep` command, as a person and as a script would run it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ep_upstream::testing::{Act, Choose, Part, Script};
+use serde_json::{Value, json};
+
+use crate::harness::Setup;
+
+/// Runs `ep` with nothing configured but a data folder.
+fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+    command.args(arguments).env_clear().env("EP_DATA_DIR", data).env("EP_DEMO_PACE", "0").current_dir(data);
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+#[track_caller]
+fn stdout(output: &Output, code: i32) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Runs `ep` beside a service of this process.
+async fn beside(data: &Path, arguments: Vec<String>, variables: Vec<(&'static str, String)>) -> Output {
+    let data = data.to_owned();
+    let run = move || {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let variables: Vec<(&str, &str)> =
+            variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        ep(&data, &arguments, &variables)
+    };
+    tokio::task::spawn_blocking(run).await.unwrap()
+}
+
+fn words(text: &[&str]) -> Vec<String> {
+    text.iter().map(ToString::to_string).collect()
+}
+
+const ASK: &[&str] = &["poll", "Which of the two is the better one?", "-o", "Alpha", "-o", "Beta"];
+
+#[test]
+fn a_newcomer_polls_with_nothing_configured() {
+    let data = tempfile::tempdir().unwrap();
+    let output = ep(data.path(), ASK, &[]);
+    let shown = stdout(&output, 0);
+    for words in ["Alpha", "Beta", "Outcome", "Confidence", "Cost", "/api/results/EP-", "Simulated voters"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+    let json = stdout(&ep(data.path(), &[ASK, &["--json"]].concat(), &[]), 0);
+    let poll: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&poll["simulated"], poll["votes"].is_array()), (&json!(true), true));
+    // The result is in the database, for whoever asks later.
+    let id = format!("{{\"poll_id\": {}}}", poll["poll_id"]);
+    let again = stdout(&ep(data.path(), &["call", "get_poll_result", &id], &[]), 0);
+    assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["tally"], poll["tally"]);
+    let secret = std::fs::metadata(data.path().join("secret.key")).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&secret.permissions()) & 0o777, 0o600);
+}
+
+#[test]
+fn faults_have_exit_codes_and_words() {
+    let data = tempfile::tempdir().unwrap();
+    let failed = |arguments: &[&str], code: i32, words: &str| {
+        let output = ep(data.path(), arguments, &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(words), "{said}");
+    };
+    failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "10 characters");
+    failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
+    failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
+    failed(&["call", "nope"], 2, "ep call");
+    failed(&["call", "get_poll_result", "{\"poll_id\": \"EP-20260131-0000000000\"}"], 7, "no poll");
+    failed(&["call", "get_health", "{"], 2, "JSON");
+    failed(&[ASK, &["--server", "http://127.0.0.1:9"]].concat(), 9, "cannot be reached");
+    let output = ep(data.path(), &[ASK, &["--dry-run", "--threshold", "2"]].concat(), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stdout(&ep(data.path(), &[ASK, &["--dry-run"]].concat(), &[]), 0).contains("valid"));
+}
+
+#[tokio::test]
+async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
+    let data = tempfile::tempdir().unwrap();
+    let halves = (0..20)
+        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
+    let script = Script { choose: Choose::ByModel(halves.collect()), ..Script::panel(20) };
+    let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
+    let variables = || vec![("EP_UPSTREAM_URL", upstream.base_url())];
+    let ask = [ASK, &["--threshold", "1"]].concat();
+    let tie = beside(data.path(), words(&ask), variables()).await;
+    assert!(stdout(&tie, 3).contains("a tie"));
+    upstream.change(|script| {
+        script.default = Part::of(vec![Act::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
+    });
+    let none = beside(data.path(), words(&ask), variables()).await;
+    assert!(stdout(&none, 4).contains("no votes"));
+    upstream.change(|script| {
+        script.default = Part::default();
+        script.choose = Choose::Text("Beta".into());
+    });
+    let won = beside(data.path(), words(&ask), variables()).await;
+    let shown = stdout(&won, 0);
+    assert!(shown.contains("Beta") && !shown.contains("Simulated"), "{shown}");
+}
+
+#[tokio::test]
+async fn against_a_server_with_a_key_and_without() {
+    let service = Setup::demo().boot().await;
+    let data = tempfile::tempdir().unwrap();
+    let client = service.user().await;
+    let ask: Vec<String> = words(&[ASK, &["--json", "--server", &service.url]].concat());
+    let key = vec![("EP_API_KEY", client.key.clone().unwrap())];
+    let poll: Value = serde_json::from_str(&stdout(&beside(data.path(), ask.clone(), key).await, 0)).unwrap();
+    let id = poll["poll_id"].as_str().unwrap();
+    service.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
+    let refused = beside(data.path(), ask, vec![("EP_API_KEY", "ep_k_wrong".into())]).await;
+    assert_eq!(refused.status.code(), Some(5));
+    let health = words(&["call", "get_health", "--server", &service.url]);
+    assert!(stdout(&beside(data.path(), health, vec![]).await, 0).contains("\"ok\""));
+    assert!(!data.path().join("ensemble-poll.db").exists(), "a remote call needs no database");
+}
+
+#[test]
+fn accounts_keys_and_books() {
+    let data = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str], code: i32| stdout(&ep(data.path(), arguments, &[]), code);
+    let made: Value = serde_json::from_str(&run(
+        &["admin", "create-user", "--email", "a@example.com", "--credit-usd", "2.5", "--json"],
+        0,
+    ))
+    .unwrap();
+    assert!(made["api_key"].as_str().unwrap().starts_with("ep_k_"));
+    assert_eq!(made["user_id"].as_str().unwrap().len(), 36);
+    run(&["admin", "create-user", "--email", "A@example.com", "--credit-usd", "1"], 2);
+    run(&["admin", "create-user", "--email", "nonsense", "--credit-usd", "1"], 2);
+    let credit = ["admin", "credit", "--email", "a@example.com", "--usd", "0.5", "--reference", "gift-1"];
+    assert!(run(&credit, 0).contains("credited $0.50"));
+    assert!(run(&credit, 0).contains("before"));
+    let balance: Value =
+        serde_json::from_str(&run(&["admin", "balance", "--email", "a@example.com", "--json"], 0)).unwrap();
+    assert_eq!(balance["available_usd"].as_f64(), Some(3.0));
+    let key: Value =
+        serde_json::from_str(&run(&["admin", "create-key", "--email", "a@example.com", "--json"], 0))
+            .unwrap();
+    let revoke =
+        ["admin", "revoke-key", "--email", "a@example.com", "--key-id", key["key_id"].as_str().unwrap()];
+    run(&revoke, 0);
+    run(&revoke, 7);
+    assert!(run(&["admin", "audit"], 0).contains("the books are right"));
+}
+
+#[test]
+fn what_is_rendered_is_current_and_settings_are_documented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(env!("CARGO_BIN_EXE_ep"))
+        .args(["render", "--check"])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let data = tempfile::tempdir().unwrap();
+    assert!(stdout(&ep(data.path(), &["config"], &[]), 0).contains("EP_DATABASE_URL"));
+    std::fs::write(data.path().join("ep.toml"), "[server]\nlisten = \"not an address\"\n").unwrap();
+    let output = ep(data.path(), &["migrate"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("settings"));
+}
+
+#[test]
+fn beyond_loopback_a_secret_key_is_required() {
+    let data = tempfile::tempdir().unwrap();
+    let output = ep(data.path(), &["serve", "--listen", "0.0.0.0:0"], &[]);
+    assert!(!output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("EP_SECRET_KEY"));
+}

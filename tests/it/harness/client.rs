@@ -1,0 +1,114 @@
+//! A caller over HTTP.
+
+use reqwest::header::HeaderMap;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+/// A caller, with or without a key.
+#[derive(Clone)]
+pub struct Client {
+    pub url: String,
+    pub key: Option<String>,
+    http: reqwest::Client,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub text: String,
+}
+
+impl Reply {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("{error} in {}: {}", self.status, self.text))
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Asserts the status and returns the JSON.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        self.json()
+    }
+
+    /// Asserts an error with the interface's body and returns its message.
+    #[track_caller]
+    pub fn refused(self, status: u16) -> String {
+        let body = self.expect(status);
+        let members = body.as_object().unwrap();
+        assert_eq!(members.len(), 1, "the error body has the one member error: {body}");
+        members["error"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Client {
+    pub fn new(url: &str, key: Option<String>) -> Self {
+        let http = reqwest::Client::builder().no_proxy().tcp_nodelay(true).build().unwrap();
+        Self { url: url.to_owned(), key, http }
+    }
+
+    /// The same caller with another key.
+    pub fn with_key(&self, key: &str) -> Self {
+        Self { key: Some(key.to_owned()), ..self.clone() }
+    }
+
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.url));
+        match &self.key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
+    }
+
+    pub async fn send(&self, request: RequestBuilder) -> Reply {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Reply { status, headers, text: response.text().await.unwrap() }
+    }
+
+    pub async fn get(&self, path: &str) -> Reply {
+        self.send(self.request(Method::GET, path)).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Posts with further headers.
+    pub async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
+        let request = self.request(Method::POST, path).json(body);
+        self.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+    }
+
+    /// Asks the usual question.
+    pub async fn poll(&self, members: Value) -> Reply {
+        self.post("/api/poll", &question(members)).await
+    }
+
+    /// A JSON-RPC call.
+    pub async fn rpc(&self, path: &str, method: &str, params: Value) -> Reply {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.post_with(path, &body, &[("accept", "application/json, text/event-stream")]).await
+    }
+
+    /// An MCP tool call, of the initialize era; returns its result.
+    pub async fn tool(&self, name: &str, arguments: Value) -> Value {
+        let reply = self.rpc("/api/mcp", "tools/call", json!({ "name": name, "arguments": arguments })).await;
+        reply.expect(200)["result"].clone()
+    }
+}
+
+/// The usual question with further members.
+pub fn question(members: Value) -> Value {
+    let mut body = json!({ "question": "Which of the two is the better one?", "options": ["Alpha", "Beta"] });
+    for (name, value) in members.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}

@@ -1,0 +1,7 @@
+//! Boots the service as `ep serve` does, and calls it as its users do.
+
+mod client;
+mod service;
+
+pub use client::{Client, Reply, question};
+pub use service::{Engine, Service, Setup};

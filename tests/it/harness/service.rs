@@ -1,0 +1,194 @@
+//! A running service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ensemble_poll::config::{self, Config};
+use ensemble_poll::{server, wiring};
+use ep_kernel::api_key::ApiKey;
+use ep_kernel::app::App;
+use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::money::MicroUsd;
+use ep_kernel::ports::{NewKey, NewUser};
+use ep_kernel::tool::Entry;
+use ep_store::testing::{Database, Postgres};
+use ep_upstream::testing::{Script, ScriptedUpstream};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::Client;
+
+/// Which database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+/// How to boot a service.
+pub struct Setup {
+    pub engine: Engine,
+    /// What the upstream plays; without one, nothing is configured but `variables`.
+    pub script: Option<Script>,
+    /// Environment variables.
+    pub variables: Vec<(&'static str, String)>,
+    pub tools: &'static [Entry],
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            engine: Engine::Sqlite,
+            script: Some(Script::panel(50)),
+            variables: Vec::new(),
+            tools: ep_tools::TOOLS,
+        }
+    }
+}
+
+impl Setup {
+    /// A service whose upstream plays this.
+    pub fn playing(script: Script) -> Self {
+        Self { script: Some(script), ..Self::default() }
+    }
+
+    /// A service with the demo roster, its models answering at once.
+    pub fn demo() -> Self {
+        Self { script: None, ..Self::default() }.with("EP_DEMO_PACE", "0")
+    }
+
+    /// Sets an environment variable.
+    pub fn with(mut self, variable: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((variable, value.into()));
+        self
+    }
+
+    /// On this database.
+    pub fn on(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    pub async fn boot(self) -> Service {
+        Service::boot(self).await
+    }
+}
+
+/// A running service, and what it runs on.
+pub struct Service {
+    pub app: Arc<App>,
+    pub url: String,
+    pub upstream: Option<ScriptedUpstream>,
+    pub data: TempDir,
+    /// Dropped with the service, which then stops gracefully.
+    _stop: oneshot::Sender<()>,
+    _database: Option<Database>,
+}
+
+impl Service {
+    /// A service on SQLite whose fifty models obey.
+    pub async fn start() -> Self {
+        Setup::default().boot().await
+    }
+
+    async fn boot(setup: Setup) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let upstream = setup.script.map(|script| ScriptedUpstream::start(script).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let database = match setup.engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Postgres::start().unwrap().database().await.unwrap()),
+        };
+        let mut variables = vec![
+            ("EP_LISTEN", address.to_string()),
+            ("EP_DATA_DIR", data.path().display().to_string()),
+            ("EP_RATE_LIMIT_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_FREE_PER_MINUTE", "0".into()),
+            ("EP_CONFIG", "/dev/null".into()),
+        ];
+        variables.extend(upstream.iter().map(|upstream| ("EP_UPSTREAM_URL", upstream.base_url())));
+        variables.extend(database.iter().map(|database| ("EP_DATABASE_URL", database.url().to_owned())));
+        variables.extend(setup.variables);
+        let config = configured(&variables);
+        let running = wiring::assemble(&config).await.unwrap();
+        running.begin_upkeep();
+        let app = Arc::clone(&running.app);
+        let router = server::router(Arc::clone(&app), setup.tools, &config);
+        let (stop, stopped) = oneshot::channel::<()>();
+        tokio::spawn(async move {
+            let grace = Duration::from_secs(5);
+            let stopped = async { drop(stopped.await) };
+            server::serve_on(listener, router, stopped, grace).await.unwrap();
+            running.stop(grace).await;
+        });
+        Self { app, url: format!("http://{address}"), upstream, data, _stop: stop, _database: database }
+    }
+
+    /// A caller without credentials.
+    pub fn anonymous(&self) -> Client {
+        Client::new(&self.url, None)
+    }
+
+    /// A caller with an account of its own and a dollar of starter credit.
+    pub async fn user(&self) -> Client {
+        self.user_with(MicroUsd::STARTER_CREDIT).await.1
+    }
+
+    /// A caller with an account of its own and this much credit.
+    pub async fn user_with(&self, credit: MicroUsd) -> (UserId, Client) {
+        let app = &self.app;
+        let id = UserId::from_random(app.entropy.bytes());
+        let now = app.clock.now();
+        let user =
+            NewUser { id, email: format!("{id}@example.com"), starter_credit: credit, created_at: now };
+        app.accounts.create_user(&user).await.unwrap();
+        (id, Client::new(&self.url, Some(self.key(id).await.1)))
+    }
+
+    /// Another key of this account.
+    pub async fn key(&self, user: UserId) -> (KeyId, String) {
+        let app = &self.app;
+        let key = ApiKey::from_random(app.entropy.bytes());
+        let id = KeyId::from_random(app.entropy.bytes());
+        let new = NewKey {
+            id,
+            user,
+            hash: key.hash(&app.settings.pepper),
+            prefix: key.prefix().to_owned(),
+            label: "test".to_owned(),
+            created_at: app.clock.now(),
+        };
+        app.accounts.add_key(&new).await.unwrap();
+        (id, key.reveal().to_owned())
+    }
+
+    /// The upstream, where there is one.
+    pub fn upstream(&self) -> &ScriptedUpstream {
+        self.upstream.as_ref().expect("this service has no upstream")
+    }
+
+    /// Waits until the account's holds are settled, then returns what it has spent.
+    pub async fn settled_cost(&self, user: UserId) -> MicroUsd {
+        for _ in 0..500 {
+            let balance = self.app.accounts.balance(user).await.unwrap().unwrap();
+            if balance.held.is_zero() {
+                assert!(self.app.accounts.audit().await.unwrap().is_clean());
+                return balance.used;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the holds of {user} were not settled within 10 s");
+    }
+}
+
+/// The settings that these variables make.
+fn configured(variables: &[(&'static str, String)]) -> Config {
+    // The last one named wins, as a later `export` would.
+    config::load(|name| {
+        variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    })
+    .unwrap()
+}

@@ -1,0 +1,139 @@
+//! The same request under the same key is carried out once.
+
+use std::time::Duration;
+
+use ep_kernel::money::MicroUsd;
+use ep_upstream::testing::{Act, Part, Script};
+use serde_json::json;
+
+use crate::harness::{Engine, Service, Setup, question};
+
+async fn once(engine: Engine) {
+    let service = Setup::default().on(engine).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let headers = [("idempotency-key", "\"order-1\"")];
+    let first = client.post_with("/api/poll", &question(json!({})), &headers).await;
+    assert_eq!((first.header("idempotency-key"), first.header("idempotent-replayed")), ("\"order-1\"", ""));
+    let first = first.expect(200);
+    let calls = service.upstream().total_calls();
+    let spent = service.settled_cost(user).await;
+
+    let again = client.post_with("/api/poll", &question(json!({})), &headers).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(200), first);
+    assert_eq!((service.upstream().total_calls(), service.settled_cost(user).await), (calls, spent));
+
+    // The bare form is the same key; MCP's argument is, too.
+    let bare = client.post_with("/api/poll", &question(json!({})), &[("idempotency-key", "order-1")]).await;
+    assert_eq!(bare.expect(200)["poll_id"], first["poll_id"]);
+    let tool = client.tool("poll_question", question(json!({ "idempotency_key": "order-1" }))).await;
+    assert_eq!(tool["structuredContent"]["poll_id"], first["poll_id"]);
+
+    let other = client.post_with("/api/poll", &question(json!({ "preset": "budget" })), &headers).await;
+    assert!(other.refused(422).contains("another body"));
+    let stranger =
+        service.user().await.post_with("/api/poll", &question(json!({})), &headers).await.expect(200);
+    assert_ne!(stranger["poll_id"], first["poll_id"], "keys are the caller's own");
+    client.post_with("/api/poll", &question(json!({})), &[("idempotency-key", "")]).await.refused(400);
+}
+
+#[tokio::test]
+async fn once_on_sqlite() {
+    once(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn once_on_postgres() {
+    once(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn a_hundred_at_once_make_one_poll() {
+    let mut script = Script::panel(50);
+    script.default.latency = Duration::from_millis(100);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let sent =
+        (0..100).map(|_| {
+            let client = client.clone();
+            async move {
+                client.post_with("/api/poll", &question(json!({})), &[("idempotency-key", "same")]).await
+            }
+        });
+    let replies = futures::future::join_all(sent).await;
+    let (done, others): (Vec<_>, Vec<_>) = replies.into_iter().partition(|reply| reply.status == 200);
+    assert!(!done.is_empty());
+    let id = done[0].json()["poll_id"].clone();
+    assert!(done.iter().all(|reply| reply.json()["poll_id"] == id));
+    for reply in others {
+        assert!(!reply.header("retry-after").is_empty());
+        assert!(reply.refused(409).contains("still running"));
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_kept_but_our_own_failures_are_not() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let key = [("idempotency-key", "k")];
+    client.post_with("/api/poll", &question(json!({ "preset": "nope" })), &key).await.refused(400);
+    let again = client.post_with("/api/poll", &question(json!({ "preset": "nope" })), &key).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    again.refused(400);
+
+    let broken = Script { registry_fails: Some((500, "down".into())), ..Script::panel(50) };
+    let service = Setup::playing(broken).boot().await;
+    let client = service.user().await;
+    client.post_with("/api/poll", &question(json!({})), &key).await.refused(503);
+    service.upstream().change(|script| script.registry_fails = None);
+    let mut healed = client.post_with("/api/poll", &question(json!({})), &key).await;
+    for _ in 0..100 {
+        if healed.status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        healed = client.post_with("/api/poll", &question(json!({})), &key).await;
+    }
+    healed.expect(200);
+}
+
+#[tokio::test]
+async fn a_client_that_left_finds_its_poll_again() {
+    let mut script = Script::panel(50);
+    script.default = Part {
+        latency: Duration::from_millis(300),
+        ..Part::of(vec![Act::Obey(ep_upstream::testing::Forms::ALL)])
+    };
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let body = question(json!({ "confidence_threshold": 0.5 }));
+    let impatient =
+        client.request(reqwest::Method::POST, "/api/poll").json(&body).header("idempotency-key", "left");
+    assert!(impatient.timeout(Duration::from_millis(100)).send().await.is_err());
+    let mut reply = client.post_with("/api/poll", &body, &[("idempotency-key", "left")]).await;
+    while reply.status == 409 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        reply = client.post_with("/api/poll", &body, &[("idempotency-key", "left")]).await;
+    }
+    assert_eq!(reply.header("idempotent-replayed"), "true");
+    reply.expect(200);
+}
+
+#[tokio::test]
+async fn an_interim_answer_is_not_kept() {
+    let mut script = Script::panel(50);
+    script.default.latency = Duration::from_millis(200);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let body = question(json!({ "wait_ms": 10 }));
+    let key = [("idempotency-key", "impatient")];
+    let running = client.post_with("/api/poll", &body, &key).await.expect(202);
+    let finished = loop {
+        let reply = client.post_with("/api/poll", &body, &key).await;
+        if reply.status == 200 {
+            break reply.json();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert_eq!(finished["poll_id"], running["poll_id"]);
+}

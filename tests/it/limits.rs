@@ -1,0 +1,81 @@
+//! Rate limits and their headers.
+
+use serde_json::json;
+
+use crate::harness::{Engine, Setup, question};
+
+async fn counted(engine: Engine) {
+    let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "3").on(engine).boot().await;
+    let client = service.user().await;
+    for left in [2, 1, 0] {
+        let reply = client.post("/api/poll/dry-run", &question(json!({}))).await;
+        assert_eq!(reply.header("ratelimit-limit"), "3");
+        assert_eq!(reply.header("ratelimit-remaining"), left.to_string());
+        assert_eq!(reply.header("ratelimit-policy"), "\"default\";q=3;w=60");
+        let reset: u64 = reply.header("ratelimit-reset").parse().unwrap();
+        assert!((1..=60).contains(&reset), "{reset}");
+        assert_eq!(reply.header("ratelimit"), format!("\"default\";r={left};t={reset}"));
+        reply.expect(200);
+    }
+    let refused = client.post("/api/poll/dry-run", &question(json!({}))).await;
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert_eq!(refused.header("ratelimit-remaining"), "0");
+    assert!(refused.refused(429).contains("3 per minute"));
+    service.user().await.post("/api/poll/dry-run", &question(json!({}))).await.expect(200);
+    // Every surface draws on the same allowance, and probes are free.
+    let tool = client.tool("get_balance", json!({})).await;
+    assert_eq!(
+        (&tool["isError"], &tool["structuredContent"]["code"]),
+        (&json!(true), &json!("rate_limited"))
+    );
+    for _ in 0..5 {
+        client.get("/api/health").await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn counted_in_memory() {
+    counted(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn counted_in_the_database() {
+    counted(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn strangers_are_counted_by_address_and_free_polls_by_themselves() {
+    let service = Setup::demo()
+        .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "2")
+        .with("EP_RATE_LIMIT_FREE_PER_MINUTE", "1")
+        .with("EP_TRUSTED_PROXIES", "127.0.0.0/8")
+        .boot()
+        .await;
+    let anyone = service.anonymous();
+    let free = json!({ "question": "Is water wet?" });
+    anyone.post("/api/poll", &free).await.expect(200);
+    let refused = anyone.post("/api/poll", &free).await;
+    assert_eq!(refused.header("ratelimit-policy"), "\"free\";q=1;w=60");
+    refused.refused(429);
+    anyone.get("/api/profiles").await.expect(200);
+    anyone.get("/api/profiles").await.expect(200);
+    anyone.get("/api/profiles").await.refused(429);
+    let from = |address: &str| {
+        anyone.request(reqwest::Method::GET, "/api/profiles").header("x-forwarded-for", address.to_owned())
+    };
+    anyone.send(from("203.0.113.7")).await.expect(200);
+    anyone.send(from("2001:db8::1")).await.expect(200);
+    anyone.send(from("2001:db8::2")).await.expect(200);
+    anyone.send(from("2001:db8::3")).await.refused(429);
+}
+
+#[tokio::test]
+async fn guessing_keys_costs_the_guesser() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3").boot().await;
+    let guesser = service.anonymous().with_key(&format!("ep_k_{}", "a".repeat(43)));
+    for _ in 0..3 {
+        guesser.poll(json!({})).await.refused(401);
+    }
+    guesser.poll(json!({})).await.refused(429);
+}

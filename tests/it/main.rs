@@ -1,0 +1,26 @@
+//! The public interfaces, end to end, in one binary (linking once is what makes it quick).
+//!
+//! Every test boots the real service on a port of its own, against a scripted upstream over HTTP that the
+//! service cannot tell from a real one. `harness` says how.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+mod harness;
+
+mod a2a;
+mod adding_a_tool;
+mod architecture;
+mod bad_input;
+mod catalogue;
+mod command_line;
+mod crash;
+mod documents;
+mod idempotency;
+mod limits;
+mod mcp;
+mod money;
+mod polls;
+mod real_model;
+mod streams;
+mod telemetry;
+mod upstreams;

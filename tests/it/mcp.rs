@@ -1,0 +1,252 @@
+//! MCP over HTTP, both eras on one endpoint, and over stdio.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use ep_upstream::testing::{Choose, Script};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::harness::{Client, Service, Setup, question};
+
+const MODERN: &str = "2026-07-28";
+
+/// A request of the 2026-07-28 era, which describes itself.
+async fn modern(client: &Client, method: &str, name: Option<&str>, mut params: Value) -> (u16, Value) {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" }
+    });
+    let body = json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params });
+    let mut headers = vec![
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", method),
+    ];
+    headers.extend(name.map(|name| ("mcp-name", name)));
+    let reply = client.post_with("/api/mcp", &body, &headers).await;
+    (reply.status, reply.json())
+}
+
+#[tokio::test]
+async fn the_initialize_era() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let result = client.rpc("/api/mcp", "initialize", hello).await.expect(200)["result"].clone();
+    assert_eq!(
+        (&result["protocolVersion"], &result["serverInfo"]["name"]),
+        (&json!("2025-11-25"), &json!("ensemble-poll"))
+    );
+    assert!(result["instructions"].as_str().unwrap().contains("poll_id"));
+    let tools = client.rpc("/api/mcp", "tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
+    let names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["poll_question", "get_poll_result", "get_balance"]);
+
+    let poll = client.tool("poll_question", question(json!({}))).await;
+    assert_eq!(poll["isError"], false);
+    let structured = &poll["structuredContent"];
+    assert_eq!(structured["question"], "Which of the two is the better one?");
+    let text: Value = serde_json::from_str(poll["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(&text, structured, "clients that ignore structured content miss nothing");
+    let result = client.tool("get_poll_result", json!({ "poll_id": structured["poll_id"] })).await;
+    assert_eq!(result["structuredContent"]["tally"], structured["tally"]);
+}
+
+#[tokio::test]
+async fn the_era_without_a_handshake() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let (status, discovered) = modern(&client, "server/discover", None, json!({})).await;
+    assert_eq!(status, 200);
+    assert!(discovered["result"]["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)));
+    assert_eq!(
+        (&discovered["result"]["ttlMs"], &discovered["result"]["cacheScope"]),
+        (&json!(300_000), &json!("public"))
+    );
+    let (_, tools) = modern(&client, "tools/list", None, json!({})).await;
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 3);
+    assert_eq!(tools["result"]["ttlMs"], 300_000);
+    let (_, balance) =
+        modern(&client, "tools/call", Some("get_balance"), json!({ "name": "get_balance", "arguments": {} }))
+            .await;
+    assert_eq!(balance["result"]["structuredContent"]["balance"], "$1.00");
+    assert_eq!(balance["result"]["resultType"], "complete");
+    assert_eq!(balance["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ensemble-poll");
+    let (_, prompts) = modern(&client, "prompts/list", None, json!({})).await;
+    assert_eq!(prompts["result"]["prompts"][0]["name"], "poll_models");
+    let (_, read) = modern(
+        &client,
+        "resources/read",
+        Some("ensemble-poll://guide"),
+        json!({ "uri": "ensemble-poll://guide" }),
+    )
+    .await;
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("poll_question"));
+    let (status, unknown) = modern(&client, "no/such", None, json!({})).await;
+    assert_eq!((status, unknown["error"]["code"].as_i64()), (404, Some(-32601)));
+}
+
+#[tokio::test]
+async fn the_tool_list_is_short_and_honest() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let tools = client.rpc("/api/mcp", "tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
+    // Four bytes per token is what such JSON comes to.
+    let tokens = tools.to_string().len() / 4;
+    assert!(tokens < 1000, "the tool list takes about {tokens} tokens");
+    let hints = |index: usize| {
+        let hints = &tools[index]["annotations"];
+        ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
+            .map(|hint| hints[hint].as_bool().unwrap())
+    };
+    assert_eq!(hints(0), [false, false, false, true]);
+    assert_eq!(hints(1), [true, false, true, false]);
+    assert_eq!(hints(2), [true, false, true, false]);
+    let schema = tools[0]["inputSchema"].to_string();
+    for noise in ["null", "$schema", "$ref", "uint", "\"title\"", "deprecated", "prompt"] {
+        assert!(!schema.contains(noise), "{noise} in {schema}");
+    }
+    assert!(schema.contains("idempotency_key"));
+    let all =
+        client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200)["result"]["tools"]
+            .clone();
+    let names: Vec<&str> =
+        all.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(
+        names.contains(&"estimate_poll") && !names.contains(&"poll_free") && !names.contains(&"get_health"),
+        "{names:?}"
+    );
+}
+
+#[tokio::test]
+async fn faults_are_results_a_model_can_act_on() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let wrong =
+        client.tool("poll_question", json!({ "question": "Long enough to ask?", "options": ["one"] })).await;
+    assert_eq!(wrong["isError"], true);
+    assert!(wrong["content"][0]["text"].as_str().unwrap().contains("2 to 10"));
+    assert_eq!(wrong["structuredContent"]["code"], "invalid_input");
+    let missing = client.tool("get_poll_result", json!({ "poll_id": "EP-20260131-0000000000" })).await;
+    assert_eq!(missing["structuredContent"]["code"], "not_found");
+    let unknown =
+        client.rpc("/api/mcp", "tools/call", json!({ "name": "nope", "arguments": {} })).await.expect(200);
+    assert_eq!(unknown["error"]["code"], -32602);
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("poll_question"));
+}
+
+#[tokio::test]
+async fn strangers_and_strange_bodies() {
+    let service = Service::start().await;
+    let stranger = service.anonymous().rpc("/api/mcp", "tools/list", json!({})).await;
+    assert_eq!(stranger.header("www-authenticate"), "Bearer realm=\"ensemble-poll\"");
+    assert!(stranger.refused(401).contains("ep_k_"));
+    service.anonymous().with_key("ep_k_x").rpc("/api/mcp", "tools/list", json!({})).await.refused(401);
+    let client = service.user().await;
+    for (body, code) in
+        [("{", -32700), ("[]", -32600), ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600)]
+    {
+        let request = client
+            .request(Method::POST, "/api/mcp")
+            .header("content-type", "application/json")
+            .body(body.to_owned());
+        let reply = client.send(request).await;
+        assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (400, Some(code)), "{body}");
+    }
+    // curl sends `Accept: */*` and no idea of MCP's headers.
+    let request = client.request(Method::POST, "/api/mcp").header("accept", "*/*");
+    let plain =
+        client.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }))).await;
+    assert_eq!(plain.header("content-type"), "application/json");
+    plain.expect(200);
+    let foreign = client.request(Method::POST, "/api/mcp").header("origin", "https://evil.example");
+    let foreign =
+        client.send(foreign.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }))).await;
+    assert_eq!(foreign.header("content-type"), "application/json");
+    assert_eq!(foreign.status, 403);
+}
+
+#[tokio::test]
+async fn progress_is_told_only_where_asked_for() {
+    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    script.default.latency = Duration::from_millis(20);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let call =
+        |meta: Value| json!({ "name": "poll_question", "arguments": question(json!({})), "_meta": meta });
+    let quiet = client.rpc("/api/mcp", "tools/call", call(json!({}))).await;
+    assert_eq!(quiet.header("content-type"), "application/json");
+    let told = client.rpc("/api/mcp", "tools/call", call(json!({ "progressToken": "p" }))).await;
+    assert_eq!(told.header("content-type"), "text/event-stream");
+    let messages: Vec<Value> = told
+        .text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())
+        .collect();
+    let (result, notes) = messages.split_last().unwrap();
+    assert_eq!(result["result"]["structuredContent"]["winning_option"], "Beta");
+    assert!(notes.len() > 3);
+    let progress: Vec<f64> = notes.iter().map(|note| note["params"]["progress"].as_f64().unwrap()).collect();
+    assert!(progress.is_sorted() && notes.iter().all(|note| note["params"]["total"] == 50.0), "{progress:?}");
+}
+
+#[tokio::test]
+async fn a_long_poll_answers_with_its_id_in_time() {
+    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    script.default.latency = Duration::from_millis(600);
+    let service = Setup::playing(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
+    let client = service.user().await;
+    let running =
+        client.tool("poll_question", question(json!({ "wait_ms": 100 }))).await["structuredContent"].clone();
+    assert_eq!(running["status"], "running");
+    assert!(running["poll_after_ms"].as_u64().unwrap() > 0);
+    loop {
+        let result = client.tool("get_poll_result", json!({ "poll_id": running["poll_id"] })).await["structuredContent"].clone();
+        if result["status"] != "running" {
+            assert_eq!(result["winning_option"], "Beta");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn stdio_speaks_both_eras_as_the_operator() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
+        .arg("mcp")
+        .env_clear()
+        .env("EP_DATA_DIR", data.path())
+        .env("EP_DEMO_PACE", "0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let requests = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({})) } }),
+    ];
+    for request in requests {
+        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+    }
+    let poll = loop {
+        let line =
+            tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.unwrap().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == 2 {
+            break message["result"]["structuredContent"].clone();
+        }
+    };
+    assert_eq!((&poll["simulated"], &poll["preset"]), (&json!(true), &json!("fast_and_cheap")));
+    drop(stdin);
+    assert!(tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap().success());
+}

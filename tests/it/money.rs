@@ -1,0 +1,165 @@
+//! Holds, captures and refusals.
+
+use std::time::Duration;
+
+use ep_kernel::money::MicroUsd;
+use ep_upstream::testing::{Billing, Choose, Part, Script};
+use serde_json::json;
+
+use crate::harness::{Engine, Setup, question};
+
+/// Models that charge a cent for an answer, by their own account.
+fn dear(cost_usd: f64) -> Script {
+    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    script.default.billing = Billing::Cost(120, 12, cost_usd);
+    script
+}
+
+async fn charged_what_the_upstream_says(engine: Engine) {
+    let service = Setup::playing(dear(0.000_123)).on(engine).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let poll = client.poll(json!({ "pace": "thrifty" })).await.expect(200);
+    assert_eq!(poll["votes"][0]["cost_basis"], "reported");
+    assert_eq!(poll["costs"]["total_estimated_cost"].as_f64(), Some(0.000_861));
+    assert_eq!(service.settled_cost(user).await.micro(), 861);
+    let balance = client.tool("get_balance", json!({})).await["structuredContent"].clone();
+    assert_eq!((&balance["balance_cents"], &balance["balance"]), (&json!(99), &json!("$0.99")));
+    assert_eq!(balance["usage_cents"], 0);
+}
+
+#[tokio::test]
+async fn charged_what_the_upstream_says_on_sqlite() {
+    charged_what_the_upstream_says(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn charged_what_the_upstream_says_on_postgres() {
+    charged_what_the_upstream_says(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
+    let service = Setup::playing(dear(0.0001)).boot().await;
+    let (user, client) = service.user_with(MicroUsd::new(10)).await;
+    let refused = client.poll(json!({})).await;
+    assert!(refused.refused(402).contains("insufficient balance"));
+    let problem = client
+        .post_with("/api/poll", &question(json!({})), &[("x-machine-client", "true")])
+        .await
+        .expect(402);
+    assert_eq!((&problem["code"], &problem["status"]), (&json!("insufficient_balance"), &json!(402)));
+    assert!(!problem["recovery_actions"].as_array().unwrap().is_empty());
+    assert_eq!(client.post("/api/poll/stream", &question(json!({}))).await.status, 402);
+    let tool = client.tool("poll_question", question(json!({}))).await;
+    assert_eq!(
+        (&tool["isError"], &tool["structuredContent"]["code"]),
+        (&json!(true), &json!("insufficient_balance"))
+    );
+    assert_eq!(service.upstream().total_calls(), 0);
+    assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn a_small_balance_is_a_small_budget() {
+    // Thirty calls fit; the dissent of every second model would want all fifty.
+    let mut script = Script::panel(50);
+    let halves = (0..50)
+        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
+    script.choose = Choose::ByModel(halves.collect());
+    script.default.billing = Billing::Silent;
+    let service = Setup::playing(script).boot().await;
+    let worst = {
+        let rich = service.user().await;
+        let dry = rich
+            .poll(json!({ "dry_run": true, "confidence_threshold": 1, "max_cost_usd": 1000 }))
+            .await
+            .expect(200);
+        dry["estimates"]["cost_usd_at_most"].as_f64().unwrap() / 50.0
+    };
+    service.upstream().change(|script| script.default.billing = Billing::Cost(120, 12, worst));
+    let (user, client) = service.user_with(MicroUsd::ceil_usd(worst * 30.5)).await;
+    let poll = client.poll(json!({ "confidence_threshold": 1, "pace": "thrifty" })).await.expect(200);
+    assert_eq!(poll["termination_reason"], "budget");
+    assert!(service.settled_cost(user).await <= MicroUsd::ceil_usd(worst * 30.5));
+}
+
+#[tokio::test]
+async fn a_budget_is_never_exceeded() {
+    for max_cost_usd in [0.000_001, 0.002, 0.01] {
+        let service = Setup::playing(Script::panel(50)).boot().await;
+        let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+        let poll = client
+            .poll(json!({ "confidence_threshold": 1, "max_cost_usd": max_cost_usd, "pace": "fast" }))
+            .await
+            .expect(200);
+        let spent = service.settled_cost(user).await;
+        assert!(
+            spent <= MicroUsd::floor_usd(max_cost_usd),
+            "{spent} of {max_cost_usd}: {}",
+            poll["termination_reason"]
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
+    let service = Setup::playing(dear(0.9)).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    client.poll(json!({ "max_cost_usd": 0.02 })).await.expect(200);
+    assert!(service.settled_cost(user).await <= MicroUsd::floor_usd(0.02));
+}
+
+#[tokio::test]
+async fn calls_no_longer_needed_are_paid_and_reported_apart() {
+    let mut script = dear(0.0001);
+    // A few slow models are still in flight when the rest has decided.
+    for n in 0..25 {
+        let slow = Part { latency: Duration::from_millis(700), ..script.default.clone() };
+        script.parts.insert(format!("maker{}/line-{n}", n % 10), slow);
+    }
+    let service = Setup::playing(script).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let poll = client.poll(json!({ "pace": "fast", "confidence_threshold": 0.5 })).await.expect(200);
+    let counted = poll["votes"].as_array().unwrap().len() as i64;
+    assert!(counted < 50, "{counted}");
+    assert_eq!(service.upstream().total_calls(), 50);
+    assert_eq!(service.settled_cost(user).await.micro(), 50 * 100);
+    let total = poll["costs"]["total_estimated_cost"].as_f64().unwrap();
+    assert_eq!(MicroUsd::floor_usd(total).micro(), counted * 100);
+}
+
+#[tokio::test]
+async fn unknown_costs_are_said_to_be_unknown() {
+    let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
+    let mut script = Script { models, choose: Choose::Text("Alpha".into()), ..Script::default() };
+    script.default.billing = Billing::Tokens(100, 10);
+    let service = Setup::playing(script).boot().await;
+    let (user, client) = service.user_with(MicroUsd::ZERO).await;
+    let poll = client.poll(json!({})).await.expect(200);
+    let votes = poll["votes"].as_array().unwrap();
+    assert!(votes.iter().all(|vote| vote["cost_basis"] == "unknown"));
+    assert_eq!(poll["costs"]["unknown_cost_calls"].as_u64(), Some(votes.len() as u64));
+    assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn forty_at_once_never_overdraw() {
+    let service = Setup::playing(dear(0.000_05)).boot().await;
+    let (user, client) = service.user_with(MicroUsd::new(60_000)).await;
+    let sent = (0..40).map(|_| {
+        let client = client.clone();
+        async move { client.poll(json!({ "max_cost_usd": 0.02 })).await.status }
+    });
+    let statuses = futures::future::join_all(sent).await;
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 402)), "{statuses:?}");
+    assert!(statuses.contains(&200));
+    assert!(service.settled_cost(user).await.micro() <= 60_000);
+}
+
+#[tokio::test]
+async fn with_billing_off_nobody_is_charged() {
+    let service = Setup::playing(dear(0.01)).with("EP_BILLING", "off").boot().await;
+    let (user, client) = service.user_with(MicroUsd::ZERO).await;
+    client.poll(json!({})).await.expect(200);
+    assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
+}

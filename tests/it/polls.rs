@@ -1,0 +1,370 @@
+//! The main job over REST, on both databases.
+
+use ep_kernel::money::MicroUsd;
+use ep_upstream::testing::{Act, Choose, Part, Script, bare, priced};
+use serde_json::{Value, json};
+
+use crate::harness::{Engine, Service, Setup, question};
+
+/// A panel of so many models that all choose this option.
+fn unanimous(size: usize, option: &str) -> Script {
+    Script { choose: Choose::Text(option.to_owned()), ..Script::panel(size) }
+}
+
+async fn a_poll_end_to_end(engine: Engine) {
+    let service = Setup::playing(unanimous(50, "Beta")).on(engine).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let reply = client.poll(json!({ "pace": "thrifty" })).await;
+    assert_eq!(reply.header("cache-control"), "no-store");
+    let poll = reply.expect(200);
+
+    let members = [
+        "poll_id",
+        "status",
+        "outcome",
+        "question",
+        "options",
+        "poll_type",
+        "winning_option",
+        "is_tie",
+        "confidence_threshold",
+        "max_cost_usd",
+        "early_terminated",
+        "termination_reason",
+        "models_skipped",
+        "tally",
+        "votes",
+        "timing",
+        "costs",
+    ];
+    assert!(members.iter().all(|member| poll.get(member).is_some()), "{poll}");
+    let id = poll["poll_id"].as_str().unwrap();
+    assert!(id.starts_with("EP-") && id.len() == 22, "{id}");
+    assert_eq!(poll["status"], "success");
+    assert_eq!(poll["outcome"], "Beta");
+    assert_eq!(poll["winning_option"], "Beta");
+    assert_eq!(poll["is_tie"], false);
+    assert_eq!(poll["poll_type"], "fptp");
+    assert_eq!(
+        (poll["confidence_threshold"].as_f64(), poll["max_cost_usd"].as_f64()),
+        (Some(0.95), Some(1.0))
+    );
+    assert_eq!(
+        (&poll["early_terminated"], &poll["termination_reason"]),
+        (&json!(true), &json!("confidence"))
+    );
+    // 0.95 for 50 models and no dissent takes seven.
+    assert_eq!((&poll["tally"], &poll["models_skipped"]), (&json!({ "Alpha": 0, "Beta": 7 }), &json!(43)));
+    assert_eq!(service.upstream().total_calls(), 7);
+    let vote = &poll["votes"][0];
+    assert_eq!(
+        (&vote["success"], &vote["chosen_option"], &vote["transition"]),
+        (&json!(true), &json!("Beta"), &json!("vote"))
+    );
+    assert_eq!((&vote["error"], &vote["cost_basis"]), (&Value::Null, &json!("priced")));
+    // 120 prompt and 12 completion tokens at $0.2 per million are 26.4 micro-USD, rounded up.
+    assert_eq!(vote["estimated_cost"].as_f64(), Some(0.000_027));
+    assert_eq!(poll["costs"]["total_estimated_cost"].as_f64(), Some(0.000_189));
+    assert!(poll["timing"]["total_ms"].as_u64() >= poll["timing"]["gather_ms"].as_u64());
+    assert_eq!(service.settled_cost(user).await.micro(), 189);
+
+    let reply = service.anonymous().get(&format!("/api/results/{id}")).await;
+    assert_eq!(reply.header("cache-control"), "public, max-age=31536000, immutable");
+    let (tag, result) = (reply.header("etag").to_owned(), reply.expect(200));
+    for member in [
+        "poll_id",
+        "status",
+        "question",
+        "options",
+        "winning_option",
+        "tally",
+        "termination_reason",
+        "models_skipped",
+    ] {
+        assert_eq!(result[member], poll[member], "{member}");
+    }
+    assert_eq!(
+        (result["models_requested"].as_u64(), result["models_succeeded"].as_u64()),
+        (Some(7), Some(7))
+    );
+    assert!(!result.to_string().contains("cost\""), "results say nothing of costs: {result}");
+    assert_eq!(result["votes"][0]["option_order"], poll["votes"][0]["option_order"]);
+    let request = service.anonymous().request(reqwest::Method::GET, &format!("/api/results/{id}"));
+    assert_eq!(service.anonymous().send(request.header("if-none-match", tag)).await.status, 304);
+}
+
+#[tokio::test]
+async fn a_poll_end_to_end_on_sqlite() {
+    a_poll_end_to_end(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_poll_end_to_end_on_postgres() {
+    a_poll_end_to_end(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
+    let halves = (0..20)
+        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
+    let script = Script { choose: Choose::ByModel(halves.collect()), ..Script::panel(20) };
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let tie = client.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
+    assert_eq!(
+        (&tie["outcome"], &tie["winning_option"], &tie["is_tie"]),
+        (&json!("tie"), &Value::Null, &json!(true))
+    );
+    assert_eq!(
+        (&tie["termination_reason"], &tie["early_terminated"]),
+        (&json!("roster_exhausted"), &json!(false))
+    );
+    assert_eq!(tie["tally"], json!({ "Alpha": 10, "Beta": 10 }));
+
+    service.upstream().change(|script| script.default = Part::of(vec![Act::Says("I cannot decide.".into())]));
+    let none = client.poll(json!({})).await.expect(200);
+    assert_eq!(
+        (&none["outcome"], &none["winning_option"], &none["is_tie"]),
+        (&json!("no_votes"), &Value::Null, &json!(false))
+    );
+    assert_eq!((&none["status"], &none["confidence"]), (&json!("failed"), &json!(0.0)));
+    assert!(
+        none["votes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|vote| vote["error"].is_string() && vote["chosen_option"].is_null())
+    );
+}
+
+#[tokio::test]
+async fn aliases_profiles_and_names_of_presets() {
+    let service = Setup::playing(unanimous(50, "Alpha")).boot().await;
+    let client = service.user().await;
+    let alias = json!({ "prompt": "Which of the two is the better one?", "options": ["Alpha", "Beta"], "profile": "quick" });
+    let poll = client.post("/api/poll", &alias).await.expect(200);
+    assert_eq!(
+        (poll["confidence_threshold"].as_f64(), poll["max_cost_usd"].as_f64()),
+        (Some(0.8), Some(0.25))
+    );
+    let poll = client
+        .poll(json!({ "profile": "conservative", "preset": "budget", "confidence_threshold": 0.9 }))
+        .await
+        .expect(200);
+    assert_eq!((&poll["preset"], poll["confidence_threshold"].as_f64()), (&json!("budget"), Some(0.9)));
+    assert_eq!(poll["max_cost_usd"].as_f64(), Some(5.0));
+    let profiles = service.anonymous().get("/api/profiles").await.expect(200);
+    let names: Vec<&str> =
+        profiles["profiles"].as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["conservative", "balanced", "quick"]);
+    for preset in profiles["presets"].as_array().unwrap() {
+        let reply = client.poll(json!({ "preset": preset, "dry_run": true })).await;
+        assert!(reply.status == 200 || reply.status == 503, "{preset}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn a_roster_smaller_than_its_preset_says_so() {
+    let service = Setup::playing(unanimous(12, "Alpha")).boot().await;
+    let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
+    assert_eq!(poll["votes"].as_array().unwrap().len() as u64 + poll["models_skipped"].as_u64().unwrap(), 12);
+    assert!(poll["notices"][0].as_str().unwrap().contains("12"), "{}", poll["notices"]);
+}
+
+#[tokio::test]
+async fn dry_runs_name_everything_that_is_wrong_and_ask_nobody() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let valid = client.post("/api/poll/dry-run", &question(json!({}))).await.expect(200);
+    assert_eq!(
+        (&valid["dry_run"], &valid["valid"], &valid["errors"]),
+        (&json!(true), &json!(true), &json!([]))
+    );
+    assert_eq!(valid["estimates"]["models"], 50);
+    let same = client.poll(json!({ "dry_run": true })).await.expect(200);
+    assert_eq!(same["estimates"], valid["estimates"]);
+    let wrong = json!({ "question": "short", "options": ["A", " A "], "confidence_threshold": 2, "max_cost_usd": "much" });
+    let wrong = client.post("/api/poll/dry-run", &wrong).await.expect(200);
+    assert_eq!(wrong["valid"], false);
+    assert_eq!(wrong["errors"].as_array().unwrap().len(), 4, "{wrong}");
+    let nothing = client.post("/api/poll/dry-run", &json!({})).await.expect(200);
+    assert_eq!((&nothing["valid"], nothing["errors"].as_array().unwrap().len()), (&json!(false), 2));
+    let preset = client.post("/api/poll/dry-run", &question(json!({ "preset": "nope" }))).await.expect(200);
+    assert!(preset["errors"][0].as_str().unwrap().contains("fast_and_cheap"), "{preset}");
+    assert_eq!(service.upstream().total_calls(), 0);
+    assert_eq!(service.anonymous().post("/api/poll/dry-run", &question(json!({}))).await.status, 401);
+}
+
+#[tokio::test]
+async fn estimates_are_for_anyone() {
+    let service = Service::start().await;
+    let anyone = service.anonymous();
+    let estimate = anyone.get("/api/poll/estimate").await.expect(200);
+    assert_eq!((&estimate["preset"], &estimate["models"]), (&json!("fast_and_cheap"), &json!(50)));
+    assert_eq!((&estimate["calls_at_least"], &estimate["calls_at_most"]), (&json!(7), &json!(50)));
+    let more =
+        anyone.get("/api/poll/estimate?options=10&confidence_threshold=0.99&preset=budget").await.expect(200);
+    assert_eq!(more["calls_at_least"], 9);
+    assert!(more["cost_usd_at_most"].as_f64() > more["cost_usd_at_least"].as_f64());
+    assert!(anyone.get("/api/poll/estimate?preset=nope").await.refused(400).contains("nope"));
+    for query in
+        ["options=1", "options=11", "options=two", "confidence_threshold=1.5", "confidence_threshold=NaN"]
+    {
+        anyone.get(&format!("/api/poll/estimate?{query}")).await.refused(400);
+    }
+    assert_eq!(service.upstream().total_calls(), 0);
+}
+
+#[tokio::test]
+async fn free_polls_ask_free_models_in_every_form() {
+    let mut script = unanimous(30, "Yes");
+    script.models.extend((0..12).map(|n| priced(&format!("open{n}/weights:free"), "0", "0")));
+    let service = Setup::playing(script).boot().await;
+    let anyone = service.anonymous();
+    let forms = [
+        json!({ "question": "Is water wet?", "options": ["Yes", "No"] }),
+        json!({ "q": "Is water wet?", "o": ["Yes", "No"] }),
+        json!({ "poll": "Is water wet? [Yes, No]" }),
+        json!({ "question": "Is water wet?", "theme": "free" }),
+    ];
+    for form in forms {
+        let reply = anyone.post("/api/poll", &form).await.expect(200);
+        assert_eq!((&reply["question"], &reply["options"]), (&json!("Is water wet?"), &json!(["Yes", "No"])));
+        assert_eq!(
+            (&reply["answer"], &reply["cost"], &reply["theme"]),
+            (&json!("Yes"), &json!(0), &json!("free"))
+        );
+        assert!(reply["reasoning"].as_str().unwrap().contains("not proof"));
+        let url = reply["result_url"].as_str().unwrap().strip_prefix(&service.url).unwrap().to_owned();
+        let result = anyone.get(&url).await.expect(200);
+        assert!(
+            result["votes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|vote| vote["model_id"].as_str().unwrap().ends_with(":free"))
+        );
+    }
+    assert_eq!(
+        anyone.post("/api/poll", &json!({ "question": "Tea or coffee?" })).await.expect(200)["options"],
+        json!(["Tea", "coffee"])
+    );
+    assert!(
+        anyone
+            .post("/api/poll", &json!({ "question": "What is love?" }))
+            .await
+            .refused(400)
+            .contains("options")
+    );
+    assert!(
+        anyone
+            .post("/api/poll", &json!({ "question": "Is it?", "theme": "free_search" }))
+            .await
+            .refused(400)
+            .contains("search")
+    );
+    for bad in [
+        json!({ "question": "x".repeat(1001), "options": ["a", "b"] }),
+        json!({ "question": "Which one?", "options": ["a"] }),
+        json!({ "question": "Which one?", "options": ["a", "b", "c", "d", "e", "f"] }),
+        json!({ "question": "Which one?", "options": ["a", "b".repeat(51)] }),
+        json!({ "options": ["a", "b"] }),
+        json!({ "poll": "No brackets here, no options" }),
+    ] {
+        anyone.post("/api/poll", &bad).await.refused(400);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_credential_is_refused_and_never_polls_for_free() {
+    let service = Setup::demo().boot().await;
+    let free = json!({ "question": "Is water wet?" });
+    let reply = service.anonymous().with_key("ep_k_wrong").post("/api/poll", &free).await;
+    assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"ensemble-poll\", error=\"invalid_token\"");
+    reply.refused(401);
+    let basic = service.anonymous().post_with("/api/poll", &free, &[("authorization", "Basic eDp5")]).await;
+    basic.refused(401);
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let (key, _) = service.key(user).await;
+    assert!(service.app.accounts.revoke_key(user, key, service.app.clock.now()).await.unwrap());
+    client.poll(json!({})).await.expect(200);
+    let (key, plaintext) = service.key(user).await;
+    client.with_key(&plaintext).poll(json!({})).await.expect(200);
+    service.app.accounts.revoke_key(user, key, service.app.clock.now()).await.unwrap();
+    client.with_key(&plaintext).poll(json!({})).await.refused(401);
+}
+
+#[tokio::test]
+async fn private_results_are_their_owners_alone() {
+    let service = Setup::demo().boot().await;
+    let owner = service.user().await;
+    let poll = owner.poll(json!({ "private": true })).await.expect(200);
+    let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+    let reply = owner.get(&path).await;
+    assert_eq!(reply.header("cache-control"), "no-store");
+    reply.expect(200);
+    service.anonymous().get(&path).await.refused(404);
+    service.user().await.get(&path).await.refused(404);
+}
+
+#[tokio::test]
+async fn whoever_does_not_want_to_wait_gets_the_running_poll() {
+    let mut script = unanimous(50, "Beta");
+    script.default.latency = std::time::Duration::from_millis(400);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let reply = client.poll(json!({ "wait_ms": 50 })).await;
+    assert_eq!(reply.header("retry-after"), "2");
+    let running = reply.expect(202);
+    assert_eq!((&running["status"], &running["roster_size"]), (&json!("running"), &json!(50)));
+    let path = format!("/api/results/{}", running["poll_id"].as_str().unwrap());
+    assert_eq!(client.get(&path).await.expect(202)["status"], "running");
+    let result = loop {
+        let reply = client.get(&path).await;
+        if reply.status == 200 {
+            break reply.json();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    assert_eq!(result["winning_option"], "Beta");
+}
+
+#[tokio::test]
+async fn models_and_health() {
+    let script = Script {
+        models: vec![priced("a/b", "0.000001", "0.000002"), bare("local-one")],
+        ..Script::default()
+    };
+    let service = Setup::playing(script).boot().await;
+    let reply = service.anonymous().get("/api/models").await;
+    assert!(
+        reply.header("cache-control").starts_with("public, max-age=3"),
+        "{}",
+        reply.header("cache-control")
+    );
+    let models = reply.expect(200);
+    assert_eq!((&models["count"], &models["simulated"]), (&json!(2), &json!(false)));
+    assert_eq!(models["variants"][0]["pricing"]["prompt"], "0.000001");
+    assert_eq!(models["variants"][1]["pricing"], Value::Null);
+    let health = service.anonymous().get("/api/health").await.expect(200);
+    assert_eq!((&health["status"], &health["db"]), (&json!("ok"), &json!("ok")));
+    assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
+    service.anonymous().get("/api/models").await.expect(200);
+    assert_eq!(service.upstream().registry_calls(), 1, "the list is fetched once an hour");
+
+    let off = Setup { script: None, ..Setup::default() }.with("EP_DEMO", "off").boot().await;
+    assert!(off.anonymous().get("/api/models").await.refused(503).contains("EP_UPSTREAM_URL"));
+    off.user().await.poll(json!({})).await.refused(503);
+}
+
+#[tokio::test]
+async fn the_demo_roster_says_that_it_is_simulated() {
+    let service = Setup::demo().boot().await;
+    let poll = service.user().await.poll(json!({})).await.expect(200);
+    assert_eq!(poll["simulated"], true);
+    let models = service.anonymous().get("/api/models").await.expect(200);
+    assert_eq!((&models["simulated"], &models["count"]), (&json!(true), &json!(60)));
+    let free =
+        service.anonymous().post("/api/poll", &json!({ "question": "Is water wet?" })).await.expect(200);
+    assert_eq!(free["simulated"], true);
+}

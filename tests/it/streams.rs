@@ -1,0 +1,97 @@
+//! Event streams.
+
+use std::time::Duration;
+
+use ep_upstream::testing::{Choose, Script};
+use futures::StreamExt;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Setup, question};
+
+/// Name, id and data of each event, until the stream ends.
+async fn events(client: &Client, body: &Value) -> Vec<(String, Option<u64>, Value)> {
+    let response = client.request(Method::POST, "/api/poll/stream").json(body).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    assert_eq!(response.headers()["x-accel-buffering"], "no");
+    let text = response.text().await.unwrap();
+    let blocks = text.split("\n\n").filter(|block| block.contains("event:"));
+    blocks
+        .map(|block| {
+            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+            let data = serde_json::from_str(field("data:").unwrap()).unwrap();
+            (field("event:").unwrap().to_owned(), field("id:").and_then(|id| id.parse().ok()), data)
+        })
+        .collect()
+}
+
+fn panel(choose: Choose) -> Script {
+    let mut script = Script { choose, ..Script::panel(30) };
+    script.default.latency = Duration::from_millis(5);
+    script
+}
+
+#[tokio::test]
+async fn started_then_votes_then_one_complete() {
+    let service = Setup::playing(panel(Choose::Hash)).boot().await;
+    let client = service.user().await;
+    let events = events(&client, &question(json!({ "confidence_threshold": 1 }))).await;
+    let names: Vec<&str> = events.iter().map(|(name, _, _)| name.as_str()).collect();
+    assert_eq!((names[0], *names.last().unwrap()), ("started", "complete"));
+    assert!(names[1..names.len() - 1].iter().all(|name| *name == "vote"));
+    let ids: Vec<u64> = events.iter().filter_map(|(_, id, _)| *id).collect();
+    assert_eq!(ids, (0..ids.len() as u64).collect::<Vec<_>>());
+
+    let (_, _, complete) = events.last().unwrap();
+    assert_eq!(complete["votes"].as_array().unwrap().len(), ids.len() - 1);
+    let (_, _, started) = &events[0];
+    assert_eq!((&started["poll_id"], &started["roster_size"]), (&complete["poll_id"], &json!(30)));
+    let (_, _, last) = &events[events.len() - 2];
+    assert_eq!(last["tally"], complete["tally"]);
+    assert_eq!(last["cost_so_far"], complete["costs"]["total_estimated_cost"]);
+    for ((_, _, event), vote) in events[1..].iter().zip(complete["votes"].as_array().unwrap()) {
+        assert_eq!(
+            (&event["model_id"], &event["chosen_option"]),
+            (&vote["model_id"], &vote["chosen_option"])
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_fails_before_the_first_event_is_an_ordinary_response() {
+    let service = Setup::playing(panel(Choose::Hash)).boot().await;
+    let client = service.user().await;
+    client
+        .post("/api/poll/stream", &json!({ "question": "short", "options": ["a", "b"] }))
+        .await
+        .refused(400);
+    client.post("/api/poll/stream", &question(json!({ "preset": "nope" }))).await.refused(400);
+    client.post("/api/poll/stream", &json!({ "question": "Long enough to be asked?" })).await.refused(400);
+    service.anonymous().post("/api/poll/stream", &question(json!({}))).await.refused(401);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_does_not_end_its_poll() {
+    let mut script = panel(Choose::Text("Beta".into()));
+    script.default.latency = Duration::from_millis(150);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let response =
+        client.request(Method::POST, "/api/poll/stream").json(&question(json!({}))).send().await.unwrap();
+    let mut bytes = response.bytes_stream();
+    let first = String::from_utf8(bytes.next().await.unwrap().unwrap().to_vec()).unwrap();
+    drop(bytes);
+    let data: Value =
+        serde_json::from_str(first.lines().find_map(|line| line.strip_prefix("data:")).unwrap()).unwrap();
+    let path = format!("/api/results/{}", data["poll_id"].as_str().unwrap());
+    for _ in 0..100 {
+        let reply = client.get(&path).await;
+        if reply.status == 200 {
+            assert_eq!(reply.json()["winning_option"], "Beta");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the poll did not end");
+}

@@ -1,0 +1,77 @@
+//! What the operator sees: metrics and logs, and no secret in either.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use crate::harness::Client;
+
+#[tokio::test]
+async fn metrics_and_logs_tell_everything_but_secrets() {
+    let data = tempfile::tempdir().unwrap();
+    let ep = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("EP_DATA_DIR", data.path())
+            .env("EP_DEMO_PACE", "0")
+            .current_dir(data.path());
+        command
+    };
+    let made = ep(&["admin", "create-user", "--email", "a@example.com", "--json"]).output().await.unwrap();
+    let key = serde_json::from_slice::<Value>(&made.stdout).unwrap()["api_key"].as_str().unwrap().to_owned();
+    let mut child = ep(&["serve", "--listen", "127.0.0.1:0"])
+        .env("EP_METRICS_LISTEN", "127.0.0.1:0")
+        .env("EP_LOG", "debug")
+        .env("EP_LOG_FORMAT", "json")
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let (mut seen, mut address, mut metrics) = (Vec::new(), None, None);
+    while address.is_none() || metrics.is_none() {
+        let line =
+            tokio::time::timeout(Duration::from_secs(30), lines.next_line()).await.unwrap().unwrap().unwrap();
+        if let Ok(log) = serde_json::from_str::<Value>(&line) {
+            let at = log["fields"]["address"].as_str().map(str::to_owned);
+            match log["fields"]["message"].as_str() {
+                Some("listening") => address = at,
+                Some("metrics at /metrics") => metrics = at,
+                _ => {}
+            }
+        }
+        seen.push(line);
+    }
+    let url = format!("http://{}", address.unwrap());
+    let client = Client::new(&url, Some(key.clone()));
+    client.poll(json!({})).await.expect(200);
+    client.with_key("ep_k_secretguess").poll(json!({})).await.expect(401);
+    let metrics = Client::new(&format!("http://{}", metrics.unwrap()), None);
+    let text = metrics.get("/metrics").await.text;
+    for metric in [
+        "ep_requests_total{tool=\"poll_question\",surface=\"rest\",code=\"ok\"} 1",
+        "ep_requests_total{tool=\"poll_question\",surface=\"rest\",code=\"unauthenticated\"} 1",
+        "ep_request_duration_seconds_count",
+        "ep_added_latency_seconds_count",
+        "ep_polls_total{reason=",
+        "ep_votes_total{result=\"vote\"}",
+        "ep_poll_cost_micro_usd_total",
+    ] {
+        assert!(text.contains(metric), "{metric} in {text}");
+    }
+    client.get("/metrics").await.refused(404);
+    drop(child.kill().await);
+    while let Ok(Some(line)) = lines.next_line().await {
+        seen.push(line);
+    }
+    let logs = seen.join("\n");
+    assert!(logs.contains("call answered") && logs.contains("poll closed"), "{logs}");
+    for secret in [key.as_str(), "ep_k_secretguess", "Which of the two"] {
+        assert!(!logs.contains(secret), "{secret} is in the logs");
+    }
+}

@@ -1,0 +1,103 @@
+//! Upstreams that are down, slow, lying or half-open: votes fail with a reason, the poll ends by its
+//! deadline, the balance is right.
+
+use std::time::{Duration, Instant};
+
+use ep_kernel::money::MicroUsd;
+use ep_upstream::testing::{Act, Billing, Choose, Part, Script};
+use serde_json::json;
+
+use crate::harness::Setup;
+
+/// Twenty models that play this part, and what a poll of them comes to.
+async fn poll_of(part: Part) -> (serde_json::Value, MicroUsd, Duration) {
+    let script = Script { default: part, choose: Choose::Text("Beta".into()), ..Script::panel(20) };
+    let setup =
+        Setup::playing(script).with("EP_POLL_DEADLINE_MS", "3000").with("EP_UPSTREAM_TIMEOUT_MS", "1500");
+    let service = setup.boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let started = Instant::now();
+    let poll = client.poll(json!({})).await.expect(200);
+    (poll, service.settled_cost(user).await, started.elapsed())
+}
+
+#[tokio::test]
+async fn failures_have_reasons_and_cost_nothing() {
+    let body = json!({ "error": { "message": "no credit" } }).to_string();
+    let failures = [
+        (Act::Hang, "timeout"),
+        (Act::HalfOpen, "timeout"),
+        (Act::Status(402, body.clone()), "rejected"),
+        (Act::Status(503, body.clone()), "upstream_error"),
+        (Act::ErrorAbove(json!({ "code": 502, "message": "provider down" })), "upstream_error"),
+        (Act::Message(json!({ "role": "assistant", "content": null, "refusal": "No." }), "stop"), "refused"),
+        (Act::Says("I really cannot say.".into()), "unparsable"),
+    ];
+    for (act, reason) in failures {
+        let shown = format!("{act:?}");
+        let (poll, cost, took) = poll_of(Part::of(vec![act]).billed(Billing::Silent)).await;
+        assert_eq!((&poll["status"], &poll["outcome"]), (&json!("failed"), &json!("no_votes")), "{shown}");
+        let votes = poll["votes"].as_array().unwrap();
+        assert!(
+            votes.iter().all(|vote| {
+                // A call that begins late in the poll ends by the poll's deadline instead of its own.
+                let late = reason == "timeout" && vote["error_code"] == "deadline";
+                (vote["error_code"] == reason || late) && vote["error"].is_string()
+            }),
+            "{shown}: {}",
+            votes[0]
+        );
+        assert_eq!((votes.len(), cost), (20, MicroUsd::ZERO), "{shown}");
+        assert!(took < Duration::from_secs(7), "{shown} took {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_few_failures_make_a_partial_poll() {
+    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(20) };
+    for n in 0..6 {
+        script.parts.insert(format!("maker{n}/line-{n}"), Part::of(vec![Act::Status(401, "{}".into())]));
+    }
+    let service = Setup::playing(script).boot().await;
+    let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
+    assert_eq!((&poll["outcome"], &poll["status"]), (&json!("Beta"), &json!("partial")));
+}
+
+#[tokio::test]
+async fn an_upstream_that_is_gone_fails_the_votes_and_not_the_service() {
+    let mut service = Setup::default().boot().await;
+    let client = service.user().await;
+    client.poll(json!({})).await.expect(200);
+    drop(service.upstream.take());
+    let poll = client.poll(json!({})).await.expect(200);
+    assert_eq!(poll["outcome"], "no_votes");
+    assert!(
+        poll["votes"].as_array().unwrap().iter().all(|vote| vote["error_code"] == "unreachable"),
+        "{}",
+        poll["votes"][0]
+    );
+    client.get("/api/models").await.expect(200);
+}
+
+#[tokio::test]
+async fn the_registry_outlives_its_upstream_and_a_restart() {
+    let service = Setup::default().boot().await;
+    service.anonymous().get("/api/models").await.expect(200);
+    let data = service.data.path().to_owned();
+    let again = Setup { script: None, ..Setup::default() }
+        .with("EP_UPSTREAM_URL", service.upstream().base_url())
+        .with("EP_DATABASE_URL", format!("sqlite://{}/ensemble-poll.db", data.display()));
+    service.upstream().change(|script| script.registry_fails = Some((500, "down".into())));
+    let again = again.boot().await;
+    assert_eq!(again.anonymous().get("/api/models").await.expect(200)["count"], 50);
+}
+
+#[tokio::test]
+async fn secrets_never_reach_a_result() {
+    let body =
+        json!({ "error": { "message": "bad key sk-very-secret for https://user:pass@host/" } }).to_string();
+    let script = Script { default: Part::of(vec![Act::Status(400, body)]), ..Script::panel(10) };
+    let service = Setup::playing(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
+    let text = service.user().await.poll(json!({})).await.text;
+    assert!(!text.contains("sk-very-secret") && !text.contains("user:pass"), "{text}");
+}
