@@ -24,6 +24,8 @@ const RECORD: &str = concat!(
      UNNEST($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
      $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[]) AS kept"
 );
+const BALLOTS: &str =
+    concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 AND seq > $2 ORDER BY seq");
 const ADOPT: &str = concat!(
     "UPDATE polls SET lease_worker = $1, lease_until = $2 WHERE id IN \
      (SELECT id FROM polls WHERE settled = 0 AND lease_until <= $3 ORDER BY lease_until LIMIT $4 \
@@ -154,7 +156,7 @@ impl PollStore for Postgres {
     }
 
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        let ballots: Vec<BallotRow> = sqlx::query_as(sql::BALLOTS)
+        let ballots: Vec<BallotRow> = sqlx::query_as(BALLOTS)
             .bind(id.as_str())
             .bind(i64::from(after))
             .fetch_all(&self.pool)
