@@ -62,7 +62,7 @@ async fn measure(url: &str) {
     let polls = store.polls();
     latency("record one ballot, one at a time (survives a kill)", 2_000, async |number| {
         static POLL: Mutex<Option<PollId>> = Mutex::new(None);
-        if number as u32 % BALLOTS == 0 {
+        if (number as u32).is_multiple_of(BALLOTS) {
             let id = open(&*polls, None).await;
             *POLL.lock().unwrap() = Some(id);
         }
@@ -95,7 +95,7 @@ async fn measure(url: &str) {
     cpu("read its 50 ballots", 10_000, async || assert_eq!(polls.ballots(&id, 0).await.unwrap().len(), 50))
         .await;
     cpu("read a key by its hash", 20_000, async || {
-        assert!(accounts.key_owner(&hash).await.unwrap().is_some())
+        assert!(accounts.key_owner(&hash).await.unwrap().is_some());
     })
     .await;
     cpu("read a balance", 20_000, async || assert!(accounts.balance(owner).await.unwrap().is_some())).await;

@@ -61,7 +61,7 @@ impl ConnectError {
     }
 
     pub(crate) fn server(server: &PgConnectOptions, source: sqlx::Error) -> Self {
-        let code = source.as_database_error().and_then(|error| error.code());
+        let code = source.as_database_error().and_then(sqlx::error::DatabaseError::code);
         let advice = match (code.as_deref(), &source) {
             (Some("28P01" | "28000"), _) => "it refuses the login: correct the user or the password in the \
                                              database URL, or allow the login in pg_hba.conf"

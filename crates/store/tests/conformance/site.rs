@@ -52,7 +52,7 @@ pub struct Site {
 
 enum Place {
     Folder { _folder: tempfile::TempDir },
-    Database { _database: testing::Database },
+    Database { _database: Box<testing::Database> },
 }
 
 impl Site {
@@ -64,7 +64,7 @@ impl Site {
 
     pub async fn postgres() -> Self {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
-        Self::open(database.url().to_owned(), Place::Database { _database: database }).await
+        Self::open(database.url().to_owned(), Place::Database { _database: Box::new(database) }).await
     }
 
     /// Closes the database and opens it again.
@@ -161,7 +161,7 @@ pub fn plan(members: usize) -> Plan {
     let member = |number: usize| Member {
         model: ModelId::new(format!("maker-{}/some-model-{number}-instruct", number % 7)),
         family: format!("family-{}", number % 7),
-        price: (number % 5 > 0).then_some(Price::FREE),
+        price: (!number.is_multiple_of(5)).then_some(Price::FREE),
         output_tokens: 400,
     };
     Plan {
@@ -199,7 +199,7 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
             amount: usd(if failed { 0 } else { 120 }),
             basis: if failed { SpendBasis::Unknown } else { SpendBasis::Reported },
         },
-        answered_by: (position % 4 == 0).then(|| "maker/some-model-20260101".to_owned()),
+        answered_by: position.is_multiple_of(4).then(|| "maker/some-model-20260101".to_owned()),
     }
 }
 
