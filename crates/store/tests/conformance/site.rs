@@ -50,9 +50,10 @@ pub struct Site {
     place: Place,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a handful in a test process")]
 enum Place {
     Folder { _folder: tempfile::TempDir },
-    Database { _database: Box<testing::Database> },
+    Database { _database: testing::Database },
 }
 
 impl Site {
@@ -64,7 +65,7 @@ impl Site {
 
     pub async fn postgres() -> Self {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
-        Self::open(database.url().to_owned(), Place::Database { _database: Box::new(database) }).await
+        Self::open(database.url().to_owned(), Place::Database { _database: database }).await
     }
 
     /// Closes the database and opens it again.
