@@ -82,8 +82,8 @@ async fn measure(url: &str) {
     for at_once in [1, 8, 32, 128] {
         recorders(&store, at_once).await;
     }
-    for at_once in [1, 32] {
-        whole_polls(&store, owner, at_once).await;
+    for (at_once, pause) in [(1, 0), (32, 0), (64, 5), (64, 20)] {
+        whole_polls(&store, owner, at_once, Duration::from_millis(pause)).await;
     }
 
     let id = open(&*polls, Some(owner)).await;
@@ -135,8 +135,8 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
     );
 }
 
-/// Open with a hold, 50 ballots one by one, close with a capture.
-async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize) {
+/// Open with a hold, 50 ballots one by one with pauses between them, close with a capture.
+async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize, pause: Duration) {
     let (started, spent) = (Instant::now(), cpu_time());
     let done = Arc::new(AtomicU64::new(0));
     let polling = (0..at_once).map(|_| {
@@ -145,6 +145,9 @@ async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize) {
             while started.elapsed() < Duration::from_secs(3) {
                 let id = open(&*polls, Some(owner)).await;
                 for seq in 1..=BALLOTS {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
                     polls.record(&id, &[ballot(seq)]).await.unwrap();
                 }
                 let capture = Settlement::Capture(MicroUsd::new(70));
@@ -158,7 +161,7 @@ async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize) {
     }
     let done = done.load(Ordering::Relaxed);
     println!(
-        "  polls of 50 ballots, {at_once} at once: {:.0}/s, {:.0} µs of CPU each",
+        "  polls of 50 ballots, {at_once} at once, {pause:?} between ballots: {:.0}/s, {:.0} µs of CPU each",
         done as f64 / started.elapsed().as_secs_f64(),
         micros(cpu_time().saturating_sub(spent)) / done as f64,
     );

@@ -5,7 +5,7 @@
 //! engine of one process: one writer with group commit, readers beside it. PostgreSQL is the engine of
 //! any number of identical replicas. Both keep the same promises; the conformance suite holds them to it.
 //!
-//! What the engines share is text and decoding ([`statements`], [`rows`], [`fault`]); how they run a
+//! What the engines share is text and decoding (`statements`, `rows`, `fault`); how they run a
 //! statement is written twice, because it differs where it matters.
 
 mod database_url;

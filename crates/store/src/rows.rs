@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::fault::{Unreadable, failed};
 
-/// [`crate::statements::POLL_COLUMNS`].
+/// [`crate::statements::poll_columns`].
 pub(crate) type PollRow = (
     String,         // id
     Option<String>, // owner
@@ -28,7 +28,7 @@ pub(crate) type PollRow = (
     Option<String>, // closing
 );
 
-/// [`crate::statements::BALLOTS`].
+/// [`crate::statements::ballot_columns`].
 pub(crate) type BallotRow = (
     i64,            // seq
     i64,            // position

@@ -25,8 +25,6 @@ pub(crate) const OPEN: &str = "INSERT INTO polls \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const OPENED_BY: &str = "SELECT id FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1");
-pub(crate) const BALLOTS: &str =
-    concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 AND seq > $2 ORDER BY seq");
 pub(crate) const CLOSE: &str =
     "UPDATE polls SET closing = $2, unused_cost = $3, settled = $4 WHERE id = $1 AND closing IS NULL";
 pub(crate) const SETTLE: &str =

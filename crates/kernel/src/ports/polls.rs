@@ -98,7 +98,8 @@ pub trait PollStore: Send + Sync {
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError>;
 
     /// Keeps ballots, all or none. Once it returns, no crash of the process loses them. A ballot of a
-    /// member that has one already is a [`StoreError::Conflict`].
+    /// member that has one already is a [`StoreError::Conflict`]; [`StoreError::NotFound`] where the poll
+    /// is not running, so that nothing is added to what has closed.
     async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError>;
 
     /// Closes a running poll and, unless calls are still in flight, captures its hold, in one

@@ -20,28 +20,34 @@ const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
 #[async_trait]
 impl AccountStore for Postgres {
     async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
-        let id = user.id.to_string();
-        let mut work = self.pool.begin().await.map_err(refused)?;
-        sqlx::query(sql::ADD_USER)
-            .bind(&id)
-            .bind(rows::address(&user.email))
-            .bind(user.created_at.millis())
-            .execute(&mut *work)
-            .await
-            .map_err(refused)?;
-        sqlx::query(sql::ADD_ACCOUNT).bind(&id).execute(&mut *work).await.map_err(refused)?;
-        let reference = sql::starter_ref(&id);
-        credit(&mut work, &id, user.starter_credit, &reference, user.created_at).await?;
-        work.commit().await.map_err(refused)
+        self.in_time(async {
+            let id = user.id.to_string();
+            let mut work = self.pool.begin().await.map_err(refused)?;
+            sqlx::query(sql::ADD_USER)
+                .bind(&id)
+                .bind(rows::address(&user.email))
+                .bind(user.created_at.millis())
+                .execute(&mut *work)
+                .await
+                .map_err(refused)?;
+            sqlx::query(sql::ADD_ACCOUNT).bind(&id).execute(&mut *work).await.map_err(refused)?;
+            let reference = sql::starter_ref(&id);
+            credit(&mut work, &id, user.starter_credit, &reference, user.created_at).await?;
+            work.commit().await.map_err(refused)
+        })
+        .await
     }
 
     async fn user_by_email(&self, email: &str) -> Result<Option<UserId>, StoreError> {
-        let id: Option<String> = sqlx::query_scalar(sql::USER_BY_EMAIL)
-            .bind(rows::address(email))
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(refused)?;
-        id.as_deref().map(rows::user_id).transpose()
+        self.in_time(async {
+            let id: Option<String> = sqlx::query_scalar(sql::USER_BY_EMAIL)
+                .bind(rows::address(email))
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(refused)?;
+            id.as_deref().map(rows::user_id).transpose()
+        })
+        .await
     }
 
     async fn credit(
@@ -51,58 +57,76 @@ impl AccountStore for Postgres {
         reference: &str,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut work = self.pool.begin().await.map_err(refused)?;
-        let credited = credit(&mut work, &user.to_string(), amount, reference, at).await?;
-        work.commit().await.map_err(refused)?;
-        Ok(credited)
+        self.in_time(async {
+            let mut work = self.pool.begin().await.map_err(refused)?;
+            let credited = credit(&mut work, &user.to_string(), amount, reference, at).await?;
+            work.commit().await.map_err(refused)?;
+            Ok(credited)
+        })
+        .await
     }
 
     async fn add_key(&self, key: &NewKey) -> Result<(), StoreError> {
-        let added = sqlx::query(sql::ADD_KEY)
-            .bind(key.id.to_string())
-            .bind(key.user.to_string())
-            .bind(key.hash.as_str())
-            .bind(&key.prefix)
-            .bind(&key.label)
-            .bind(key.created_at.millis())
-            .execute(&self.pool)
-            .await;
-        added.map(|_| ()).map_err(refused)
+        self.in_time(async {
+            let added = sqlx::query(sql::ADD_KEY)
+                .bind(key.id.to_string())
+                .bind(key.user.to_string())
+                .bind(key.hash.as_str())
+                .bind(&key.prefix)
+                .bind(&key.label)
+                .bind(key.created_at.millis())
+                .execute(&self.pool)
+                .await;
+            added.map(|_| ()).map_err(refused)
+        })
+        .await
     }
 
     async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError> {
-        let owner: Option<(String, String)> = sqlx::query_as(sql::KEY_OWNER)
-            .bind(hash.as_str())
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(refused)?;
-        owner.as_ref().map(rows::key_owner).transpose()
+        self.in_time(async {
+            let owner: Option<(String, String)> = sqlx::query_as(sql::KEY_OWNER)
+                .bind(hash.as_str())
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(refused)?;
+            owner.as_ref().map(rows::key_owner).transpose()
+        })
+        .await
     }
 
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
-        let revoked = sqlx::query(sql::REVOKE_KEY)
-            .bind(key.to_string())
-            .bind(user.to_string())
-            .bind(at.millis())
-            .execute(&self.pool)
-            .await
-            .map_err(refused)?;
-        Ok(revoked.rows_affected() == 1)
+        self.in_time(async {
+            let revoked = sqlx::query(sql::REVOKE_KEY)
+                .bind(key.to_string())
+                .bind(user.to_string())
+                .bind(at.millis())
+                .execute(&self.pool)
+                .await
+                .map_err(refused)?;
+            Ok(revoked.rows_affected() == 1)
+        })
+        .await
     }
 
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
-        let (keys, times): (Vec<String>, Vec<i64>) = rows::last_uses(used).into_iter().unzip();
-        let touched = sqlx::query(TOUCH_KEYS).bind(keys).bind(times).execute(&self.pool).await;
-        touched.map(|_| ()).map_err(refused)
+        self.in_time(async {
+            let (keys, times): (Vec<String>, Vec<i64>) = rows::last_uses(used).into_iter().unzip();
+            let touched = sqlx::query(TOUCH_KEYS).bind(keys).bind(times).execute(&self.pool).await;
+            touched.map(|_| ()).map_err(refused)
+        })
+        .await
     }
 
     async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        let balance: Option<(i64, i64, i64)> = sqlx::query_as(sql::BALANCE)
-            .bind(user.to_string())
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(refused)?;
-        Ok(balance.map(rows::balance))
+        self.in_time(async {
+            let balance: Option<(i64, i64, i64)> = sqlx::query_as(sql::BALANCE)
+                .bind(user.to_string())
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(refused)?;
+            Ok(balance.map(rows::balance))
+        })
+        .await
     }
 
     async fn audit(&self) -> Result<Audit, StoreError> {

@@ -12,10 +12,11 @@ mod replays;
 
 use std::time::Duration;
 
+use ep_kernel::ports::StoreError;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, PgPool};
 
-use crate::fault::ConnectError;
+use crate::fault::{ConnectError, TooSlow, failed};
 use crate::{Options, migrations};
 
 /// An idle connection is closed after this long.
@@ -50,6 +51,15 @@ impl Postgres {
             .await
             .map_err(failed)?;
         Ok(Self { pool, timeout: options.timeout })
+    }
+
+    /// One operation, within the time limit. The server has the same limit for each statement; this one
+    /// also ends the wait for a server that no longer answers.
+    async fn in_time<T>(
+        &self,
+        operation: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        tokio::time::timeout(self.timeout, operation).await.map_err(|_| failed(TooSlow))?
     }
 
     pub(crate) async fn close(&self) {

@@ -22,39 +22,52 @@ impl ReplayStore for Postgres {
         lease_until: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Begun, StoreError> {
-        for _ in 0..TRIES {
-            let claimed = sqlx::query(sql::BEGIN)
-                .bind(scope)
-                .bind(fingerprint)
-                .bind(now.millis())
-                .bind(lease_until.millis())
-                .bind(expires_at.millis())
-                .execute(&self.pool)
-                .await
-                .map_err(refused)?;
-            if claimed.rows_affected() == 1 {
-                return Ok(Begun::Fresh);
+        self.in_time(async {
+            for _ in 0..TRIES {
+                let claimed = sqlx::query(sql::BEGIN)
+                    .bind(scope)
+                    .bind(fingerprint)
+                    .bind(now.millis())
+                    .bind(lease_until.millis())
+                    .bind(expires_at.millis())
+                    .execute(&self.pool)
+                    .await
+                    .map_err(refused)?;
+                if claimed.rows_affected() == 1 {
+                    return Ok(Begun::Fresh);
+                }
+                let kept = sqlx::query_as(sql::BEGUN).bind(scope).fetch_optional(&self.pool).await;
+                if let Some(kept) = kept.map_err(refused)? {
+                    return Ok(rows::begun(fingerprint, kept));
+                }
             }
-            let kept = sqlx::query_as(sql::BEGUN).bind(scope).fetch_optional(&self.pool).await;
-            if let Some(kept) = kept.map_err(refused)? {
-                return Ok(rows::begun(fingerprint, kept));
-            }
-        }
-        Err(failed(Unreadable("a claim")))
+            Err(failed(Unreadable("a claim")))
+        })
+        .await
     }
 
     async fn finish(&self, scope: &str, reply: &str) -> Result<(), StoreError> {
-        let done = sqlx::query(sql::FINISH).bind(scope).bind(reply).execute(&self.pool).await;
-        done.map(|_| ()).map_err(refused)
+        self.in_time(async {
+            let done = sqlx::query(sql::FINISH).bind(scope).bind(reply).execute(&self.pool).await;
+            done.map(|_| ()).map_err(refused)
+        })
+        .await
     }
 
     async fn forget(&self, scope: &str) -> Result<(), StoreError> {
-        sqlx::query(sql::FORGET).bind(scope).execute(&self.pool).await.map(|_| ()).map_err(refused)
+        self.in_time(async {
+            sqlx::query(sql::FORGET).bind(scope).execute(&self.pool).await.map(|_| ()).map_err(refused)
+        })
+        .await
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
-        self.sweep_limits().await?;
-        let swept = sqlx::query(sql::SWEEP).bind(now.millis()).execute(&self.pool).await.map_err(refused)?;
-        Ok(swept.rows_affected())
+        self.in_time(async {
+            self.sweep_limits().await?;
+            let swept =
+                sqlx::query(sql::SWEEP).bind(now.millis()).execute(&self.pool).await.map_err(refused)?;
+            Ok(swept.rows_affected())
+        })
+        .await
     }
 }
