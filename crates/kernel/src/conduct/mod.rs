@@ -18,7 +18,6 @@ use crate::api_key::hex;
 use crate::app::Tasks;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::money::MicroUsd;
 use crate::polling::order::Seed;
 use crate::polling::plan::{Draft, Plan};
 use crate::polling::poll_id::PollId;
@@ -159,12 +158,17 @@ impl Conductor {
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;
         let adopted = inner.polls.adopt(&inner.lease(), inner.clock.now(), 32).await?;
-        let count = adopted.len();
+        let mut count = 0;
         for record in adopted {
+            // After a pause longer than the lease, a process can meet its own polls.
+            if inner.running.watch(&record.id).is_some() {
+                continue;
+            }
+            count += 1;
             let ballots = inner.polls.ballots(&record.id, 0).await?;
             tracing::info!(poll = %record.id, ballots = ballots.len(), "taking up a poll that was left behind");
             match &record.closing {
-                Some(_) => self.settle_left_behind(&record, &ballots).await?,
+                Some(_) => work::settle_left_behind(inner, &record, &ballots).await?,
                 None => self.begin(record, ballots),
             }
         }
@@ -191,19 +195,6 @@ impl Conductor {
 
     fn begin(&self, record: PollRecord, prior: Vec<crate::polling::ballot::Ballot>) {
         work::begin(Arc::clone(&self.0), record, prior);
-    }
-
-    /// A poll that was closed but whose process died before its unused calls ended: what they cost was
-    /// never heard, so only the ballots are charged.
-    async fn settle_left_behind(
-        &self,
-        record: &PollRecord,
-        ballots: &[crate::polling::ballot::Ballot],
-    ) -> Result<(), Fault> {
-        let spent: MicroUsd = ballots.iter().map(|ballot| ballot.spend.amount).sum();
-        let capture = spent.min(record.held.unwrap_or_default());
-        self.0.polls.settle(&record.id, capture, MicroUsd::ZERO, self.0.clock.now()).await?;
-        Ok(())
     }
 }
 

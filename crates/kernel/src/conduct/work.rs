@@ -16,6 +16,9 @@ use crate::polling::poll_id::PollId;
 use crate::polling::run::{Finished, Recorder, run};
 use crate::ports::{Closing, PollRecord, PollStore, StoreError};
 
+/// How long a poll waits for a database that failed.
+const RETRY: Duration = Duration::from_secs(2);
+
 /// Begins or resumes a poll in the background. It is watchable at once.
 pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
@@ -27,9 +30,7 @@ pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
         async move {
             // A stopping service gives its polls the time that shutdown allows; what is not done by then
             // is left to the next process, which resumes it from its ballots.
-            if let Err(error) = carry_out(&inner, &record, prior, publisher, &cancel).await {
-                tracing::error!(error = %error, cause = ?std::error::Error::source(&error).map(ToString::to_string), "poll interrupted");
-            }
+            carry_on(&inner, &record, prior, &publisher, &cancel).await;
             inner.running.remove(&record.id);
         }
         .instrument(span),
@@ -51,16 +52,69 @@ impl Recorder for Book<'_> {
     }
 }
 
+/// Carries a poll out, however often the database fails in between: what it has acknowledged stands.
+async fn carry_on(
+    inner: &Inner,
+    record: &PollRecord,
+    mut prior: Vec<Ballot>,
+    publisher: &watch::Sender<PollState>,
+    cancel: &CancellationToken,
+) {
+    while let Err(error) = carry_out(inner, record, prior, publisher, cancel).await {
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
+        tracing::error!(error = %error, cause, "poll interrupted; it goes on when the database does");
+        prior = loop {
+            tokio::select! {
+                () = tokio::time::sleep(RETRY) => {}
+                () = inner.tasks.stopping() => return,
+            }
+            match look_again(inner, record, publisher).await {
+                Ok(Some(ballots)) => break ballots,
+                Ok(None) => return,
+                Err(error) => tracing::warn!(error = %error, "the database still fails"),
+            }
+        };
+    }
+}
+
+/// How a poll stands after an interruption: its ballots, if it is still to be carried out.
+async fn look_again(
+    inner: &Inner,
+    record: &PollRecord,
+    publisher: &watch::Sender<PollState>,
+) -> Result<Option<Vec<Ballot>>, StoreError> {
+    let Some(stored) = inner.polls.poll(&record.id).await? else { return Ok(None) };
+    let ballots = inner.polls.ballots(&record.id, 0).await?;
+    publisher.send_modify(|state| state.ballots = ballots.iter().cloned().map(Arc::new).collect());
+    let Some(closing) = stored.closing.clone() else { return Ok(Some(ballots)) };
+    settle_left_behind(inner, &stored, &ballots).await?;
+    publish_end(publisher, closing, true);
+    Ok(None)
+}
+
+/// Settles a poll that was closed while its unused calls were still in flight, and then lost: what those
+/// cost was never heard, so only the ballots are charged.
+pub(super) async fn settle_left_behind(
+    inner: &Inner,
+    record: &PollRecord,
+    ballots: &[Ballot],
+) -> Result<(), StoreError> {
+    let spent: MicroUsd = ballots.iter().map(|ballot| ballot.spend.amount).sum();
+    let capture = spent.min(record.held.unwrap_or_default());
+    inner.polls.settle(&record.id, capture, MicroUsd::ZERO, inner.clock.now()).await?;
+    Ok(())
+}
+
 async fn carry_out(
     inner: &Inner,
     record: &PollRecord,
     prior: Vec<Ballot>,
-    publisher: watch::Sender<PollState>,
+    publisher: &watch::Sender<PollState>,
     cancel: &CancellationToken,
 ) -> Result<(), StoreError> {
     let budget = record.plan.budget.amount();
     let ceiling = record.held.map_or(budget, |held| held.min(budget));
-    let book = Book { polls: &*inner.polls, id: &record.id, publisher: &publisher };
+    let book = Book { polls: &*inner.polls, id: &record.id, publisher };
     let finished = run(&record.plan, prior, ceiling, &inner.models, &book, cancel).await?;
     let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
     let draining = !finished.unfinished.is_empty();
@@ -75,7 +129,7 @@ async fn carry_out(
     inner.polls.close(&record.id, &closing, settlement).await?;
     inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
     measure(record, &finished, spent);
-    publish_end(&publisher, closing, !draining);
+    publish_end(publisher, closing, !draining);
     if draining {
         let unused = finished.unfinished.drain().await;
         metrics::counter!("ep_unused_calls_cost_micro_usd_total").increment(unused.micro().unsigned_abs());

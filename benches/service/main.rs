@@ -1,0 +1,25 @@
+//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp]`
+
+#![expect(clippy::expect_used, reason = "a bench fails by panicking")]
+
+mod mcp;
+mod polls;
+mod process;
+
+fn main() {
+    // TLS is never used here, but clients will not be built without it.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    if let Some(result) = mcp::bare_result() {
+        return runtime.block_on(mcp::serve_bare(result));
+    }
+    let wanted: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    if wants("polls") {
+        runtime.block_on(polls::run());
+    }
+    if wants("mcp") {
+        runtime.block_on(mcp::run());
+    }
+}
