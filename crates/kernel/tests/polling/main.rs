@@ -4,5 +4,6 @@
 mod budgets;
 mod crashes;
 mod deadlines;
+mod interruptions;
 mod outcomes;
 mod scripted;
