@@ -88,6 +88,9 @@ struct Reply {
 /// Calls get this much longer than the poll's deadline before they are given up on unheard.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long answers are gathered before they are recorded together.
+const BURST: Duration = Duration::from_millis(1);
+
 struct Run<'a> {
     plan: &'a Plan,
     ceiling: MicroUsd,
@@ -244,8 +247,15 @@ impl Run<'_> {
                 }
             }
         }
-        while let Some(Some(reply)) = self.calls.next().now_or_never() {
-            arrived.push(reply);
+        // Answers come in bursts. A moment's patience keeps a burst together: one write instead of many.
+        let burst = sleep_until(Instant::now() + BURST);
+        tokio::pin!(burst);
+        while !self.calls.is_empty() {
+            tokio::select! {
+                biased;
+                Some(reply) = self.calls.next() => arrived.push(reply),
+                () = &mut burst => break,
+            }
         }
     }
 
