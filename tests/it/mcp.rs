@@ -309,3 +309,28 @@ async fn stdio_speaks_both_eras_as_the_operator() {
     drop(stdin);
     assert!(tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap().success());
 }
+
+#[tokio::test]
+async fn stdio_that_closes_at_once_is_no_failure_and_logs_hold_no_colours() {
+    let data = tempfile::tempdir().unwrap();
+    let run = async |input: &str| {
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
+            .arg("mcp")
+            .env_clear()
+            .env("EP_DATA_DIR", data.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), child.wait_with_output()).await.unwrap().unwrap()
+    };
+    assert!(run("").await.status.success());
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let wrong = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "nope" } });
+    let done = run(&format!("{hello}\n{wrong}\n")).await;
+    assert!(done.status.success());
+    assert!(!String::from_utf8_lossy(&done.stderr).contains('\u{1b}'));
+}

@@ -24,6 +24,7 @@ use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Entry};
 use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
@@ -44,9 +45,13 @@ pub fn routes(gate: &Gate) -> Router<Gate> {
 
 /// Serves MCP on standard input and output until the client closes them.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Result<()> {
-    let running =
-        Handler::new(app, Catalogue::new(tools), Door::Stdio).serve(rmcp::transport::stdio()).await?;
-    running.waiting().await?;
+    let handler = Handler::new(app, Catalogue::new(tools), Door::Stdio);
+    match handler.serve(rmcp::transport::stdio()).await {
+        Ok(running) => drop(running.waiting().await?),
+        // Closed before it said anything: a host that only looked.
+        Err(ServerInitializeError::ConnectionClosed(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
     Ok(())
 }
 
