@@ -37,7 +37,11 @@ pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
             )
             .try_init()
     } else {
-        registry.with(fmt::layer().with_target(false).with_writer(std::io::stderr)).try_init()
+        let mut layer = fmt::layer().with_target(false).with_writer(std::io::stderr);
+        if !std::io::stderr().is_terminal() {
+            layer.set_ansi(false);
+        }
+        registry.with(layer).try_init()
     };
     if started.is_err() {
         tracing::debug!("logging had already begun");

@@ -1,5 +1,7 @@
 //! A2A: the card, `tasks/send` in every form, and JSON-RPC in both dialects.
 
+use std::time::Duration;
+
 use ep_kernel::money::MicroUsd;
 use ep_upstream::testing::{Choose, Script};
 use serde_json::{Value, json};
@@ -100,6 +102,66 @@ async fn json_rpc_in_the_dialect_of_1_0() {
 }
 
 #[tokio::test]
+async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
+    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    script.default.latency = Duration::from_millis(100);
+    let service = Setup::playing(script).boot().await;
+    let client = service.user().await;
+    let v1 = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] });
+    let v03 = json!({ "kind": "message", "messageId": "m", "role": "user",
+        "parts": [{ "kind": "data", "data": question(json!({})) }] });
+    for (send, get, cancel, params) in [
+        (
+            "SendMessage",
+            "GetTask",
+            "CancelTask",
+            json!({ "message": v1, "configuration": { "return_immediately": true } }),
+        ),
+        (
+            "message/send",
+            "tasks/get",
+            "tasks/cancel",
+            json!({ "message": v03, "configuration": { "blocking": false } }),
+        ),
+    ] {
+        let sent = client.rpc("/api/a2a", send, params).await.expect(200)["result"].clone();
+        let task = sent.get("task").unwrap_or(&sent);
+        assert!(task["status"]["state"].as_str().unwrap().to_lowercase().ends_with("working"), "{task}");
+        assert_eq!(task["id"], data(task)["poll_id"]);
+        let by_id = json!({ "id": task["id"] });
+        let kept = client.rpc("/api/a2a", cancel, by_id.clone()).await.expect(200);
+        assert_eq!(kept["error"]["code"], -32002);
+        loop {
+            let got = client.rpc("/api/a2a", get, by_id.clone()).await.expect(200)["result"].clone();
+            assert_eq!(got["id"], task["id"]);
+            if got["status"]["state"].as_str().unwrap().to_lowercase().ends_with("completed") {
+                assert_eq!(data(&got)["winning_option"], "Beta");
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn history_is_written_in_the_dialect_of_the_request() {
+    let service = service().await;
+    let client = service.user().await;
+    let asked = question(json!({}));
+    let snake = json!({ "message_id": "m", "context_id": "c", "role": "ROLE_USER",
+        "parts": [{ "kind": "data", "data": asked }] });
+    let reply = client.rpc("/api/a2a", "SendMessage", json!({ "message": snake })).await.expect(200);
+    let task = &reply["result"]["task"];
+    let expected = json!([{ "messageId": "m", "contextId": "c", "taskId": task["id"], "role": "ROLE_USER",
+        "parts": [{ "data": asked }] }]);
+    assert_eq!(task["history"], expected);
+    let bare = json!({ "messageId": "m", "role": "user", "parts": [{ "text": asked.to_string() }] });
+    let reply = client.rpc("/api/a2a/", "message/send", json!({ "message": bare })).await.expect(200);
+    let message = &reply["result"]["history"][0];
+    assert_eq!((&message["kind"], &message["parts"][0]["kind"]), (&json!("message"), &json!("text")));
+}
+
+#[tokio::test]
 async fn json_rpc_in_the_dialect_of_0_3() {
     let service = service().await;
     let client = service.user().await;
@@ -130,7 +192,19 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
     let raw = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "raw": "AA==" }] } });
     assert_eq!(error(client.rpc("/api/a2a", "SendMessage", raw).await.expect(200)).0, -32005);
     assert_eq!(error(client.rpc("/api/a2a", "NoSuchMethod", json!({})).await.expect(200)).0, -32601);
-    assert_eq!(error(client.rpc("/api/a2a", "CancelTask", json!({ "id": "x" })).await.expect(200)).0, -32004);
+    for (method, code) in [
+        ("CancelTask", -32001),
+        ("tasks/cancel", -32001),
+        ("CreateTaskPushNotificationConfig", -32003),
+        ("tasks/pushNotificationConfig/set", -32003),
+        ("SendStreamingMessage", -32004),
+        ("message/stream", -32004),
+        ("GetExtendedAgentCard", -32004),
+    ] {
+        let reply =
+            client.rpc("/api/a2a", method, json!({ "id": "EP-20260131-0000000000" })).await.expect(200);
+        assert_eq!(error(reply).0, code, "{method}");
+    }
     assert_eq!(error(client.post("/api/a2a", &json!([])).await.expect(200)).0, -32600);
     assert_eq!(
         error(

@@ -78,6 +78,7 @@ async fn the_era_without_a_handshake() {
     assert_eq!(balance["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ensemble-poll");
     let (_, prompts) = modern(&client, "prompts/list", None, json!({})).await;
     assert_eq!(prompts["result"]["prompts"][0]["name"], "poll_models");
+    assert_eq!(prompts["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ensemble-poll");
     let (_, read) = modern(
         &client,
         "resources/read",
@@ -157,6 +158,21 @@ async fn strangers_and_strange_bodies() {
         let reply = client.send(request).await;
         assert_eq!((reply.status, reply.json()["error"]["code"].as_i64()), (400, Some(code)), "{body}");
     }
+    let odd = [
+        ("5", -32600, "object"),
+        ("{}", -32600, "jsonrpc"),
+        (r#"{"jsonrpc":"2.0","id":1}"#, -32600, "method"),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, "id"),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, "id"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#, -32602, "params"),
+    ];
+    for (body, code, named) in odd {
+        let request = client.request(Method::POST, "/api/mcp").body(body.to_owned());
+        let reply = client.send(request).await;
+        let error = reply.json()["error"].clone();
+        assert_eq!((reply.status, error["code"].as_i64()), (400, Some(code)), "{body}");
+        assert!(error["message"].as_str().unwrap().contains(named), "{error}");
+    }
     // curl sends `Accept: */*` and no idea of MCP's headers.
     let request = client.request(Method::POST, "/api/mcp").header("accept", "*/*");
     let plain =
@@ -168,6 +184,49 @@ async fn strangers_and_strange_bodies() {
         client.send(foreign.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }))).await;
     assert_eq!(foreign.header("content-type"), "application/json");
     assert_eq!(foreign.status, 403);
+}
+
+#[tokio::test]
+async fn methods_and_params_that_do_not_fit_are_named() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let error = async |method: &str, params: Value| {
+        let error = client.rpc("/api/mcp", method, params).await.expect(200)["error"].clone();
+        (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
+    };
+    for params in [json!({}), json!({ "name": 5 }), json!({ "name": "get_balance", "arguments": "{}" })] {
+        let (code, message) = error("tools/call", params).await;
+        assert_eq!(code, -32602);
+        assert!(message.contains("arguments (an object)"), "{message}");
+    }
+    assert_eq!(error("prompts/get", json!({})).await.0, -32602);
+    assert_eq!(error("initialize", json!({})).await.0, -32602);
+    let (code, message) = error("no/such", json!({})).await;
+    assert_eq!((code, message.as_str()), (-32601, "there is no method no/such"));
+    let (_, missing) =
+        modern(&client, "resources/read", Some("nope://x"), json!({ "uri": "nope://x" })).await;
+    assert_eq!(
+        (&missing["error"]["code"], &missing["error"]["data"]["uri"]),
+        (&json!(-32602), &json!("nope://x"))
+    );
+}
+
+#[tokio::test]
+async fn headers_say_what_they_say_elsewhere() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "100").boot().await;
+    let client = service.user().await;
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "poll_question", "arguments": question(json!({})), "_meta": { "progressToken": 1 } } });
+    // Who reads JSON alone gets JSON, even where progress was asked for.
+    let headers = [("accept", "application/json"), ("idempotency-key", "once")];
+    let first = client.post_with("/api/mcp/", &call, &headers).await;
+    assert_eq!(first.header("content-type"), "application/json");
+    assert_eq!((first.header("idempotency-key"), first.header("ratelimit-limit")), ("once", "100"));
+    let second = client.post_with("/api/mcp", &call, &headers).await;
+    assert_eq!(second.header("idempotent-replayed"), "true");
+    assert!(!second.header("x-request-id").is_empty());
+    let poll_id = |reply: Value| reply["result"]["structuredContent"]["poll_id"].clone();
+    assert_eq!(poll_id(first.expect(200)), poll_id(second.expect(200)));
 }
 
 #[tokio::test]
@@ -249,4 +308,29 @@ async fn stdio_speaks_both_eras_as_the_operator() {
     assert_eq!((&poll["simulated"], &poll["preset"]), (&json!(true), &json!("fast_and_cheap")));
     drop(stdin);
     assert!(tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap().success());
+}
+
+#[tokio::test]
+async fn stdio_that_closes_at_once_is_no_failure_and_logs_hold_no_colours() {
+    let data = tempfile::tempdir().unwrap();
+    let run = async |input: &str| {
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
+            .arg("mcp")
+            .env_clear()
+            .env("EP_DATA_DIR", data.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(20), child.wait_with_output()).await.unwrap().unwrap()
+    };
+    assert!(run("").await.status.success());
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let wrong = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "nope" } });
+    let done = run(&format!("{hello}\n{wrong}\n")).await;
+    assert!(done.status.success());
+    assert!(!String::from_utf8_lossy(&done.stderr).contains('\u{1b}'));
 }

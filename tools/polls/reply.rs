@@ -228,6 +228,10 @@ impl Answer for RunningPoll {
             "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
         ))
     }
+
+    fn handle(&self) -> Option<String> {
+        Some(self.poll_id.to_string())
+    }
 }
 
 impl RunningPoll {

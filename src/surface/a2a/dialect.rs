@@ -30,6 +30,14 @@ impl Dialect {
         }
     }
 
+    /// What there is instead of a method that there is not.
+    pub(super) const fn offered(self) -> &'static str {
+        match self {
+            Self::V1 => "use SendMessage and GetTask",
+            Self::V03 | Self::Legacy => "use message/send and tasks/get",
+        }
+    }
+
     pub(super) const fn role_agent(self) -> &'static str {
         if matches!(self, Self::V1) { "ROLE_AGENT" } else { "agent" }
     }

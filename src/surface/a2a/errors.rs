@@ -16,6 +16,10 @@ pub(super) enum Refusal {
     MethodNotFound(String),
     /// A method this agent does not offer, or not for this task.
     Unsupported(String),
+    /// A task that runs to its end.
+    NotCancelable(String),
+    /// Push notifications, which this agent does not send.
+    NoPush(String),
     /// Parts of a kind that is not understood.
     ContentType(String),
     /// A version that is not spoken.
@@ -34,6 +38,8 @@ impl Refusal {
             Self::Fault(fault) => fault.kind().row().a2a,
             Self::InvalidRequest(_) => -32600,
             Self::MethodNotFound(_) => -32601,
+            Self::NotCancelable(_) => -32002,
+            Self::NoPush(_) => -32003,
             Self::Unsupported(_) => -32004,
             Self::ContentType(_) => -32005,
             Self::Version(_) => -32009,
@@ -45,6 +51,8 @@ impl Refusal {
             Self::Fault(fault) => fault.message(),
             Self::InvalidRequest(text)
             | Self::MethodNotFound(text)
+            | Self::NotCancelable(text)
+            | Self::NoPush(text)
             | Self::Unsupported(text)
             | Self::ContentType(text)
             | Self::Version(text) => text,
@@ -57,6 +65,8 @@ impl Refusal {
             Self::Fault(fault) => fault.kind().row().code.to_uppercase(),
             Self::InvalidRequest(_) => "INVALID_REQUEST".into(),
             Self::MethodNotFound(_) => "METHOD_NOT_FOUND".into(),
+            Self::NotCancelable(_) => "TASK_NOT_CANCELABLE".into(),
+            Self::NoPush(_) => "PUSH_NOTIFICATION_NOT_SUPPORTED".into(),
             Self::Unsupported(_) => "UNSUPPORTED_OPERATION".into(),
             Self::ContentType(_) => "CONTENT_TYPE_NOT_SUPPORTED".into(),
             Self::Version(_) => "VERSION_NOT_SUPPORTED".into(),

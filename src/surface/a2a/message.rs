@@ -53,7 +53,9 @@ pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&
 pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialect) -> Result<Ask, Refusal> {
     let parts = parts(message, dialect)?;
     let Some(data) = parts.iter().find_map(object) else {
-        let understood = parts.iter().any(|part| part.get("text").is_some() || part.get("data").is_some());
+        let understood = parts
+            .iter()
+            .any(|part| !part.is_object() || part.get("text").is_some() || part.get("data").is_some());
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
         return Err(if understood {
             Refusal::Fault(Fault::invalid(

@@ -19,5 +19,6 @@ use super::http::Gate;
 pub fn routes() -> Router<Gate> {
     Router::new()
         .route("/api/a2a", post(rpc::serve).fallback(rpc::not_posted))
+        .route("/api/a2a/", post(rpc::serve).fallback(rpc::not_posted))
         .route("/api/a2a/tasks/send", post(rpc::serve_tasks_send).fallback(rpc::not_posted))
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::member;
-use super::send::{Outcome, Session, get, send};
+use super::send::{Outcome, Session, cancel, get, send};
 use crate::surface::http::{Gate, Incoming, answer, fault, read_json, wrong_method};
 
 /// `POST /api/a2a`.
@@ -129,22 +129,24 @@ async fn route(session: &Session<'_>, headers: &HeaderMap, envelope: &Value, id:
         "tasks/send" => (Dialect::Legacy, send(session, &params, Dialect::Legacy).await, false),
         "GetTask" | "tasks/get" => match member(&params, "id", "name").and_then(Value::as_str) {
             Some(task) => (dialect, get(session, task, dialect).await, false),
-            None => return refused(dialect, Fault::invalid("id", "id is missing: name the task").into()),
+            None => return refused(dialect, no_task_named()),
+        },
+        "CancelTask" | "tasks/cancel" => match member(&params, "id", "name").and_then(Value::as_str) {
+            Some(task) => (dialect, cancel(session, task, dialect).await, false),
+            None => return refused(dialect, no_task_named()),
         },
         known if UNSUPPORTED.contains(&known) => {
-            return refused(
-                dialect,
-                Refusal::Unsupported(format!("{known} is not offered; use SendMessage and GetTask")),
-            );
+            let advice = format!("{known} is not offered; {}", dialect.offered());
+            return refused(dialect, Refusal::Unsupported(advice));
+        }
+        push if push.to_ascii_lowercase().contains("pushnotificationconfig") => {
+            let advice = format!("this agent sends no push notifications; {}", dialect.offered());
+            return refused(dialect, Refusal::NoPush(advice));
         }
         unknown => {
             let shown: String = unknown.chars().take(64).collect();
-            return refused(
-                dialect,
-                Refusal::MethodNotFound(format!(
-                    "there is no method {shown}; there are SendMessage and GetTask"
-                )),
-            );
+            let advice = format!("there is no method {shown}; {}", dialect.offered());
+            return refused(dialect, Refusal::MethodNotFound(advice));
         }
     };
     let task = outcome.task.map(|task| (task, wrapped));
@@ -155,22 +157,17 @@ async fn route(session: &Session<'_>, headers: &HeaderMap, envelope: &Value, id:
 const UNSUPPORTED: &[&str] = &[
     "SendStreamingMessage",
     "ListTasks",
-    "CancelTask",
     "SubscribeToTask",
-    "CreateTaskPushNotificationConfig",
-    "GetTaskPushNotificationConfig",
-    "ListTaskPushNotificationConfigs",
-    "DeleteTaskPushNotificationConfig",
     "GetExtendedAgentCard",
     "message/stream",
-    "tasks/cancel",
+    "tasks/list",
     "tasks/resubscribe",
-    "tasks/pushNotificationConfig/set",
-    "tasks/pushNotificationConfig/get",
-    "tasks/pushNotificationConfig/list",
-    "tasks/pushNotificationConfig/delete",
     "agent/getAuthenticatedExtendedCard",
 ];
+
+fn no_task_named() -> Refusal {
+    Fault::invalid("id", "id is missing: name the task").into()
+}
 
 /// The request's id as it came: null where it is missing, none where it is of a kind that no id has.
 fn id_of(envelope: &Value) -> Option<Value> {

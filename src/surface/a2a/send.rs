@@ -53,11 +53,13 @@ pub(super) async fn send(session: &Session<'_>, params: &Value, dialect: Dialect
         };
     }
     let configuration = params.get("configuration").unwrap_or(&null);
-    let at_once = configuration.get("returnImmediately") == Some(&Value::Bool(true))
+    let at_once = member(configuration, "returnImmediately", "return_immediately")
+        == Some(&Value::Bool(true))
         || configuration.get("blocking") == Some(&Value::Bool(false));
     let patience = at_once.then_some(Duration::ZERO);
     let dispatched = session.dispatch(asked.entry, asked.input, patience).await;
-    let keeps_history = configuration.get("historyLength").and_then(Value::as_u64) != Some(0);
+    let keeps_history =
+        member(configuration, "historyLength", "history_length").and_then(Value::as_u64) != Some(0);
     let context = match dialect {
         Dialect::Legacy => member(params, "sessionId", "session_id"),
         Dialect::V1 | Dialect::V03 => member(message, "contextId", "context_id"),
@@ -85,6 +87,17 @@ pub(super) async fn get(session: &Session<'_>, id: &str, dialect: Dialect) -> Ou
     let dispatched = session.dispatch(entry, Value::Object(input), None).await;
     let now = session.gate.app.clock.now();
     finish(dispatched, &Frame { dialect, fallback_id: id.to_owned(), context_id: None, message: None, now })
+}
+
+/// `CancelTask`, `tasks/cancel`: a poll that was begun is carried through.
+pub(super) async fn cancel(session: &Session<'_>, id: &str, dialect: Dialect) -> Outcome {
+    let mut outcome = get(session, id, dialect).await;
+    outcome.task = outcome.task.and_then(|_| {
+        Err(Refusal::NotCancelable(format!(
+            "task {id} cannot be canceled: a poll once begun is carried through"
+        )))
+    });
+    outcome
 }
 
 fn finish(dispatched: Dispatched, frame: &Frame<'_>) -> Outcome {

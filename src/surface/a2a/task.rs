@@ -5,6 +5,7 @@ use ep_kernel::tool::{Answered, Freshness};
 use serde_json::{Value, json};
 
 use super::dialect::{Dialect, State};
+use super::message::member;
 
 /// What a task needs to know besides its answer.
 pub(super) struct Frame<'a> {
@@ -17,6 +18,36 @@ pub(super) struct Frame<'a> {
     pub(super) message: Option<&'a Value>,
     /// When the answer was made.
     pub(super) now: Timestamp,
+}
+
+/// A client's message as history shows it: in its dialect's names, whichever names the client used.
+fn echo(message: &Value, dialect: Dialect) -> Value {
+    let mut echo = json!({});
+    let members = [
+        ("messageId", "message_id"),
+        ("role", "role"),
+        ("parts", "content"),
+        ("metadata", "metadata"),
+        ("extensions", "extensions"),
+        ("referenceTaskIds", "reference_task_ids"),
+    ];
+    for (name, other) in members {
+        if let Some(value) = member(message, name, other) {
+            echo[name] = value.clone();
+        }
+    }
+    for part in echo["parts"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        part.retain(|name, _| name != "kind" && name != "type");
+        if dialect == Dialect::V03
+            && let Some(kind) = ["text", "data", "file"].into_iter().find(|kind| part.contains_key(*kind))
+        {
+            part.insert("kind".into(), kind.into());
+        }
+    }
+    if dialect == Dialect::V03 {
+        echo["kind"] = "message".into();
+    }
+    echo
 }
 
 impl Frame<'_> {
@@ -46,12 +77,9 @@ impl Frame<'_> {
             task["kind"] = "task".into();
         }
         if let (Some(message), true) = (self.message, dialect != Dialect::Legacy) {
-            let mut message = message.clone();
+            let mut message = echo(message, dialect);
             message["taskId"] = task["id"].clone();
             message["contextId"] = task[context_name].clone();
-            if dialect == Dialect::V03 {
-                message["kind"] = "message".into();
-            }
             task["history"] = json!([message]);
         }
         task

@@ -13,7 +13,7 @@ use ipnet::IpNet;
 
 pub use body::{MAX_BODY, read as read_body, read_json};
 pub use incoming::{ErrorStyle, Incoming, Shown};
-pub use outgoing::{answer, entity_tag, fault, json_response, outcome, wrong_method};
+pub use outgoing::{answer, entity_tag, fault, finish, json_response, outcome, wrong_method};
 
 /// What HTTP handlers work with.
 #[derive(Clone)]

@@ -115,7 +115,7 @@ pub fn json_response(status: u16, body: &impl Serialize) -> Response<Body> {
 }
 
 /// The headers every API response carries.
-fn finish(shown: &Shown, headers: &mut HeaderMap, allowance: Option<&Allowance>) {
+pub fn finish(shown: &Shown, headers: &mut HeaderMap, allowance: Option<&Allowance>) {
     set(headers, REQUEST_ID, &shown.request_id.to_string());
     if let Some(key) = &shown.idempotency_key {
         set(headers, IDEMPOTENCY_KEY, key);

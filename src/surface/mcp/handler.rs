@@ -1,7 +1,7 @@
 //! The protocol's server side, straight over the table.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::http::request::Parts;
 use ep_kernel::app::App;
@@ -9,17 +9,19 @@ use ep_kernel::caller::{Caller, Credential, RequestId};
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::Allowance;
 use ep_kernel::tool::{Access, Effect, Latency};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, DiscoverResult,
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
+    Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::catalogue::{Catalogue, IDEMPOTENCY_KEY, Toolset};
@@ -30,6 +32,16 @@ const KEPT_MS: u64 = 300_000;
 const INSTRUCTIONS: &str = "poll_question asks many AI models one multiple-choice question and costs a little of your \
     balance; while it still runs, call get_poll_result with its poll_id after poll_after_ms. Give an idempotency_key, so \
     that a repeated call never pays twice.";
+/// Methods that need parameters, and which.
+const WITH_PARAMETERS: &[(&str, &str)] = &[
+    ("tools/call", "an object with name (text) and, where the tool takes any, arguments (an object)"),
+    ("prompts/get", "an object with name (text) and, where the prompt takes any, arguments (an object)"),
+    ("resources/read", "an object with uri (text)"),
+    (
+        "initialize",
+        "an object with protocolVersion (text), capabilities (an object) and clientInfo (an object)",
+    ),
+];
 /// Where the protocol wants the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -40,6 +52,20 @@ pub(super) enum Door {
     Http,
     /// Standard input: the operator, in this very process.
     Stdio,
+}
+
+/// What the gate knows of an HTTP request, and what it wants to hear of the call it made.
+#[derive(Clone)]
+pub(super) struct Visit {
+    pub(super) caller: Caller,
+    pub(super) address: IpAddr,
+    pub(super) request_id: RequestId,
+    /// `Idempotency-Key`, for clients that can set headers; the argument goes first.
+    pub(super) idempotency_key: Option<String>,
+    /// Whether the client can read an event stream.
+    pub(super) streams: bool,
+    /// What is left of the caller's allowance, and whether the answer is an earlier one.
+    pub(super) told: Arc<OnceLock<(Option<Allowance>, bool)>>,
 }
 
 /// Answers one client.
@@ -70,13 +96,24 @@ impl Handler {
     }
 
     /// Who calls, as the gate proved it; `None` only where the transport lost it.
-    fn caller(&self, context: &RequestContext<RoleServer>) -> Option<(Caller, IpAddr)> {
+    fn visit(&self, context: &RequestContext<RoleServer>) -> Option<Visit> {
         match self.door {
-            Door::Stdio => Some((Caller::Local, IpAddr::V4(Ipv4Addr::LOCALHOST))),
-            Door::Http => {
-                let parts = context.extensions.get::<Parts>()?;
-                Some((parts.extensions.get::<Caller>()?.clone(), *parts.extensions.get::<IpAddr>()?))
-            }
+            Door::Stdio => Some(Visit {
+                caller: Caller::Local,
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                request_id: RequestId::from_random(self.app.entropy.bytes()),
+                idempotency_key: None,
+                streams: true,
+                told: Arc::default(),
+            }),
+            Door::Http => context.extensions.get::<Parts>()?.extensions.get::<Visit>().cloned(),
+        }
+    }
+
+    /// Puts the server's name on a result.
+    fn stamp(&self, meta: &mut Option<MetaObject>) {
+        if let Ok(info) = serde_json::to_value(self.implementation()) {
+            meta.get_or_insert_default().insert(SERVER_INFO.into(), info);
         }
     }
 
@@ -88,24 +125,24 @@ impl Handler {
         let Some(&(entry, _)) = self.catalogue.find(&request.name) else {
             return Err(self.unknown_tool(&request.name));
         };
-        let Some((caller, address)) = self.caller(context) else {
+        let Some(visit) = self.visit(context) else {
             return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "the caller got lost on the way", None));
         };
         let mut arguments = request.arguments.unwrap_or_default();
-        let idempotency_key = take_key(&mut arguments);
-        let (sink, mut steps) = progress(context);
+        let idempotency_key = take_key(&mut arguments).or(visit.idempotency_key);
+        let (sink, mut steps) = progress(context, visit.streams);
+        let request_id = visit.request_id;
         let call = Call {
             app: Arc::clone(&self.app),
             surface: if self.door == Door::Http { "mcp" } else { "mcp_stdio" },
-            request_id: RequestId::from_random(self.app.entropy.bytes()),
-            credential: Credential::Proven(caller),
-            address,
+            request_id,
+            credential: Credential::Proven(visit.caller),
+            address: visit.address,
             door: Access::PUBLIC,
             idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
             patience: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
             progress: sink,
         };
-        let request_id = call.request_id;
         let mut dispatched = std::pin::pin!(dispatch(entry, call, Ok(Value::Object(arguments))));
         let done = loop {
             tokio::select! {
@@ -119,6 +156,7 @@ impl Handler {
         while let Ok(step) = steps.try_recv() {
             notify(context, step).await;
         }
+        visit.told.set((done.allowance, done.replayed)).ok();
         Ok(match done.result {
             Ok(answered) => CallToolResult::structured(answered.value),
             Err(fault) => self.refusal(&fault, request_id),
@@ -163,7 +201,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = self.catalogue.list(Self::toolset(&context));
-        Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public))
+        let mut result =
+            ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -176,10 +217,26 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut result = self.call(request, &context).await?;
-        if let Ok(info) = serde_json::to_value(self.implementation()) {
-            result.meta.get_or_insert_default().insert(SERVER_INFO.into(), info);
-        }
+        self.stamp(&mut result.meta);
         Ok(result.into())
+    }
+
+    /// What the transport could not read: methods that there are not, and parameters that do not fit.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(64).collect();
+        let known = WITH_PARAMETERS.iter().find(|(name, _)| *name == method);
+        // Since 2026-07-28 there is no handshake.
+        let modern = context.meta.protocol_version().is_some();
+        Err(match known {
+            Some((name, params)) if !(modern && *name == "initialize") => {
+                ErrorData::invalid_params(format!("the params of {name} must be {params}"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method}"), None),
+        })
     }
 
     async fn list_prompts(
@@ -188,9 +245,11 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts = vec![guide::prompt()];
-        Ok(ListPromptsResult::with_all_items(prompts)
+        let mut result = ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(KEPT_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(CacheScope::Public);
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
 
     async fn get_prompt(
@@ -208,7 +267,9 @@ impl ServerHandler for Handler {
         let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
         let question =
             argument("question").ok_or_else(|| ErrorData::invalid_params("question is missing", None))?;
-        Ok(guide::prompt_for(question, argument("options")).into())
+        let mut result = guide::prompt_for(question, argument("options"));
+        self.stamp(&mut result.meta);
+        Ok(result.into())
     }
 
     async fn list_resources(
@@ -217,9 +278,11 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = vec![guide::resource()];
-        Ok(ListResourcesResult::with_all_items(resources)
+        let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(KEPT_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(CacheScope::Public);
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
 
     async fn list_resource_templates(
@@ -227,9 +290,11 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(Vec::new())
+        let mut result = ListResourceTemplatesResult::with_all_items(Vec::new())
             .with_ttl_ms(KEPT_MS)
-            .with_cache_scope(CacheScope::Public))
+            .with_cache_scope(CacheScope::Public);
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
 
     async fn read_resource(
@@ -240,7 +305,7 @@ impl ServerHandler for Handler {
         if request.uri != guide::RESOURCE {
             return Err(ErrorData::resource_not_found(
                 format!("there is no such resource; there is {}", guide::RESOURCE),
-                None,
+                Some(json!({ "uri": request.uri })),
             ));
         }
         let contents = guide::contents(self.catalogue.entries());
@@ -259,12 +324,13 @@ fn take_key(arguments: &mut JsonObject) -> Option<String> {
     }
 }
 
-/// A sink where the client asked for progress, and what comes out of it.
+/// A sink where the client asked for progress and can hear it, and what comes out of it.
 fn progress(
     context: &RequestContext<RoleServer>,
+    streams: bool,
 ) -> (Option<ProgressSink>, mpsc::UnboundedReceiver<Progress>) {
     let (steps, received) = mpsc::unbounded_channel();
-    let wanted = context.meta.get_progress_token().is_some();
+    let wanted = streams && context.meta.get_progress_token().is_some();
     (wanted.then(|| ProgressSink::new(move |step| drop(steps.send(step)))), received)
 }
 

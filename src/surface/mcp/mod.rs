@@ -6,18 +6,17 @@
 //! text errors.
 
 mod catalogue;
+mod envelope;
 mod guide;
 mod handler;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::request::Parts;
-use axum::http::{Method, Response, StatusCode};
-use axum::response::IntoResponse;
+use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::{Method, Response};
 use axum::routing::any;
 use ep_kernel::admission::identify;
 use ep_kernel::app::App;
@@ -25,31 +24,34 @@ use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Entry};
 use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::json;
 use tower::ServiceExt as _;
 
 use self::catalogue::Catalogue;
-use self::handler::{Door, Handler};
-use super::http::{Gate, Incoming, MAX_BODY, fault, json_response, read_body, wrong_method};
+use self::envelope::{complete_headers, not_a_message, speak_json};
+use self::handler::{Door, Handler, Visit};
+use super::http::{Gate, Incoming, MAX_BODY, fault, finish, read_body, wrong_method};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
 /// The MCP endpoint.
 pub fn routes(gate: &Gate) -> Router<Gate> {
     let service = service(&gate.app, gate.tools);
-    Router::new().route(
-        "/api/mcp",
-        any(move |state: State<Gate>, request: Request| serve(state, service.clone(), request)),
-    )
+    let handler = any(move |state: State<Gate>, request: Request| serve(state, service.clone(), request));
+    Router::new().route("/api/mcp", handler.clone()).route("/api/mcp/", handler)
 }
 
 /// Serves MCP on standard input and output until the client closes them.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Result<()> {
-    let running =
-        Handler::new(app, Catalogue::new(tools), Door::Stdio).serve(rmcp::transport::stdio()).await?;
-    running.waiting().await?;
+    let handler = Handler::new(app, Catalogue::new(tools), Door::Stdio);
+    match handler.serve(rmcp::transport::stdio()).await {
+        Ok(running) => drop(running.waiting().await?),
+        // Closed before it said anything: a host that only looked.
+        Err(ServerInitializeError::ConnectionClosed(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
     Ok(())
 }
 
@@ -93,21 +95,32 @@ async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> 
         Ok(bytes) => bytes,
         Err(refusal) => return fault(&gate, &incoming.shown, &refusal, None),
     };
-    if let Some(refusal) = not_a_request(&bytes) {
+    if let Some(mut refusal) = not_a_message(&bytes) {
+        finish(&incoming.shown, refusal.headers_mut(), None);
         return refusal;
     }
-    complete_headers(&mut parts);
-    parts.extensions.insert(caller);
-    parts.extensions.insert(incoming.address);
-    let id = incoming.shown.request_id.to_string();
+    let told = Arc::new(OnceLock::new());
+    let visit = Visit {
+        caller,
+        address: incoming.address,
+        request_id: incoming.shown.request_id,
+        idempotency_key: incoming.shown.idempotency_key.clone(),
+        streams: complete_headers(&mut parts),
+        told: Arc::clone(&told),
+    };
+    parts.extensions.insert(visit);
     // The transport never fails: its error type has no values.
     let answered = match service.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
         Ok(response) => response.map(Body::new),
         Err(never) => match never {},
     };
     let mut response = speak_json(answered).await;
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+    // An event stream begins before anything is told.
+    let (allowance, replayed) = told.get().copied().unwrap_or_default();
+    finish(&incoming.shown, response.headers_mut(), allowance.as_ref());
+    if replayed {
+        let replayed = HeaderName::from_static("idempotent-replayed");
+        response.headers_mut().insert(replayed, HeaderValue::from_static("true"));
     }
     response
 }
@@ -122,50 +135,4 @@ async fn enter(gate: &Gate, incoming: &Incoming) -> Result<Caller, Fault> {
         Kind::Unauthenticated,
         "authentication required: send Authorization: Bearer ep_k_… with an API key; in an MCP client's settings this is a header",
     ))
-}
-
-/// What the transport would answer with plain text: bodies that are not JSON, and batches.
-fn not_a_request(bytes: &Bytes) -> Option<Response<Body>> {
-    if serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err() {
-        return Some(rpc_error(400, -32700, "the body is not valid JSON; send one JSON-RPC request"));
-    }
-    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    (first != Some(&b'{'))
-        .then(|| rpc_error(400, -32600, "batches are not supported; send one JSON-RPC request"))
-}
-
-fn rpc_error(status: u16, code: i32, message: &str) -> Response<Body> {
-    json_response(
-        status,
-        &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } }),
-    )
-}
-
-/// Plain HTTP clients leave these out or say `*/*`; the protocol insists on them.
-fn complete_headers(parts: &mut Parts) {
-    let accepts = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
-    if accepts.contains("*/*") || accepts.contains("application/*") {
-        parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-    }
-    if !parts.headers.contains_key(CONTENT_TYPE) {
-        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    }
-}
-
-/// The transport refuses some requests in plain text; callers get JSON all the same.
-async fn speak_json(response: Response<Body>) -> Response<Body> {
-    let plain =
-        response.headers().get(CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
-    if response.status().as_u16() < 400 || !plain {
-        return response;
-    }
-    let status = response.status();
-    let text = match axum::body::to_bytes(response.into_body(), 4096).await {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
-        Err(_) => String::new(),
-    };
-    let message =
-        if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
-    let code = if status == StatusCode::FORBIDDEN { 40300 } else { -32600 };
-    rpc_error(status.as_u16(), code, &message).into_response()
 }

@@ -1,0 +1,83 @@
+//! What the transport would refuse in plain text, or with a status that misleads: said as JSON-RPC errors.
+
+use axum::body::Body;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use axum::http::request::Parts;
+use axum::http::{Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::surface::http::json_response;
+
+/// The refusal of a body that is no JSON-RPC message, if it is none.
+pub(super) fn not_a_message(bytes: &[u8]) -> Option<Response<Body>> {
+    let refused = |code, message| Some(rpc_error(400, &Value::Null, code, message));
+    let message = match serde_json::from_slice(bytes) {
+        Ok(Value::Object(message)) => message,
+        Ok(Value::Array(_)) => {
+            return refused(-32600, "batches are not supported; send one JSON-RPC request");
+        }
+        Ok(_) => return refused(-32600, "the body is no object; send one JSON-RPC request"),
+        Err(_) => return refused(-32700, "the body is not valid JSON; send one JSON-RPC request"),
+    };
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return refused(-32600, "jsonrpc must be \"2.0\"");
+    }
+    if !message.get("method").is_some_and(Value::is_string) {
+        // Responses are the transport's to refuse.
+        let response = message.contains_key("result") || message.contains_key("error");
+        return if response { None } else { refused(-32600, "method is missing; send one JSON-RPC request") };
+    }
+    let id = message.get("id");
+    if !id.is_none_or(|id| id.is_string() || id.is_i64()) {
+        return refused(-32600, "id must be text or an integer; leave it out of notifications only");
+    }
+    if !message.get("params").is_none_or(|params| params.is_object() || params.is_null()) {
+        let id = id.unwrap_or(&Value::Null);
+        return Some(rpc_error(400, id, -32602, "params must be an object"));
+    }
+    None
+}
+
+fn rpc_error(status: u16, id: &Value, code: i32, message: &str) -> Response<Body> {
+    json_response(
+        status,
+        &json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
+    )
+}
+
+/// Plain HTTP clients leave these out, say `*/*`, or read JSON alone; the transport insists on all of them.
+/// Tells whether the client can read an event stream.
+pub(super) fn complete_headers(parts: &mut Parts) -> bool {
+    let accepts: Vec<&str> =
+        parts.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let accepts = accepts.join(",");
+    let anything = accepts.trim().is_empty() || accepts.contains("*/*");
+    let streams = anything || accepts.contains("text/event-stream");
+    if anything || accepts.contains("application/json") || accepts.contains("application/*") {
+        parts.headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    }
+    if !parts.headers.contains_key(CONTENT_TYPE) {
+        parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    streams
+}
+
+/// The transport refuses some requests in plain text; callers get JSON all the same.
+pub(super) async fn speak_json(response: Response<Body>) -> Response<Body> {
+    let plain =
+        response.headers().get(CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if response.status().as_u16() < 400 || !plain {
+        return response;
+    }
+    let status = response.status();
+    let text = match axum::body::to_bytes(response.into_body(), 4096).await {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        Err(_) => String::new(),
+    };
+    // The body's type was right, its content was not.
+    let status = if text.starts_with("fail to deserialize") { StatusCode::BAD_REQUEST } else { status };
+    let message =
+        if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
+    let code = if status == StatusCode::FORBIDDEN { 40300 } else { -32600 };
+    rpc_error(status.as_u16(), &Value::Null, code, &message)
+}
