@@ -44,7 +44,12 @@ struct Inner {
     deadline: Duration,
     running: live::Running,
     recent: recent::Recent,
+    /// Polls lately read that can never change again.
+    settled: quick_cache::sync::Cache<PollId, PollState>,
 }
+
+/// Settled polls kept in memory: about 20 kB each.
+const KEPT: usize = 500;
 
 /// What a conductor works with.
 pub struct Ports {
@@ -76,6 +81,7 @@ impl Conductor {
             deadline,
             running: live::Running::default(),
             recent: recent::Recent::default(),
+            settled: quick_cache::sync::Cache::new(KEPT),
         }))
     }
 
@@ -130,9 +136,17 @@ impl Conductor {
         if let Some(watch) = self.0.running.watch(id) {
             return Ok(Some(watch.state()));
         }
+        if let Some(state) = self.0.settled.get(id) {
+            return Ok(Some(state));
+        }
         let Some(record) = self.0.polls.poll(id).await? else { return Ok(None) };
         let ballots = self.0.polls.ballots(id, 0).await?;
-        Ok(Some(PollState { record: Arc::new(record), ballots: ballots.into_iter().map(Arc::new).collect() }))
+        let state =
+            PollState { record: Arc::new(record), ballots: ballots.into_iter().map(Arc::new).collect() };
+        if state.record.settled {
+            self.0.settled.insert(id.clone(), state.clone());
+        }
+        Ok(Some(state))
     }
 
     /// Follows a poll to its end, whoever runs it.
