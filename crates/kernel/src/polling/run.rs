@@ -89,7 +89,7 @@ struct Reply {
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How long answers are gathered before they are recorded together.
-const BURST: Duration = Duration::from_millis(1);
+const BURST: Duration = Duration::from_millis(2);
 
 struct Run<'a> {
     plan: &'a Plan,
