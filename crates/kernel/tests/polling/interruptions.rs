@@ -28,7 +28,7 @@ struct Flaky {
 impl Flaky {
     fn write<T>(&self, change: impl FnOnce() -> T) -> Result<T, StoreError> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        if number % self.fails_every != 0 {
+        if !number.is_multiple_of(self.fails_every) {
             return Ok(change());
         }
         if number.is_multiple_of(2) {
