@@ -99,7 +99,13 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
             set(&mut settings, section, setting, value);
         }
     }
-    Config::deserialize_from(settings)
+    let config = Config::deserialize_from(settings)?;
+    let base = url::Url::parse(&config.base_url()).ok();
+    if base.is_none_or(|base| !matches!(base.scheme(), "http" | "https") || base.host_str().is_none()) {
+        let expected = "a URL that begins with http:// or https:// and names a host";
+        return Err(ConfigError::Variable { variable: "EP_BASE_URL", expected });
+    }
+    Ok(config)
 }
 
 impl Config {

@@ -73,14 +73,12 @@ fn endpoint(site: &Site) -> String {
 
 fn skill(entry: &Entry, tags: &Value) -> Value {
     let example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
-    let mut examples = vec![Value::String(example.to_string())];
-    examples.extend(entry.spec.intents.iter().map(|intent| Value::String((*intent).to_owned())));
     json!({
         "id": entry.spec.name,
         "name": entry.spec.title,
         "description": entry.spec.summary,
         "tags": tags,
-        "examples": examples,
+        "examples": [example.to_string()],
     })
 }
 

@@ -227,6 +227,23 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
 }
 
 #[tokio::test]
+async fn every_example_of_the_card_is_understood() {
+    let service = service().await;
+    let client = service.user().await;
+    let card = service.anonymous().get("/.well-known/agent-card.json").await.expect(200);
+    for skill in card["skills"].as_array().unwrap() {
+        for example in skill["examples"].as_array().unwrap() {
+            let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": example }] });
+            let reply =
+                client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+            // The example of a result names a poll that does not exist here.
+            let known = reply["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED";
+            assert!(known || reply["error"]["code"] == -32001, "{example}: {reply}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_card_at_both_paths_hybrid_and_pure() {
     let service = service().await;
     let anyone = service.anonymous();

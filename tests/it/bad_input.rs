@@ -48,6 +48,11 @@ async fn every_rule_names_its_member() {
         (json!({ "private": "yes" }), "private"),
         (json!({ "dry_run": 1 }), "dry_run"),
         (json!({ "wait_ms": -5 }), "wait_ms"),
+        (json!({ "wait_ms": 600_001 }), "wait_ms"),
+        (json!({ "pace": { "fast": null } }), "pace"),
+        (json!({ "profile": { "quick": null } }), "profile"),
+        (json!({ "poll_type": { "fptp": null } }), "poll_type"),
+        (json!({ "max_cost_usd": 1e-9 }), "max_cost_usd"),
     ];
     for (members, named) in cases {
         let shown = members.to_string();
@@ -132,6 +137,7 @@ async fn unknown_places_and_methods_are_told_in_json() {
         assert!(!reply.header("allow").is_empty(), "{path}");
         reply.refused(405);
     }
+    anyone.get("/api/results/%ff").await.refused(400);
     for id in ["EP-20260131-0000000000", "nonsense", "EP-20260131-0000000000'--", "%00", "..%2f..%2fetc"] {
         anyone.get(&format!("/api/results/{id}")).await.refused(404);
     }

@@ -71,6 +71,8 @@ fn faults_have_exit_codes_and_words() {
     failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "10 characters");
     failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
     failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
+    failed(&[ASK, &["--threshold", "NaN"]].concat(), 2, "number");
+    failed(&[ASK, &["--max-cost", "inf"]].concat(), 2, "number");
     failed(&["call", "nope"], 2, "ep call");
     failed(&["call", "get_poll_result", "{\"poll_id\": \"EP-20260131-0000000000\"}"], 7, "no poll");
     failed(&["call", "get_health", "{"], 2, "JSON");
@@ -117,6 +119,10 @@ async fn against_a_server_with_a_key_and_without() {
     service.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
     let refused = beside(data.path(), ask, vec![("EP_API_KEY", "ep_k_wrong".into())]).await;
     assert_eq!(refused.status.code(), Some(5));
+    let free: Vec<String> =
+        words(&["poll", "Is water wet?", "-o", "Yes", "-o", "No", "--server", &service.url]);
+    let shown = stdout(&beside(data.path(), free, vec![]).await, 0);
+    assert!(shown.contains("Outcome") && shown.contains("models answered"), "{shown}");
     let health = words(&["call", "get_health", "--server", &service.url]);
     assert!(stdout(&beside(data.path(), health, vec![]).await, 0).contains("\"ok\""));
     assert!(!data.path().join("ensemble-poll.db").exists(), "a remote call needs no database");

@@ -71,6 +71,29 @@ async fn strangers_are_counted_by_address_and_free_polls_by_themselves() {
 }
 
 #[tokio::test]
+async fn streams_and_refusals_carry_the_headers_too() {
+    let service = Setup::demo()
+        .with("EP_RATE_LIMIT_PER_MINUTE", "9")
+        .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3")
+        .boot()
+        .await;
+    let client = service.user().await;
+    let key = [("idempotency-key", "k")];
+    let stream = client.post_with("/api/poll/stream", &question(json!({})), &key).await;
+    assert_eq!((stream.header("ratelimit-limit"), stream.header("idempotency-key")), ("9", "k"));
+    let again = client.post_with("/api/poll/stream", &question(json!({})), &key).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    for path in ["/api/mcp", "/api/a2a", "/api/poll/dry-run"] {
+        let reply = service.anonymous().post(path, &json!({})).await;
+        assert_eq!(reply.header("ratelimit-limit"), "3", "{path}");
+        reply.refused(401);
+    }
+    let refused = service.anonymous().post("/api/mcp", &json!({})).await;
+    assert_eq!(refused.header("retry-after"), refused.header("ratelimit-reset"));
+    refused.refused(429);
+}
+
+#[tokio::test]
 async fn guessing_keys_costs_the_guesser() {
     let service = Setup::demo().with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3").boot().await;
     let guesser = service.anonymous().with_key(&format!("ep_k_{}", "a".repeat(43)));

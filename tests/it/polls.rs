@@ -276,6 +276,17 @@ async fn free_polls_ask_free_models_in_every_form() {
 }
 
 #[tokio::test]
+async fn free_polls_can_be_priced_and_are_never_private() {
+    let service = Setup::demo().boot().await;
+    let anyone = service.anonymous();
+    let dry =
+        anyone.post("/api/poll", &json!({ "question": "Is water wet?", "dry_run": true })).await.expect(200);
+    assert_eq!((&dry["dry_run"], dry["estimates"]["cost_usd_at_most"].as_f64()), (&json!(true), Some(0.0)));
+    let private = json!({ "question": "Is my secret safe?", "private": true });
+    assert!(anyone.post("/api/poll", &private).await.refused(401).contains("public"));
+}
+
+#[tokio::test]
 async fn a_wrong_credential_is_refused_and_never_polls_for_free() {
     let service = Setup::demo().boot().await;
     let free = json!({ "question": "Is water wet?" });

@@ -8,10 +8,14 @@ use ep_kernel::polling::plan::{Draft, Plan};
 use ep_kernel::polling::question::Question;
 use ep_kernel::polling::stopping::Pace;
 use ep_kernel::polling::threshold::Threshold;
+use ep_kernel::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::profile::{DEFAULT_PRESET, Profile};
+
+/// Longest wait that a caller can ask for, in milliseconds.
+pub const MAX_WAIT_MS: u32 = 600_000;
 
 /// How votes become an outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,19 +38,21 @@ pub struct PollRequest {
     /// The options to choose from.
     pub options: Options,
     /// First past the post.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
-    pub poll_type: PollType,
+    pub poll_type: Option<PollType>,
     /// Which models: fast_and_cheap (default), generalist, efficient_generalist, frontier_generalist,
     /// budget, code, free.
     pub preset: Option<String>,
     /// A bundle of preset, threshold and cost; members given beside it win.
+    #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
     /// How sure the early answer must be to match the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
     /// Most to spend, in USD (default 1).
     pub max_cost_usd: Option<Budget>,
     /// thrifty: fewest calls; fast: all at once (default balanced).
+    #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
     /// Only you can read the result.
     #[serde(default)]
@@ -57,7 +63,7 @@ pub struct PollRequest {
     #[schemars(extend("default" = false))]
     pub dry_run: bool,
     /// Longest wait for the result, in ms; afterwards you get the running poll's id.
-    #[schemars(range(max = 600_000))]
+    #[schemars(range(max = MAX_WAIT_MS))]
     pub wait_ms: Option<u32>,
 }
 

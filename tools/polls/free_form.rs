@@ -29,7 +29,7 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
 /// `Question? [Option A, Option B]`.
 fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
     let invalid = |detail: String| Fault::invalid("poll", detail);
-    let (question, rest) = poll.split_once('[').unwrap_or((poll, ""));
+    let (question, rest) = poll.rsplit_once('[').unwrap_or((poll, ""));
     let question =
         FreeQuestion::new(question).map_err(|fault| invalid(format!("poll: the question {fault}")))?;
     if !poll.contains('[') {
@@ -53,25 +53,39 @@ const OPENINGS: &[&str] = &[
 /// Options for questions of a plain English form: "Is …?" and "… A or B?".
 fn propose(question: &str) -> Option<FreeOptions> {
     let text = question.trim_end_matches(['?', ' ', '.']);
-    if text.contains(" or ") {
-        return alternatives(text);
+    let plain = text.strip_suffix(" or not").unwrap_or(text);
+    if plain.contains(" or ") {
+        return alternatives(plain);
     }
     let first = text.split_whitespace().next()?.to_lowercase();
     OPENINGS.contains(&first.as_str()).then(|| FreeOptions::new(&["Yes", "No"]).ok())?
 }
 
 fn alternatives(text: &str) -> Option<FreeOptions> {
-    let named = text.rsplit_once(':').or_else(|| text.split_once(',')).map(|(_, list)| list);
-    let list = named.filter(|list| list.contains(" or "));
+    // "Pick one: red, green or blue"; "Which is better, tea or coffee".
+    let lead = |head: &str| {
+        let first = head.split_whitespace().next().unwrap_or("").to_lowercase();
+        ["which", "what", "who", "pick", "choose", "where", "when"].contains(&first.as_str())
+    };
+    let named = text.rsplit_once(':').or_else(|| text.split_once(',').filter(|(head, _)| lead(head)));
+    let list = named.map(|(_, list)| list).filter(|list| list.contains(" or "));
     let parts: Vec<String> = if let Some(list) = list {
         let commas = list.replace(" or ", ", ");
         commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
     } else {
-        // "Should I use Rust or Go": as many words before the "or" as behind it.
+        // "Should I use Rust or Go": as many words before the "or" as behind it. Anything more involved is
+        // left to the caller.
         let (before, after) = text.rsplit_once(" or ")?;
+        if before.contains([',', ':']) || before.contains(" or ") {
+            return None;
+        }
         let words = after.split_whitespace().count();
         let before: Vec<&str> = before.split_whitespace().collect();
         let left = before.get(before.len().checked_sub(words)?..)?.join(" ");
+        let first = left.split_whitespace().next()?.to_lowercase();
+        if OPENINGS.contains(&first.as_str()) || lead(&left) {
+            return None;
+        }
         vec![left, after.trim().to_owned()]
     };
     FreeOptions::new(&parts).ok()
@@ -98,6 +112,9 @@ mod tests {
         assert_eq!(proposed("Pick one: red, green, or blue?"), list(&["red", "green", "blue"]));
         assert_eq!(proposed("What is the capital of France?"), None);
         assert_eq!(proposed("or"), None);
+        assert_eq!(proposed("Is water wet or not?"), list(&["Yes", "No"]));
+        assert_eq!(proposed("Should I use Rust, Go, or C?"), None);
+        assert_eq!(proposed("Do you prefer tea or coffee in the morning?"), None);
     }
 
     #[test]
@@ -105,6 +122,7 @@ mod tests {
         let (question, options) = combined("Best drink? [Tea, Coffee]").unwrap();
         assert_eq!(question.as_str(), "Best drink?");
         assert_eq!(Vec::from(options.unwrap()), ["Tea", "Coffee"]);
+        assert_eq!(combined("What about a[0]? [Yes, No]").unwrap().0.as_str(), "What about a[0]?");
         assert!(combined("Best drink? [Tea, Coffee").is_err());
         assert!(combined("Best drink? [Tea]").is_err());
     }

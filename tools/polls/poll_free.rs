@@ -11,11 +11,13 @@ use ep_kernel::polling::poll_id::PollId;
 use ep_kernel::polling::question::FreeQuestion;
 use ep_kernel::polling::stopping::Pace;
 use ep_kernel::polling::threshold::Threshold;
+use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft::plan;
+use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
 use super::reply::Summary;
@@ -37,7 +39,16 @@ pub struct FreeRequest {
     /// Both in one: `Question? [Option A, Option B]`.
     pub poll: Option<String>,
     /// Always free; search needs a search-capable free model, which is not configured here.
+    #[serde(default, deserialize_with = "schema::word")]
     pub theme: Option<Theme>,
+    /// Validate and price it; ask no model.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub dry_run: bool,
+    /// Not without an account: free results are public.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub private: bool,
 }
 
 /// Which free poll.
@@ -79,7 +90,17 @@ pub struct FreeReply {
     pub notices: Vec<String>,
 }
 
-impl Answer for FreeReply {}
+/// What the free models said, or what a poll of them would be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum FreeAnswer {
+    /// The poll has ended.
+    Complete(FreeReply),
+    /// It was only checked and priced.
+    DryRun(DryRun),
+}
+
+impl Answer for FreeAnswer {}
 
 impl Tool for PollFree {
     const SPEC: Spec = Spec {
@@ -100,15 +121,20 @@ impl Tool for PollFree {
         faults: &[Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = FreeRequest;
-    type Output = FreeReply;
+    type Output = FreeAnswer;
 
-    async fn call(cx: &Ctx, request: FreeRequest) -> Result<FreeReply, Fault> {
+    async fn call(cx: &Ctx, request: FreeRequest) -> Result<FreeAnswer, Fault> {
         if request.theme == Some(Theme::FreeSearch) {
             return Err(Fault::invalid(
                 "theme",
                 "theme free_search needs a search-capable free model, and none is configured here; leave theme out",
             ));
         }
+        if request.private {
+            let advice = "free polls are public: a private one needs an account; send an API key";
+            return Err(Fault::new(Kind::Unauthenticated, advice));
+        }
+        let dry_run = request.dry_run;
         let (question, options) = free_form::read(request)?;
         let draft = Draft {
             question: question.into(),
@@ -120,6 +146,9 @@ impl Tool for PollFree {
             private: false,
         };
         let plan = plan(cx, draft).await?;
+        if dry_run {
+            return Ok(FreeAnswer::DryRun(DryRun::valid(&cx.app, &plan)));
+        }
         let id = cx.app.conductor.open(plan, None, false, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, None).await?;
         let Some(closing) = &state.record.closing else {
@@ -130,7 +159,7 @@ impl Tool for PollFree {
         };
         let summary = Summary::new(&state, closing);
         let plan = &state.record.plan;
-        Ok(FreeReply {
+        Ok(FreeAnswer::Complete(FreeReply {
             question: plan.question.to_string(),
             options: plan.options.clone(),
             reasoning: reasoning(&summary),
@@ -142,7 +171,7 @@ impl Tool for PollFree {
             confidence: summary.confidence,
             simulated: plan.simulated,
             notices: plan.notices.clone(),
-        })
+        }))
     }
 }
 

@@ -6,7 +6,7 @@ use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
 
-use super::draft::{PollRequest, plan};
+use super::draft::{MAX_WAIT_MS, PollRequest, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::reply::{PollReply, PollResponse, RunningPoll};
@@ -50,7 +50,13 @@ impl Tool for PollQuestion {
     type Output = PollReply;
 
     async fn call(cx: &Ctx, request: PollRequest) -> Result<PollReply, Fault> {
-        let patience = request.wait_ms.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.patience);
+        if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
+            return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
+        }
+        // An event stream is followed to its end; elsewhere the caller's patience counts.
+        let streamed = cx.is_watched() && cx.patience.is_none();
+        let wait = request.wait_ms.filter(|_| !streamed);
+        let patience = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.patience);
         let dry_run = request.dry_run;
         let plan = plan(cx, request.draft()?).await?;
         if dry_run {

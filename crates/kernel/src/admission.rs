@@ -33,14 +33,17 @@ impl KeyUses {
 }
 
 /// Proves who is calling. A wrong credential is a failure, never an anonymous caller.
-pub async fn identify(app: &App, credential: Credential, address: IpAddr) -> Result<Caller, Fault> {
+pub async fn identify(app: &App, credential: Credential, address: IpAddr) -> Result<Caller, Refused> {
     let token = match credential {
         Credential::None => return Ok(Caller::Anonymous { address }),
         Credential::Proven(caller) => return Ok(caller),
         Credential::Bearer(token) => token,
     };
     let owner = match ApiKey::parse(token.expose_secret()) {
-        Some(key) => app.accounts.key_owner(&key.hash(&app.settings.pepper)).await?,
+        Some(key) => {
+            let owner = app.accounts.key_owner(&key.hash(&app.settings.pepper)).await;
+            owner.map_err(Fault::from)?
+        }
         None => None,
     };
     if let Some(owner) = owner {
@@ -48,14 +51,43 @@ pub async fn identify(app: &App, credential: Credential, address: IpAddr) -> Res
         return Ok(Caller::Key { user: owner.user, key: owner.key });
     }
     // Guessing costs the guesser: a failed attempt is taken out of the address's own allowance.
-    let stranger = Caller::Anonymous { address };
-    if let Some(Allowance { exhausted: Some(_), .. }) = take(app, Rate::Default, &stranger).await {
-        return Err(too_many(None));
+    let advice = "this API key is not valid: it is misspelt or revoked; \
+                  send Authorization: Bearer ep_k_… with an active key";
+    Err(turned_away(app, &Caller::Anonymous { address }, advice).await)
+}
+
+/// Proves that an account is calling, for protocols that are for accounts alone, whatever the operation.
+pub async fn account(app: &App, credential: Credential, address: IpAddr) -> Result<Caller, Refused> {
+    let caller = identify(app, credential, address).await?;
+    if Access::KEY.admits(&caller) {
+        return Ok(caller);
     }
-    Err(Fault::new(
-        Kind::Unauthenticated,
-        "this API key is not valid: it is misspelt or revoked; send Authorization: Bearer ep_k_… with an active key",
-    ))
+    let advice = "authentication required: send Authorization: Bearer ep_k_… with an API key; \
+                  in an MCP client's settings this is a header";
+    Err(turned_away(app, &caller, advice).await)
+}
+
+/// A caller who was not let in, and what is left of the allowance that the attempt was taken out of.
+pub struct Refused {
+    /// Why.
+    pub fault: Fault,
+    /// What is left.
+    pub allowance: Option<Allowance>,
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self { fault, allowance: None }
+    }
+}
+
+async fn turned_away(app: &App, stranger: &Caller, advice: &str) -> Refused {
+    let allowance = take(app, Rate::Default, stranger).await;
+    let fault = match &allowance {
+        Some(left) if left.exhausted.is_some() => too_many(Some(left)),
+        _ => Fault::new(Kind::Unauthenticated, advice),
+    };
+    Refused { fault, allowance }
 }
 
 /// Refuses callers the operation, or this door to it, does not admit.

@@ -5,8 +5,8 @@
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -43,6 +43,9 @@ pub struct Call {
     pub patience: Option<Duration>,
     /// Who watches the progress.
     pub progress: Option<ProgressSink>,
+    /// Told what is left of the caller's allowance as soon as the call is let in, for answers that begin
+    /// before the call ends.
+    pub told: Option<Arc<OnceLock<Option<Allowance>>>>,
 }
 
 /// What became of a call.
@@ -116,12 +119,22 @@ async fn admit(entry: &'static Entry, call: Call, input: Result<Value, Fault>) -
 }
 
 async fn enter(entry: &Entry, call: &Call, allowance: &mut Option<Allowance>) -> Result<Caller, Fault> {
-    let caller = admission::identify(&call.app, call.credential.clone(), call.address).await?;
+    let identified = admission::identify(&call.app, call.credential.clone(), call.address).await;
+    let caller = match identified {
+        Ok(caller) => caller,
+        Err(refused) => {
+            *allowance = refused.allowance;
+            return Err(refused.fault);
+        }
+    };
     *allowance = admission::take(&call.app, entry.spec.rate, &caller).await;
-    admission::check_access(&entry.spec, call.door, &caller)?;
+    if let Some(told) = &call.told {
+        // Nobody else sets it.
+        let _ = told.set(*allowance);
+    }
     match allowance {
         Some(left) if left.exhausted.is_some() => Err(admission::too_many(Some(left))),
-        _ => Ok(caller),
+        _ => admission::check_access(&entry.spec, call.door, &caller).map(|()| caller),
     }
 }
 

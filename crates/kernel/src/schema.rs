@@ -6,7 +6,8 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::fault::Fault;
@@ -84,10 +85,24 @@ pub fn decode<T: DeserializeOwned>(input: Value) -> Result<T, Fault> {
     })
 }
 
+/// Decodes an optional word: one of an enum's names, as text and nothing else. (By itself the decoder
+/// would also take a map with the name as its key.)
+pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    match Option::<String>::deserialize(deserializer)? {
+        Some(word) => T::deserialize(word.into_deserializer()).map(Some),
+        None => Ok(None),
+    }
+}
+
 /// Turns the decoder's words ("invalid type: string \"x\", expected f64") into a caller's.
 fn reword(message: &str) -> String {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     let Some((given, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) else {
+        if let Some((word, known)) =
+            message.strip_prefix("unknown variant ").and_then(|m| m.split_once(", expected "))
+        {
+            return format!("must be {}, not {word}", known.replace('`', ""));
+        }
         return match message.strip_prefix("missing field ") {
             Some(field) => format!("{} is missing", field.trim_matches('`')),
             None => message.to_owned(),
@@ -109,7 +124,6 @@ fn reword(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
     use serde_json::json;
 
     #[derive(Debug, Deserialize, JsonSchema)]

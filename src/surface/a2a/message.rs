@@ -86,6 +86,13 @@ pub(super) fn by_shape(tools: Tools, data: &Map<String, Value>) -> Result<&'stat
             .map(|members| members.keys().cloned().collect::<Vec<_>>());
         members.unwrap_or_default().iter().filter(|name| data.contains_key(*name)).count()
     };
+    if data.is_empty() {
+        // Nothing to go by but that: the skill that takes nothing.
+        let takes_nothing = |entry: &&'static Entry| entry.input().get("properties").is_none();
+        if let Some(entry) = skills(tools).find(takes_nothing) {
+            return Ok(entry);
+        }
+    }
     let best = skills(tools)
         .map(|entry| (known(entry), entry))
         .reduce(|best, next| if next.0 > best.0 { next } else { best });

@@ -2,12 +2,12 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response};
-use ep_kernel::admission::identify;
-use ep_kernel::caller::Caller;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::admission::account;
+use ep_kernel::fault::Fault;
 use ep_kernel::ports::Allowance;
-use ep_kernel::tool::{Access, Answered, Freshness};
+use ep_kernel::tool::{Answered, Freshness};
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
@@ -20,9 +20,10 @@ use crate::surface::http::{Gate, Incoming, answer, fault, read_json, wrong_metho
 pub(super) async fn serve(State(gate): State<Gate>, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let incoming = Incoming::read(&gate, &parts);
-    let caller = match enter(&gate, &incoming).await {
+    // Who has no account is told at the HTTP level, before JSON-RPC.
+    let caller = match account(&gate.app, incoming.credential.clone(), incoming.address).await {
         Ok(caller) => caller,
-        Err(refusal) => return fault(&gate, &incoming.shown, &refusal, None),
+        Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
     };
     let envelope = match read_json(&parts.headers, body).await {
         Ok(envelope) => envelope,
@@ -43,9 +44,9 @@ pub(super) async fn serve_tasks_send(State(gate): State<Gate>, request: Request)
     let (parts, body) = request.into_parts();
     let incoming = Incoming::read(&gate, &parts);
     let shown = &incoming.shown;
-    let caller = match enter(&gate, &incoming).await {
+    let caller = match account(&gate.app, incoming.credential.clone(), incoming.address).await {
         Ok(caller) => caller,
-        Err(refusal) => return fault(&gate, shown, &refusal, None),
+        Err(refused) => return fault(&gate, shown, &refused.fault, refused.allowance.as_ref()),
     };
     let sent = match read_json(&parts.headers, body).await {
         Ok(sent) => sent,
@@ -66,6 +67,8 @@ pub(super) async fn serve_tasks_send(State(gate): State<Gate>, request: Request)
             let mut response = fault(&gate, shown, &refusal.as_fault(), allowance.as_ref());
             if enveloped {
                 let error = refusal.error(Dialect::Legacy, &gate.app.settings.base_url);
+                let json = HeaderValue::from_static("application/json");
+                response.headers_mut().insert(CONTENT_TYPE, json);
                 *response.body_mut() = Body::from(wrap("error", error).to_string());
             }
             response
@@ -198,16 +201,6 @@ fn reply(
 
 fn live(value: Value) -> Answered {
     Answered { value, freshness: Freshness::Live, headline: None, handle: None }
-}
-
-/// A2A is for accounts; who has none is told at the HTTP level, before JSON-RPC.
-async fn enter(gate: &Gate, incoming: &Incoming) -> Result<Caller, Fault> {
-    let caller = identify(&gate.app, incoming.credential.clone(), incoming.address).await?;
-    if Access::KEY.admits(&caller) {
-        return Ok(caller);
-    }
-    let advice = "authentication required: send Authorization: Bearer ep_k_… with an API key";
-    Err(Fault::new(Kind::Unauthenticated, advice))
 }
 
 pub(super) async fn not_posted(State(gate): State<Gate>, request: Request) -> Response<Body> {

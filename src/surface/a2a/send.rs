@@ -124,6 +124,7 @@ impl Session<'_> {
             idempotency_key: self.incoming.shown.idempotency_key.clone(),
             patience,
             progress: None,
+            told: None,
         };
         dispatch(entry, call, Ok(input)).await
     }

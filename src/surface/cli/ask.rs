@@ -78,6 +78,7 @@ async fn here(
         idempotency_key: None,
         patience: None,
         progress: steps.map(|steps| ProgressSink::new(move |step| drop(steps.send(step)))),
+        told: None,
     };
     dispatch(entry, call, Ok(input)).await.result.map(|answered| answered.value)
 }

@@ -2,8 +2,9 @@
 
 use ep_kernel::event::{PollEvent, Progress};
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::Tool;
+use ep_kernel::tool::{Entry, Tool};
 use ep_tools::polls::PollQuestion;
+use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -26,10 +27,10 @@ pub(super) struct Arguments {
     #[arg(long)]
     profile: Option<String>,
     /// How sure the early answer must be, from 0 to 1 (default 0.95)
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = finite)]
     threshold: Option<f64>,
     /// The most to spend, in USD (default 1)
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = finite)]
     max_cost: Option<f64>,
     /// thrifty, balanced or fast
     #[arg(long)]
@@ -46,6 +47,11 @@ pub(super) struct Arguments {
     /// A server to ask, with the key in EP_API_KEY; otherwise the poll runs in this process
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+}
+
+/// A number that JSON can hold.
+fn finite(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("it must be a number")
 }
 
 impl Arguments {
@@ -68,8 +74,7 @@ impl Arguments {
 }
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
-    let entry = ep_tools::find(PollQuestion::SPEC.name)
-        .ok_or_else(|| anyhow::anyhow!("the catalogue is incomplete"))?;
+    let entry = entry_of::<PollQuestion>()?;
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
     }
@@ -99,14 +104,27 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         .map(|answer| (answer, cancelled))
     };
     live.clear();
+    let answer = match answer {
+        // Without a key a server asks its free models; what they said in full is in the public result.
+        Ok((free, cancelled)) if free.get("theme").is_some() => {
+            let result = json!({ "poll_id": free["poll_id"] });
+            place.ask(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
+        }
+        other => other,
+    };
+    let here = place.app().is_some();
     place.close().await;
     let (answer, cancelled) = answer?;
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
     } else {
-        show::result(&answer)?;
+        show::result(&answer, here)?;
     }
     Ok(if cancelled { End::Code(INTERRUPTED) } else { exit(&answer) })
+}
+
+fn entry_of<T: Tool>() -> anyhow::Result<&'static Entry> {
+    ep_tools::find(T::SPEC.name).ok_or_else(|| anyhow::anyhow!("the catalogue lacks {}", T::SPEC.name))
 }
 
 fn tell(live: &mut Live, step: Progress) {

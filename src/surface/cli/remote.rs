@@ -27,7 +27,8 @@ impl Remote {
         let base: Url = url.trim_end_matches('/').parse().with_context(|| format!("{url} is not a URL"))?;
         let client =
             Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).tcp_nodelay(true).build()?;
-        let key = std::env::var("EP_API_KEY").ok().filter(|key| !key.is_empty());
+        let key =
+            std::env::var("EP_API_KEY").ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
         Ok(Self { base, key, client })
     }
 

@@ -64,7 +64,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Prints what a poll came to.
-pub(super) fn result(answer: &Value) -> anyhow::Result<()> {
+pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let term = Term::stdout();
     if answer.get("dry_run") == Some(&Value::Bool(true)) {
         return dry_run(&term, answer);
@@ -94,7 +94,10 @@ pub(super) fn result(answer: &Value) -> anyhow::Result<()> {
         Some(reason) => reason.replace('_', " "),
         None => "cancelled".to_owned(),
     };
-    let spared = if skipped > 0 { format!(", {skipped} not needed") } else { String::new() };
+    // Only a rule that looked ahead knows that the rest was not needed.
+    let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
+    let fate = if decided { "not needed" } else { "not asked" };
+    let spared = if skipped > 0 { format!(", {skipped} {fate}") } else { String::new() };
     let mute = if failed > 0 { format!(", {failed} of them without a vote") } else { String::new() };
     term.write_line(&format!("  Stopped by  {why}: {asked} models answered{mute}{spared}"))?;
     let families = (number("/families/heard") as u64, number("/families/effective"));
@@ -107,7 +110,8 @@ pub(super) fn result(answer: &Value) -> anyhow::Result<()> {
         if unknown > 0 { format!(" and {unknown} answers whose price nobody says") } else { String::new() };
     term.write_line(&format!("  Cost        ${:.6}{besides}", number("/costs/total_estimated_cost")))?;
     term.write_line(&format!("  Time        {:.1} s", number("/timing/total_ms") / 1000.0))?;
-    term.write_line(&format!("  Result      {}", style(text("result_url")).underlined()))?;
+    let later = if here { " (readable once `ep serve` runs)" } else { "" };
+    term.write_line(&format!("  Result      {}{later}", style(text("result_url")).underlined()))?;
     for notice in
         answer.get("notices").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
     {

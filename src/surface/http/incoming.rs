@@ -87,6 +87,7 @@ impl Incoming {
             idempotency_key: self.shown.idempotency_key,
             patience,
             progress,
+            told: None,
         }
     }
 }

@@ -128,8 +128,9 @@ pub fn finish(shown: &Shown, headers: &mut HeaderMap, allowance: Option<&Allowan
 /// The legacy trio as plain integers, and the structured fields of the IETF draft "RateLimit header
 /// fields for HTTP" (httpapi, draft 10), where policies and limits are named strings with parameters.
 fn limits(headers: &mut HeaderMap, allowance: &Allowance) {
-    let Allowance { policy, limit, window, remaining, reset, .. } = allowance;
-    let reset = reset.as_millis().div_ceil(1000);
+    let Allowance { policy, limit, window, remaining, .. } = allowance;
+    // Who has nothing left wants to know when there is one again, not when there are all.
+    let reset = allowance.exhausted.unwrap_or(allowance.reset).as_millis().div_ceil(1000);
     set(headers, HeaderName::from_static("ratelimit-limit"), &limit.to_string());
     set(headers, HeaderName::from_static("ratelimit-remaining"), &remaining.to_string());
     set(headers, HeaderName::from_static("ratelimit-reset"), &reset.to_string());

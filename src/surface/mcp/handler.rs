@@ -142,6 +142,7 @@ impl Handler {
             idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
             patience: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
             progress: sink,
+            told: None,
         };
         let mut dispatched = std::pin::pin!(dispatch(entry, call, Ok(Value::Object(arguments))));
         let done = loop {

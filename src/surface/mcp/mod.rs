@@ -18,11 +18,9 @@ use axum::extract::{Request, State};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{Method, Response};
 use axum::routing::any;
-use ep_kernel::admission::identify;
+use ep_kernel::admission::account;
 use ep_kernel::app::App;
-use ep_kernel::caller::Caller;
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Entry};
+use ep_kernel::tool::Entry;
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -87,9 +85,10 @@ async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> 
     if parts.method != Method::POST {
         return wrong_method(&gate, &parts, "POST, OPTIONS");
     }
-    let caller = match enter(&gate, &incoming).await {
+    // MCP is for accounts: every request must prove one, listing tools included.
+    let caller = match account(&gate.app, incoming.credential.clone(), incoming.address).await {
         Ok(caller) => caller,
-        Err(refusal) => return fault(&gate, &incoming.shown, &refusal, None),
+        Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
     };
     let bytes = match read_body(body).await {
         Ok(bytes) => bytes,
@@ -123,16 +122,4 @@ async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> 
         response.headers_mut().insert(replayed, HeaderValue::from_static("true"));
     }
     response
-}
-
-/// MCP is for accounts: every request must prove one, listing tools included.
-async fn enter(gate: &Gate, incoming: &Incoming) -> Result<Caller, Fault> {
-    let caller = identify(&gate.app, incoming.credential.clone(), incoming.address).await?;
-    if Access::KEY.admits(&caller) {
-        return Ok(caller);
-    }
-    Err(Fault::new(
-        Kind::Unauthenticated,
-        "authentication required: send Authorization: Bearer ep_k_… with an API key; in an MCP client's settings this is a header",
-    ))
 }

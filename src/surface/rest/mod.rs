@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::{Method, Response};
 use axum::routing::any;
@@ -32,12 +33,15 @@ pub fn routes(tools: &'static [Entry]) -> Router<Gate> {
     }
     paths.into_iter().fold(Router::new(), |router, (path, bindings)| {
         let bindings: Arc<[Binding]> = bindings.into();
-        let handler = move |gate: State<Gate>, params: RawPathParams, request: Request| {
+        let handler = move |gate: State<Gate>, params: PathParams, request: Request| {
             serve(gate, Arc::clone(&bindings), params, request)
         };
         router.route(path, any(handler))
     })
 }
+
+/// The path's placeholders, unless their escapes are no text.
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
 /// The answer to a path nobody serves.
 pub async fn unknown_route(State(gate): State<Gate>, request: Request) -> Response<Body> {
@@ -53,7 +57,7 @@ pub async fn unknown_route(State(gate): State<Gate>, request: Request) -> Respon
 async fn serve(
     State(gate): State<Gate>,
     bindings: Arc<[Binding]>,
-    params: RawPathParams,
+    params: PathParams,
     request: Request,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
@@ -61,6 +65,10 @@ async fn serve(
     let method = if parts.method == Method::HEAD { Method::GET } else { parts.method.clone() };
     let Some(binding) = choose(&bindings, &method, &incoming) else {
         return wrong_method(&gate, &parts, &allowed(&bindings));
+    };
+    let Ok(params) = params else {
+        let garbled = Fault::invalid("", "the path holds an escape that is no UTF-8 text; check the id");
+        return fault(&gate, &incoming.shown, &garbled, None);
     };
     let input = if method == Method::POST {
         read_json(&parts.headers, body).await.and_then(|body| with_path(body, &params))

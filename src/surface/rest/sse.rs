@@ -4,6 +4,7 @@
 //! first event is an ordinary response with its status. A client that leaves does not end its call.
 
 use std::convert::Infallible;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -11,7 +12,7 @@ use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use ep_kernel::dispatch::{Dispatched, dispatch};
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::Freshness;
@@ -21,7 +22,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::bind::Binding;
-use crate::surface::http::{Gate, Incoming, Shown, fault, outcome};
+use crate::surface::http::{Gate, Incoming, Shown, fault, finish, outcome};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -41,7 +42,11 @@ pub(super) async fn stream(
     // At most one step per model and call: the queue is bounded by the roster.
     let sink = ProgressSink::new(move |step| drop(progress.send(Step::Progress(step))));
     let shown = incoming.shown.clone();
-    let call = incoming.call(gate, "sse", binding.rest.only, None, Some(sink));
+    let told = Arc::new(OnceLock::new());
+    let call = Call {
+        told: Some(Arc::clone(&told)),
+        ..incoming.call(gate, "sse", binding.rest.only, None, Some(sink))
+    };
     let entry = binding.entry;
     gate.app.tasks.spawn(async move {
         let done = dispatch(entry, call, input).await;
@@ -60,17 +65,20 @@ pub(super) async fn stream(
             received,
             |mut received| async move { Some((received.recv().await?, received)) },
         );
+    let replayed = matches!(&first, Step::End(_));
     let base_url = gate.app.settings.base_url.clone();
-    let told = shown.clone();
-    let events =
-        futures::stream::once(async move { first }).chain(rest).map(move |step| tell(&base_url, &told, step));
+    let request = shown.clone();
+    let events = futures::stream::once(async move { first })
+        .chain(rest)
+        .map(move |step| tell(&base_url, &request, step));
     let body = Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    if let Ok(id) = HeaderValue::from_str(&shown.request_id.to_string()) {
-        headers.insert(HeaderName::from_static("x-request-id"), id);
+    finish(&shown, headers, told.get().copied().flatten().as_ref());
+    if replayed {
+        headers.insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
     }
     response
 }

@@ -42,21 +42,13 @@ impl MicroUsd {
     pub fn floor_usd(usd: f64) -> Self {
         // The product is rounded to the nearest float first; a tiny nudge keeps 0.29 at 290,000.
         let micro = (usd * 1_000_000.0 * (1.0 + f64::EPSILON)).floor();
-        if micro.is_finite() && micro > 0.0 {
-            Self::new(micro.min(Self::MAX.0 as f64) as i64)
-        } else {
-            Self::ZERO
-        }
+        if micro > 0.0 { Self::new(micro.min(Self::MAX.0 as f64) as i64) } else { Self::ZERO }
     }
 
     /// The same, rounded up: for what something cost.
     pub fn ceil_usd(usd: f64) -> Self {
         let micro = (usd * 1_000_000.0 * (1.0 - f64::EPSILON)).ceil();
-        if micro.is_finite() && micro > 0.0 {
-            Self::new(micro.min(Self::MAX.0 as f64) as i64)
-        } else {
-            Self::ZERO
-        }
+        if micro > 0.0 { Self::new(micro.min(Self::MAX.0 as f64) as i64) } else { Self::ZERO }
     }
 
     /// The amount in micro-USD.

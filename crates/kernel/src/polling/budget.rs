@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::money::MicroUsd;
 
 /// The caller's ceiling for one poll (`max_cost_usd`): greater than zero, never exceeded.
-/// Rounded down to whole micro-USD.
+/// Rounded down to whole micro-USD, of which there must be at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Budget(MicroUsd);
 
 /// What [`Budget::from_usd`] refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("max_cost_usd must be a number greater than 0, for example 1")]
+#[error("max_cost_usd must be a number greater than 0, at least 0.000001, for example 1")]
 pub struct BudgetNotPositive;
 
 impl Budget {
@@ -22,7 +22,8 @@ impl Budget {
 
     /// A budget from a figure in USD.
     pub fn from_usd(usd: f64) -> Result<Self, BudgetNotPositive> {
-        if usd.is_finite() && usd > 0.0 { Ok(Self(MicroUsd::floor_usd(usd))) } else { Err(BudgetNotPositive) }
+        let amount = MicroUsd::floor_usd(usd);
+        if usd.is_finite() && !amount.is_zero() { Ok(Self(amount)) } else { Err(BudgetNotPositive) }
     }
 
     /// The ceiling.
