@@ -122,8 +122,8 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
     let poll = client.poll(json!({ "pace": "fast", "confidence_threshold": 0.5 })).await.expect(200);
     let counted = poll["votes"].as_array().unwrap().len() as i64;
     assert!(counted < 50, "{counted}");
-    assert_eq!(service.upstream().total_calls(), 50);
     assert_eq!(service.settled_cost(user).await.micro(), 50 * 100);
+    assert_eq!(service.upstream().total_calls(), 50);
     let total = poll["costs"]["total_estimated_cost"].as_f64().unwrap();
     assert_eq!(MicroUsd::floor_usd(total).micro(), counted * 100);
 }
