@@ -6,14 +6,20 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::header::{HeaderName, HeaderValue};
-use axum::http::{Method, Response, header};
+use axum::http::{Method, Request, Response, header};
 use axum::middleware::map_response;
-use axum::serve::ListenerExt;
 use ep_kernel::app::App;
 use ep_kernel::tool::Entry;
 use ep_tools::TOOLS;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{Any, CorsLayer};
 
@@ -68,6 +74,9 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     Ok(())
 }
 
+/// How long a connection may take to send the head of its next request; slower ones are closed.
+const HEAD_WITHIN: Duration = Duration::from_secs(75);
+
 /// Serves a router on a listener until `stop` resolves; open requests then get `grace` to end.
 pub async fn serve_on(
     listener: TcpListener,
@@ -75,26 +84,46 @@ pub async fn serve_on(
     stop: impl Future<Output = ()> + Send + 'static,
     grace: Duration,
 ) -> anyhow::Result<()> {
-    // Without TCP_NODELAY an answer in two writes waits for the peer's delayed acknowledgement.
-    let listener = listener.tap_io(|stream| {
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    http.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_WITHIN));
+    let connections = GracefulShutdown::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Usually too many open files: those that close make room.
+                tracing::warn!(error = %error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        // Without TCP_NODELAY an answer in two writes waits for the peer's delayed acknowledgement.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = %error, "TCP_NODELAY could not be set");
         }
-    });
-    let (told, hear) = tokio::sync::oneshot::channel::<()>();
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(async move {
-        stop.await;
-        drop(told);
-    });
-    let overdue = async move {
-        drop(hear.await);
-        tokio::time::sleep(grace).await;
-    };
-    tokio::select! {
-        done = served => Ok(done?),
-        () = overdue => Ok(()),
+        let router = router.clone();
+        let service = tower::service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(ConnectInfo(peer));
+            router.clone().oneshot(request.map(Body::new))
+        });
+        let service = TowerToHyperService::new(service);
+        let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+        let watched = connections.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = watched.await {
+                tracing::debug!(error = %error, "a connection broke off");
+            }
+        });
     }
+    drop(listener);
+    drop(tokio::time::timeout(grace, connections.shutdown()).await);
+    Ok(())
 }
 
 /// Browsers may call everything from anywhere, without cookies.
