@@ -88,6 +88,12 @@ async fn streams_and_refusals_carry_the_headers_too() {
         assert_eq!(reply.header("ratelimit-limit"), "3", "{path}");
         reply.refused(401);
     }
+    let lists = client.rpc("/api/mcp", "tools/list", json!({})).await;
+    assert_eq!(lists.header("ratelimit-remaining"), "6");
+    lists.expect(200);
+    let nothing = client.post("/api/a2a/tasks/send", &json!({})).await;
+    assert_eq!(nothing.header("ratelimit-remaining"), "5");
+    nothing.refused(400);
     let refused = service.anonymous().post("/api/mcp", &json!({})).await;
     assert_eq!(refused.header("retry-after"), refused.header("ratelimit-reset"));
     refused.refused(429);

@@ -67,6 +67,16 @@ pub async fn account(app: &App, credential: Credential, address: IpAddr) -> Resu
     Err(turned_away(app, &caller, advice).await)
 }
 
+/// Counts a request that reaches no operation: a protocol's own, or one refused before. What reaches one
+/// is counted by [`dispatch`](crate::dispatch::dispatch).
+pub async fn count(app: &App, caller: &Caller) -> Result<Option<Allowance>, Refused> {
+    let allowance = take(app, Rate::Default, caller).await;
+    match &allowance {
+        Some(left) if left.exhausted.is_some() => Err(Refused { fault: too_many(Some(left)), allowance }),
+        _ => Ok(allowance),
+    }
+}
+
 /// A caller who was not let in, and what is left of the allowance that the attempt was taken out of.
 pub struct Refused {
     /// Why.

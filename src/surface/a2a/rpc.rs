@@ -4,7 +4,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response};
-use ep_kernel::admission::account;
+use ep_kernel::admission::{Refused, account, count};
+use ep_kernel::dispatch::Dispatched;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::Allowance;
 use ep_kernel::tool::{Answered, Freshness};
@@ -33,7 +34,10 @@ pub(super) async fn serve(State(gate): State<Gate>, request: Request) -> Respons
     let id = id_of(&envelope);
     let (dialect, outcome) = route(&session, &parts.headers, &envelope, id.as_ref()).await;
     let WrappedOutcome { task, dispatched } = outcome;
-    let allowance = dispatched.and_then(|dispatched| dispatched.allowance);
+    let allowance = match counted(&session, dispatched).await {
+        Ok(allowance) => allowance,
+        Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
+    };
     let id = id.unwrap_or_default();
     let result = task.map(|(task, wrapped)| if wrapped { json!({ "task": task }) } else { task });
     reply(&gate, &incoming, &id, dialect, result, allowance.as_ref())
@@ -56,7 +60,10 @@ pub(super) async fn serve_tasks_send(State(gate): State<Gate>, request: Request)
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let params = if enveloped { sent.get("params").cloned().unwrap_or_default() } else { sent.clone() };
     let Outcome { task, dispatched } = send(&session, &params, written_in(&params)).await;
-    let allowance = dispatched.and_then(|dispatched| dispatched.allowance);
+    let allowance = match counted(&session, dispatched).await {
+        Ok(allowance) => allowance,
+        Err(refused) => return fault(&gate, shown, &refused.fault, refused.allowance.as_ref()),
+    };
     let wrap = |key: &str, value: Value| json!({ "jsonrpc": "2.0", "id": id_of(&sent).unwrap_or_default(), key: value });
     match task {
         Ok(task) => {
@@ -76,6 +83,17 @@ pub(super) async fn serve_tasks_send(State(gate): State<Gate>, request: Request)
     }
 }
 
+/// What is left of the caller's allowance; a request that reached no operation is counted here.
+async fn counted(
+    session: &Session<'_>,
+    dispatched: Option<Dispatched>,
+) -> Result<Option<Allowance>, Refused> {
+    match dispatched {
+        Some(dispatched) => Ok(dispatched.allowance),
+        None => count(&session.gate.app, &session.caller).await,
+    }
+}
+
 /// The dialect of a body sent to the old path: newer clients may write their own there.
 fn written_in(params: &Value) -> Dialect {
     let message = params.get("message");
@@ -88,7 +106,7 @@ type Routed = (Dialect, WrappedOutcome);
 /// An outcome whose task may want the wrapper that 1.0 puts around results of `SendMessage`.
 struct WrappedOutcome {
     task: Result<(Value, bool), Refusal>,
-    dispatched: Option<ep_kernel::dispatch::Dispatched>,
+    dispatched: Option<Dispatched>,
 }
 
 async fn route(session: &Session<'_>, headers: &HeaderMap, envelope: &Value, id: Option<&Value>) -> Routed {

@@ -15,10 +15,10 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{Method, Response};
 use axum::routing::any;
-use ep_kernel::admission::account;
+use ep_kernel::admission::{account, count};
 use ep_kernel::app::App;
 use ep_kernel::tool::Entry;
 use rmcp::ServiceExt;
@@ -100,7 +100,7 @@ async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> 
     }
     let told = Arc::new(OnceLock::new());
     let visit = Visit {
-        caller,
+        caller: caller.clone(),
         address: incoming.address,
         request_id: incoming.shown.request_id,
         idempotency_key: incoming.shown.idempotency_key.clone(),
@@ -114,8 +114,16 @@ async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> 
         Err(never) => match never {},
     };
     let mut response = speak_json(answered).await;
-    // An event stream begins before anything is told.
-    let (allowance, replayed) = told.get().copied().unwrap_or_default();
+    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let (allowance, replayed) = match told.get() {
+        Some(told) => *told,
+        // An event stream begins before anything is told.
+        None if kind.starts_with(b"text/event-stream") => (None, false),
+        None => match count(&gate.app, &caller).await {
+            Ok(allowance) => (allowance, false),
+            Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
+        },
+    };
     finish(&incoming.shown, response.headers_mut(), allowance.as_ref());
     if replayed {
         let replayed = HeaderName::from_static("idempotent-replayed");
