@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 use ep_kernel::api_key::hex;
@@ -40,7 +40,8 @@ pub fn secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<
 
 fn keep(file: &Path, key: &SecretString) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
+        // What lies beside the key (the database) is nobody else's business either.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
         Ok(mut file) => writeln!(file, "{}", key.expose_secret()),

@@ -55,6 +55,10 @@ fn a_newcomer_polls_with_nothing_configured() {
     let id = format!("{{\"poll_id\": {}}}", poll["poll_id"]);
     let again = stdout(&ep(data.path(), &["call", "get_poll_result", &id], &[]), 0);
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["tally"], poll["tally"]);
+    let fresh = data.path().join("fresh");
+    stdout(&ep(data.path(), &["migrate"], &[("EP_DATA_DIR", fresh.to_str().unwrap())]), 0);
+    let folder = std::fs::metadata(&fresh).unwrap();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&folder.permissions()) & 0o777, 0o700);
     let secret = std::fs::metadata(data.path().join("secret.key")).unwrap();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&secret.permissions()) & 0o777, 0o600);
 }
