@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ep_kernel::ports::{Clock, Entropy};
-use ep_kernel::time::Timestamp;
+use ep_polling::time::Timestamp;
 use rand::TryRng;
 use rand::rngs::SysRng;
 

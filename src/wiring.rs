@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Settings, Tasks};
-use ep_kernel::conduct::{Conductor, Ports};
+use ep_kernel::executor::{PollExecutor, Ports};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models};
 use ep_store::{DatabaseUrl, Options, Store};
@@ -56,13 +56,13 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("EP_GIT_COMMIT"),
         },
-        conductor: Conductor::new(ports, lease, config.poll_deadline()),
+        executor: PollExecutor::new(ports, lease, config.poll_deadline()),
         clock,
         entropy,
         limiter,
         accounts: store.accounts(),
         polls: store.polls(),
-        replays: store.replays(),
+        idempotency: store.idempotency(),
         models,
         tasks,
         key_uses: ep_kernel::admission::KeyUses::default(),
@@ -115,12 +115,12 @@ impl Running {
         let app = Arc::clone(&self.app);
         tasks.every("renew leases", self.lease / 3, move || {
             let app = Arc::clone(&app);
-            async move { app.conductor.renew().await }
+            async move { app.executor.renew().await }
         });
         let app = Arc::clone(&self.app);
         tasks.every("take up polls", self.lease / 2, move || {
             let app = Arc::clone(&app);
-            async move { app.conductor.resume().await.map(drop) }
+            async move { app.executor.resume().await.map(drop) }
         });
         let app = Arc::clone(&self.app);
         tasks.every("note key uses", Duration::from_secs(15), move || {
@@ -130,7 +130,7 @@ impl Running {
         let app = Arc::clone(&self.app);
         tasks.every("sweep replies", Duration::from_mins(10), move || {
             let app = Arc::clone(&app);
-            async move { Ok(app.replays.sweep(app.clock.now()).await.map(drop)?) }
+            async move { Ok(app.idempotency.sweep(app.clock.now()).await.map(drop)?) }
         });
     }
 
@@ -139,10 +139,10 @@ impl Running {
         let ended = self.app.tasks.shut_down(grace).await;
         if !ended {
             tracing::warn!(
-                polls = self.app.conductor.running(),
+                polls = self.app.executor.running(),
                 "stopping with polls running; the next start resumes them"
             );
-            if let Err(fault) = self.app.conductor.release().await {
+            if let Err(fault) = self.app.executor.release().await {
                 tracing::warn!(error = %fault, "leases could not be released; they end by themselves");
             }
         }

@@ -1,6 +1,6 @@
 //! A clear 4xx that says what to change; nothing charged, nothing stored, nobody asked.
 
-use ep_kernel::money::MicroUsd;
+use ep_polling::money::MicroUsd;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::money::MicroUsd;
+use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Act, Part, Script};
 use serde_json::json;
 

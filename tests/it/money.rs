@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
-use ep_kernel::money::MicroUsd;
+use ep_polling::money::{MicroUsd, UsdFigure};
 use ep_upstream::testing::{Billing, Choose, Part, Script};
 use serde_json::json;
 
 use crate::harness::{Engine, Setup, question};
+
+/// A figure as a client writes it.
+fn usd(figure: f64) -> UsdFigure {
+    figure.to_string().parse().unwrap()
+}
 
 /// Models that charge a cent for an answer, by their own account.
 fn dear(cost_usd: f64) -> Script {
@@ -77,10 +82,10 @@ async fn a_small_balance_is_a_small_budget() {
         dry["estimates"]["cost_usd_at_most"].as_f64().unwrap() / 50.0
     };
     service.upstream().change(|script| script.default.billing = Billing::Cost(120, 12, worst));
-    let (user, client) = service.user_with(MicroUsd::ceil_usd(worst * 30.5)).await;
+    let (user, client) = service.user_with(usd(worst * 30.5).ceil_micro()).await;
     let poll = client.poll(json!({ "confidence_threshold": 1, "pace": "thrifty" })).await.expect(200);
     assert_eq!(poll["termination_reason"], "budget");
-    assert!(service.settled_cost(user).await <= MicroUsd::ceil_usd(worst * 30.5));
+    assert!(service.settled_cost(user).await <= usd(worst * 30.5).ceil_micro());
 }
 
 #[tokio::test]
@@ -94,7 +99,7 @@ async fn a_budget_is_never_exceeded() {
             .expect(200);
         let spent = service.settled_cost(user).await;
         assert!(
-            spent <= MicroUsd::floor_usd(max_cost_usd),
+            spent <= usd(max_cost_usd).floor_micro(),
             "{spent} of {max_cost_usd}: {}",
             poll["termination_reason"]
         );
@@ -106,7 +111,7 @@ async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
     let service = Setup::playing(dear(0.9)).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     client.poll(json!({ "max_cost_usd": 0.02 })).await.expect(200);
-    assert!(service.settled_cost(user).await <= MicroUsd::floor_usd(0.02));
+    assert!(service.settled_cost(user).await <= usd(0.02).floor_micro());
 }
 
 #[tokio::test]
@@ -125,7 +130,7 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
     assert_eq!(service.settled_cost(user).await.micro(), 50 * 100);
     assert_eq!(service.upstream().total_calls(), 50);
     let total = poll["costs"]["total_estimated_cost"].as_f64().unwrap();
-    assert_eq!(MicroUsd::floor_usd(total).micro(), counted * 100);
+    assert_eq!(usd(total).floor_micro().micro(), counted * 100);
 }
 
 #[tokio::test]

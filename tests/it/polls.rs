@@ -1,6 +1,6 @@
 //! The main job over REST, on both databases.
 
-use ep_kernel::money::MicroUsd;
+use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Act, Choose, Part, Script, bare, priced};
 use serde_json::{Value, json};
 

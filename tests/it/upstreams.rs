@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use ep_kernel::money::MicroUsd;
+use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Act, Billing, Choose, Part, Script};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Balance;
-use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Nothing, Rate, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Spec, Tool, ToolOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct BalanceReply {
     pub held_cents: i64,
 }
 
-impl Answer for BalanceReply {}
+impl ToolOutput for BalanceReply {}
 
 impl From<Balance> for BalanceReply {
     fn from(balance: Balance) -> Self {

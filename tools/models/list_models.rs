@@ -6,7 +6,7 @@ use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Registry;
 use ep_kernel::tool::{
-    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Listed {
     fresh_for: Duration,
 }
 
-impl Answer for Listed {
+impl ToolOutput for Listed {
     fn freshness(&self) -> Freshness {
         Freshness::Shared(self.fresh_for)
     }

@@ -2,13 +2,13 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::polling::budget::Budget;
-use ep_kernel::polling::options::Options;
-use ep_kernel::polling::plan::{Draft, Plan};
-use ep_kernel::polling::question::Question;
-use ep_kernel::polling::stopping::Pace;
-use ep_kernel::polling::threshold::Threshold;
 use ep_kernel::schema;
+use ep_polling::budget::Budget;
+use ep_polling::options::Options;
+use ep_polling::plan::{Draft, Plan};
+use ep_polling::question::Question;
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +90,7 @@ impl PollRequest {
 /// Looks the preset up and fixes the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let roster = cx.app.models.roster(&draft.preset).await?;
-    Ok(cx.app.conductor.plan(draft, roster))
+    Ok(cx.app.executor.plan(draft, roster))
 }
 
 /// The preset of a poll that names none.

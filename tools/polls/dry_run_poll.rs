@@ -2,9 +2,9 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::plan::Draft;
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_polling::plan::Draft;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -1,11 +1,11 @@
 //! What a poll will cost and how long it will take, as far as that can be known beforehand.
 
 use ep_kernel::app::App;
-use ep_kernel::conduct::Conductor;
-use ep_kernel::money::micro_usd::Usd;
-use ep_kernel::money::{MicroUsd, Price};
-use ep_kernel::polling::plan::Plan;
-use ep_kernel::tool::Answer;
+use ep_kernel::executor::PollExecutor;
+use ep_kernel::tool::ToolOutput;
+use ep_polling::money::Usd;
+use ep_polling::money::{MicroUsd, Price};
+use ep_polling::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,12 +45,12 @@ pub struct Estimates {
     pub notices: Vec<String>,
 }
 
-impl Answer for Estimates {}
+impl ToolOutput for Estimates {}
 
 impl Estimates {
     /// The estimates of a poll.
     pub fn new(app: &App, plan: &Plan) -> Self {
-        let first_wave = Conductor::first_wave(plan);
+        let first_wave = PollExecutor::first_wave(plan);
         let typical_prompt = plan.prompt_tokens() / BYTES_PER_TOKEN;
         let typical = |price: Price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS);
         let mut costs: Vec<MicroUsd> =
@@ -68,7 +68,7 @@ impl Estimates {
             cost_usd_at_most: Usd(plan.hold(first_wave).at_most),
             models_of_unknown_price: plan.roster.iter().filter(|member| member.price.is_none()).count()
                 as u32,
-            typical_vote_ms: app.conductor.typical_vote_ms(),
+            typical_vote_ms: app.executor.typical_vote_ms(),
             latency_ms_at_most: plan.deadline_ms,
             confidence_threshold: plan.threshold.get(),
             simulated: plan.simulated,
@@ -90,7 +90,7 @@ pub struct DryRun {
     pub estimates: Option<Estimates>,
 }
 
-impl Answer for DryRun {}
+impl ToolOutput for DryRun {}
 
 impl DryRun {
     /// A poll that would be accepted.

@@ -2,12 +2,12 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::budget::Budget;
-use ep_kernel::polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
-use ep_kernel::polling::plan::Draft;
-use ep_kernel::polling::stopping::Pace;
-use ep_kernel::polling::threshold::Threshold;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_polling::budget::Budget;
+use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
+use ep_polling::plan::Draft;
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use ep_kernel::app::Ctx;
-use ep_kernel::conduct::{Narrator, PollState};
 use ep_kernel::event::{PollEvent, Progress};
+use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::poll_id::PollId;
+use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
-/// The poll as it stands when it ends or `patience` does.
-pub async fn follow(cx: &Ctx, id: &PollId, patience: Option<Duration>) -> Result<PollState, Fault> {
-    let until = patience.map(|patience| Instant::now() + patience);
-    let mut follower = cx.app.conductor.follow(id).await?.ok_or_else(|| not_found(id))?;
+/// The poll as it stands when it ends or `wait_limit` does.
+pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
+    let until = wait_limit.map(|wait_limit| Instant::now() + wait_limit);
+    let mut follower = cx.app.executor.follow(id).await?.ok_or_else(|| not_found(id))?;
     let record = follower.record();
-    let mut narrator = Narrator::new(&record);
+    let mut projection = EventProjection::new(&record);
     if cx.is_watched() {
-        let started = narrator.started(cx.app.settings.result_url(id));
+        let started = projection.started(cx.app.settings.result_url(id));
         let message = format!("Asking up to {} models", started.roster_size);
         report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
     }
@@ -34,7 +34,7 @@ pub async fn follow(cx: &Ctx, id: &PollId, patience: Option<Duration>) -> Result
         }
         if cx.is_watched() {
             for ballot in &ballots {
-                let vote = narrator.vote(ballot);
+                let vote = projection.vote(ballot);
                 let said = vote.chosen_option.as_deref().unwrap_or("no vote");
                 let message = format!("{}: {said}", vote.model_id);
                 let steps = (vote.answered, vote.roster_size);

@@ -1,8 +1,8 @@
 //! Reads a free poll in any of its forms.
 
 use ep_kernel::fault::Fault;
-use ep_kernel::polling::options::FreeOptions;
-use ep_kernel::polling::question::FreeQuestion;
+use ep_polling::options::FreeOptions;
+use ep_polling::question::FreeQuestion;
 
 use super::poll_free::FreeRequest;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::{
-    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub struct Profiles {
     pub presets: Vec<String>,
 }
 
-impl Answer for Profiles {
+impl ToolOutput for Profiles {
     fn freshness(&self) -> Freshness {
         Freshness::Shared(Duration::from_mins(5))
     }

@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::budget::Budget;
-use ep_kernel::polling::options::FreeOptions;
-use ep_kernel::polling::plan::Draft;
-use ep_kernel::polling::poll_id::PollId;
-use ep_kernel::polling::question::FreeQuestion;
-use ep_kernel::polling::stopping::Pace;
-use ep_kernel::polling::threshold::Threshold;
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_polling::budget::Budget;
+use ep_polling::options::FreeOptions;
+use ep_polling::plan::Draft;
+use ep_polling::poll_id::PollId;
+use ep_polling::question::FreeQuestion;
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +100,7 @@ pub enum FreeAnswer {
     DryRun(DryRun),
 }
 
-impl Answer for FreeAnswer {}
+impl ToolOutput for FreeAnswer {}
 
 impl Tool for PollFree {
     const SPEC: Spec = Spec {
@@ -149,7 +149,7 @@ impl Tool for PollFree {
         if dry_run {
             return Ok(FreeAnswer::DryRun(DryRun::valid(&cx.app, &plan)));
         }
-        let id = cx.app.conductor.open(plan, None, false, cx.request_ref.clone()).await?;
+        let id = cx.app.executor.open(plan, None, false, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, None).await?;
         let Some(closing) = &state.record.closing else {
             return Err(Fault::new(

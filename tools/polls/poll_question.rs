@@ -53,10 +53,10 @@ impl Tool for PollQuestion {
         if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
         }
-        // An event stream is followed to its end; elsewhere the caller's patience counts.
-        let streamed = cx.is_watched() && cx.patience.is_none();
+        // An event stream is followed to its end; elsewhere the caller's wait_limit counts.
+        let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed);
-        let patience = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.patience);
+        let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
         let dry_run = request.dry_run;
         let plan = plan(cx, request.draft()?).await?;
         if dry_run {
@@ -64,8 +64,8 @@ impl Tool for PollQuestion {
         }
         let owner = cx.caller.user();
         let billed = cx.app.settings.billing && owner.is_some();
-        let id = cx.app.conductor.open(plan, owner, billed, cx.request_ref.clone()).await?;
-        let state = follow(cx, &id, patience).await?;
+        let id = cx.app.executor.open(plan, owner, billed, cx.request_ref.clone()).await?;
+        let state = follow(cx, &id, wait_limit).await?;
         let url = cx.app.settings.result_url(&id);
         Ok(match &state.record.closing {
             Some(closing) => PollReply::Complete(Box::new(PollResponse::new(&state, closing, url))),

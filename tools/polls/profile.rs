@@ -1,9 +1,9 @@
 //! Profiles: named bundles of preset, threshold and cost.
 
-use ep_kernel::money::micro_usd::{MicroUsd, Usd};
-use ep_kernel::polling::budget::Budget;
-use ep_kernel::polling::stopping::Pace;
-use ep_kernel::polling::threshold::Threshold;
+use ep_polling::budget::Budget;
+use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,6 @@ impl Profile {
 
     /// Its budget.
     pub fn budget(self) -> Budget {
-        Budget::from_usd(self.bundle().max_cost_usd.0.as_usd()).unwrap_or_default()
+        Budget::from_amount(self.bundle().max_cost_usd.0).unwrap_or_default()
     }
 }

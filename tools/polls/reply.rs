@@ -3,16 +3,15 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use ep_kernel::conduct::{Narrator, PollState};
-use ep_kernel::money::SpendBasis;
-use ep_kernel::money::micro_usd::{MicroUsd, Usd};
-use ep_kernel::polling::ballot::{Ballot, Reason};
-use ep_kernel::polling::poll_id::PollId;
-use ep_kernel::polling::stopping::{Pace, TerminationReason};
-use ep_kernel::polling::tally::{NamedTally, Outcome};
+use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
-use ep_kernel::time::Timestamp;
-use ep_kernel::tool::{Answer, Freshness};
+use ep_kernel::tool::{Freshness, ToolOutput};
+use ep_polling::ballot::{Ballot, Reason};
+use ep_polling::money::{MicroUsd, SpendBasis, Usd};
+use ep_polling::poll_id::PollId;
+use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::tally::{NamedTally, Outcome};
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -44,7 +43,7 @@ pub enum PollReply {
     DryRun(DryRun),
 }
 
-impl Answer for PollReply {
+impl ToolOutput for PollReply {
     fn freshness(&self) -> Freshness {
         match self {
             Self::Running(running) => running.freshness(),
@@ -91,7 +90,7 @@ pub struct PollResponse {
     /// How sure the early answer had to be.
     pub confidence_threshold: f64,
     /// The most the poll could spend, in USD.
-    pub max_cost_usd: f64,
+    pub max_cost_usd: Usd,
     /// Whether models were left unasked.
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
@@ -217,7 +216,7 @@ pub struct RunningPoll {
     pub result_url: String,
 }
 
-impl Answer for RunningPoll {
+impl ToolOutput for RunningPoll {
     fn freshness(&self) -> Freshness {
         Freshness::Pending(Duration::from_millis(u64::from(self.poll_after_ms)))
     }
@@ -238,8 +237,8 @@ impl RunningPoll {
     /// How far a poll is.
     pub fn new(state: &PollState, result_url: String) -> Self {
         let plan = &state.record.plan;
-        let mut narrator = Narrator::new(&state.record);
-        state.ballots.iter().for_each(|ballot| narrator.add(ballot));
+        let mut projection = EventProjection::new(&state.record);
+        state.ballots.iter().for_each(|ballot| projection.add(ballot));
         let tally = state.tally();
         Self {
             poll_id: state.record.id.clone(),
@@ -247,7 +246,7 @@ impl RunningPoll {
             question: plan.question.to_string(),
             tally: tally.named(&plan.options),
             leader: tally.leader().map(|option| plan.options[option].clone()),
-            confidence: narrator.confidence(),
+            confidence: projection.confidence(),
             answered: state.ballots.len() as u32,
             roster_size: plan.roster.len() as u32,
             poll_after_ms: 2_000,
@@ -362,7 +361,7 @@ impl PollResponse {
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
             confidence_threshold: plan.threshold.get(),
-            max_cost_usd: plan.budget.amount().as_usd(),
+            max_cost_usd: Usd(plan.budget.amount()),
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,

@@ -2,14 +2,15 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::caller::Caller;
-use ep_kernel::conduct::PollState;
+use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::poll_id::PollId;
-use ep_kernel::polling::stopping::TerminationReason;
-use ep_kernel::polling::tally::NamedTally;
 use ep_kernel::ports::Closing;
-use ep_kernel::time::Timestamp;
-use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Freshness, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Freshness, Latency, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_polling::money::Usd;
+use ep_polling::poll_id::PollId;
+use ep_polling::stopping::TerminationReason;
+use ep_polling::tally::NamedTally;
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ pub struct PollResult {
     /// How sure the early answer had to be.
     pub confidence_threshold: Option<f64>,
     /// The most the poll could spend, in USD.
-    pub max_cost_usd: Option<f64>,
+    pub max_cost_usd: Option<Usd>,
     /// Whether models were left unasked.
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
@@ -95,7 +96,7 @@ pub enum ResultReply {
     Running(RunningPoll),
 }
 
-impl Answer for ResultReply {
+impl ToolOutput for ResultReply {
     fn freshness(&self) -> Freshness {
         match self {
             Self::Complete(result) if result.private => Freshness::Live,
@@ -152,7 +153,7 @@ impl Tool for GetPollResult {
         let id: PollId = query.poll_id.parse().map_err(|_| missing())?;
         let state = cx
             .app
-            .conductor
+            .executor
             .state(&id)
             .await?
             .filter(|state| may_read(&cx.caller, state))
@@ -191,7 +192,7 @@ impl PollResult {
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
             confidence_threshold: Some(plan.threshold.get()),
-            max_cost_usd: Some(plan.budget.amount().as_usd()),
+            max_cost_usd: Some(Usd(plan.budget.amount())),
             early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,

@@ -2,8 +2,8 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::time::Timestamp;
-use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct Health {
     pub timestamp: Timestamp,
 }
 
-impl Answer for Health {}
+impl ToolOutput for Health {}
 
 impl Tool for GetHealth {
     const SPEC: Spec = Spec {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::tool::{
-    Access, Agents, Answer, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool,
+    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct Catalog {
     pub errors: Vec<CatalogEntry>,
 }
 
-impl Answer for Catalog {
+impl ToolOutput for Catalog {
     fn freshness(&self) -> Freshness {
         Freshness::Shared(Duration::from_hours(1))
     }

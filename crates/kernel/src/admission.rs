@@ -12,8 +12,8 @@ use crate::app::App;
 use crate::caller::{Caller, Credential, KeyId};
 use crate::fault::{Fault, Kind};
 use crate::ports::Allowance;
-use crate::time::Timestamp;
 use crate::tool::{Access, Rate, Spec};
+use ep_polling::time::Timestamp;
 
 /// When keys were last used, gathered here and written in one statement now and then.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::api_key::Pepper;
 use crate::caller::{Caller, RequestId};
-use crate::conduct::Conductor;
 use crate::event::{Progress, ProgressSink};
-use crate::ports::{AccountStore, Clock, Entropy, Limiter, Models, PollStore, ReplayStore};
+use crate::executor::PollExecutor;
+use crate::ports::{AccountStore, Clock, Entropy, IdempotencyStore, Limiter, Models, PollStore};
 
 /// The service: its settings, its ports and its running polls.
 pub struct App {
@@ -28,11 +28,11 @@ pub struct App {
     /// Polls and ballots.
     pub polls: Arc<dyn PollStore>,
     /// Kept replies.
-    pub replays: Arc<dyn ReplayStore>,
+    pub idempotency: Arc<dyn IdempotencyStore>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
     /// Carries polls out.
-    pub conductor: Conductor,
+    pub executor: PollExecutor,
     /// Background work.
     pub tasks: Tasks,
     /// When keys were last used; written now and then.
@@ -67,7 +67,7 @@ pub struct Settings {
 
 impl Settings {
     /// The address of a result.
-    pub fn result_url(&self, id: &crate::polling::poll_id::PollId) -> String {
+    pub fn result_url(&self, id: &ep_polling::poll_id::PollId) -> String {
         format!("{}/api/results/{id}", self.base_url)
     }
 }
@@ -132,11 +132,11 @@ impl Tasks {
         });
     }
 
-    /// Tells every task to stop and waits for them, at most `patience`. Whether all have ended.
-    pub async fn shut_down(&self, patience: Duration) -> bool {
+    /// Tells every task to stop and waits for them, at most `wait_limit`. Whether all have ended.
+    pub async fn shut_down(&self, wait_limit: Duration) -> bool {
         self.stop.cancel();
         self.tracker.close();
-        tokio::time::timeout(patience, self.tracker.wait()).await.is_ok()
+        tokio::time::timeout(wait_limit, self.tracker.wait()).await.is_ok()
     }
 }
 
@@ -150,7 +150,7 @@ pub struct Ctx {
     /// The request's name in logs.
     pub request_id: RequestId,
     /// How long the caller waits for models before it would rather have an interim answer.
-    pub patience: Option<Duration>,
+    pub wait_limit: Option<Duration>,
     /// Names the request if it is idempotent: the same name is the same request, even after a crash.
     pub request_ref: Option<String>,
     pub(crate) progress: Option<ProgressSink>,

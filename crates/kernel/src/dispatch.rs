@@ -19,8 +19,8 @@ use crate::app::{App, Ctx};
 use crate::caller::{Caller, Credential, RequestId};
 use crate::event::ProgressSink;
 use crate::fault::{Fault, Kind};
+use crate::idempotency::{Claim, Claimed, check_key};
 use crate::ports::Allowance;
-use crate::replay::{Claim, Claimed, check_key};
 use crate::tool::{Access, Answered, Effect, Entry, Latency};
 
 /// A call as a surface hands it in.
@@ -40,7 +40,7 @@ pub struct Call {
     /// `Idempotency-Key`, as it came.
     pub idempotency_key: Option<String>,
     /// How long the caller waits for models before it would rather have an interim answer.
-    pub patience: Option<Duration>,
+    pub wait_limit: Option<Duration>,
     /// Who watches the progress.
     pub progress: Option<ProgressSink>,
     /// Told what is left of the caller's allowance as soon as the call is let in, for answers that begin
@@ -98,7 +98,7 @@ async fn admit(entry: &'static Entry, call: Call, input: Result<Value, Fault>) -
                 app: call.app,
                 caller,
                 request_id,
-                patience: call.patience,
+                wait_limit: call.wait_limit,
                 request_ref: None,
                 progress: call.progress,
                 upstream_time: Arc::clone(&upstream_time),

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::money::micro_usd::Usd;
-use crate::polling::poll_id::PollId;
-use crate::polling::tally::NamedTally;
+use ep_polling::money::Usd;
+use ep_polling::poll_id::PollId;
+use ep_polling::tally::NamedTally;
 
 /// One event of a running poll.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

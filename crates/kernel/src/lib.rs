@@ -1,21 +1,18 @@
-//! What a poll is, and what a tool is. No I/O lives here: voters, clock, randomness, storage and
-//! limits are ports ([`ports`]) that the outside hands in.
+//! What an operation is, how a poll is run, and how an account is kept. No I/O lives here: models, clock,
+//! randomness, storage and limits are ports ([`ports`]) that the caller provides.
 //!
-//! Read [`tool`] first: it is the contract every operation is written against. Then [`polling`], the
-//! domain itself.
+//! Read [`tool`] first: it is the contract that every operation implements. What a poll is stands in
+//! `ep_polling`.
 
 pub mod admission;
 pub mod api_key;
 pub mod app;
 pub mod caller;
-pub mod conduct;
 pub mod dispatch;
 pub mod event;
+pub mod executor;
 pub mod fault;
-pub mod money;
-pub mod polling;
+pub mod idempotency;
 pub mod ports;
-pub mod replay;
 pub mod schema;
-pub mod time;
 pub mod tool;

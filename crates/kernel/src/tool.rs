@@ -33,7 +33,7 @@ pub trait Tool: 'static {
     /// check come from the same constants.
     type Input: DeserializeOwned + JsonSchema + Send;
     /// What it answers.
-    type Output: Answer;
+    type Output: ToolOutput;
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 }
@@ -43,7 +43,7 @@ pub trait Tool: 'static {
 pub struct Nothing {}
 
 /// What a tool answers.
-pub trait Answer: Serialize + JsonSchema + Send {
+pub trait ToolOutput: Serialize + JsonSchema + Send {
     /// How long the answer stays true; surfaces turn it into cache headers, statuses and hints.
     fn freshness(&self) -> Freshness {
         Freshness::Live

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::money::{Hold, MicroUsd, Settlement};
-use ep_kernel::polling::ballot::Ballot;
-use ep_kernel::polling::plan::Plan;
-use ep_kernel::polling::poll_id::PollId;
 use ep_kernel::ports::{Closing, Lease, NewKey, NewPoll, NewUser, PollStore};
-use ep_kernel::time::Timestamp;
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{Hold, MicroUsd, Settlement};
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Options, Store, testing};
 use serde_json::json;
 

@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::{AccountStore, Limiter, PollStore, ReplayStore, UpstreamMemory};
+use ep_kernel::ports::{AccountStore, IdempotencyStore, Limiter, PollStore, UpstreamCache};
 
 pub use database_url::DatabaseUrl;
 pub use fault::ConnectError;
@@ -47,8 +47,8 @@ impl Default for Options {
 pub struct Store {
     polls: Arc<dyn PollStore>,
     accounts: Arc<dyn AccountStore>,
-    replays: Arc<dyn ReplayStore>,
-    memory: Arc<dyn UpstreamMemory>,
+    idempotency: Arc<dyn IdempotencyStore>,
+    memory: Arc<dyn UpstreamCache>,
     limiter: Option<Arc<dyn Limiter>>,
     backend: Backend,
 }
@@ -66,7 +66,7 @@ pub async fn connect(url: &DatabaseUrl, options: Options) -> Result<Store, Conne
             Ok(Store {
                 polls: engine.clone(),
                 accounts: engine.clone(),
-                replays: engine.clone(),
+                idempotency: engine.clone(),
                 memory: engine.clone(),
                 limiter: None,
                 backend: Backend::Sqlite(engine),
@@ -77,7 +77,7 @@ pub async fn connect(url: &DatabaseUrl, options: Options) -> Result<Store, Conne
             Ok(Store {
                 polls: engine.clone(),
                 accounts: engine.clone(),
-                replays: engine.clone(),
+                idempotency: engine.clone(),
                 memory: engine.clone(),
                 limiter: Some(engine.clone()),
                 backend: Backend::Postgres(engine),
@@ -98,12 +98,12 @@ impl Store {
     }
 
     /// Replies kept for replay.
-    pub fn replays(&self) -> Arc<dyn ReplayStore> {
-        Arc::clone(&self.replays)
+    pub fn idempotency(&self) -> Arc<dyn IdempotencyStore> {
+        Arc::clone(&self.idempotency)
     }
 
     /// What is remembered about upstreams.
-    pub fn memory(&self) -> Arc<dyn UpstreamMemory> {
+    pub fn memory(&self) -> Arc<dyn UpstreamCache> {
         Arc::clone(&self.memory)
     }
 

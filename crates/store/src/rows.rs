@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::money::{Hold, MicroUsd, Spend, SpendBasis};
-use ep_kernel::polling::ballot::{Ballot, NoVote, Reason};
-use ep_kernel::polling::poll_id::PollId;
-use ep_kernel::polling::roster::ModelId;
-use ep_kernel::ports::{Balance, Begun, Closing, KeptRegistry, KeyOwner, PollRecord, StoreError};
-use ep_kernel::time::Timestamp;
+use ep_kernel::ports::{Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, StoreError};
+use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::money::{Hold, MicroUsd, Spend, SpendBasis};
+use ep_polling::poll_id::PollId;
+use ep_polling::roster::ModelId;
+use ep_polling::time::Timestamp;
 use serde::Serialize;
 use serde::de::value::Error as NotAWord;
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -166,16 +166,16 @@ pub(crate) fn balance((posted, held, used): (i64, i64, i64)) -> Balance {
 }
 
 /// What an entry that could not be claimed says about the request: its fingerprint and its reply.
-pub(crate) fn begun(fingerprint: &str, (kept, reply): (String, Option<String>)) -> Begun {
+pub(crate) fn begun(fingerprint: &str, (kept, reply): (String, Option<String>)) -> ClaimState {
     match reply {
-        _ if kept != fingerprint => Begun::Mismatch,
-        Some(reply) => Begun::Done(reply),
-        None => Begun::Running,
+        _ if kept != fingerprint => ClaimState::Mismatch,
+        Some(reply) => ClaimState::Done(reply),
+        None => ClaimState::Running,
     }
 }
 
-pub(crate) fn registry((fetched_at, body): (i64, String)) -> KeptRegistry {
-    KeptRegistry { fetched_at: Timestamp::from_millis(fetched_at), body }
+pub(crate) fn registry((fetched_at, body): (i64, String)) -> CachedModelList {
+    CachedModelList { fetched_at: Timestamp::from_millis(fetched_at), body }
 }
 
 pub(crate) fn rung((model, rung): (String, i64)) -> (ModelId, u8) {

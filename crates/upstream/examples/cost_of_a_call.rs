@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ep_kernel::polling::ballot::Paper;
-use ep_kernel::polling::order::Seed;
 use ep_kernel::ports::Models as _;
-use ep_kernel::time::Timestamp;
+use ep_polling::ballot::BallotView;
+use ep_polling::order::Seed;
+use ep_polling::time::Timestamp;
 use ep_upstream::testing::{HandClock, InMemory, Part, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use futures::future::join_all;
@@ -43,11 +43,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for poll in 0..POLLS {
             let members = upstream.roster("fast_and_cheap").await?.members;
             let seed = Seed::new([poll as u8; 32]);
-            let papers: Vec<Paper> =
-                (0..members.len()).map(|n| Paper::for_position(seed, n, &question, &options)).collect();
+            let views: Vec<BallotView> =
+                (0..members.len()).map(|n| BallotView::for_position(seed, n, &question, &options)).collect();
             let within = Duration::from_secs(10);
-            let asked =
-                members.iter().zip(&papers).map(|(member, paper)| upstream.vote(member, paper, within));
+            let asked = members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();
         }
         let (took, used) = (start.elapsed(), cpu().saturating_sub(before));

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use ep_kernel::polling::ballot::Paper;
-use ep_kernel::polling::order::Seed;
-use ep_kernel::ports::{Models as _, UpstreamMemory as _};
-use ep_kernel::time::Timestamp;
+use ep_kernel::ports::{Models as _, UpstreamCache as _};
+use ep_polling::ballot::BallotView;
+use ep_polling::order::Seed;
+use ep_polling::time::Timestamp;
 use ep_upstream::testing::{HandClock, InMemory};
 use ep_upstream::{Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
@@ -30,15 +30,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for round in 0..8 {
         for member in roster.members.iter().take(5) {
             let question = "On which planet do people live?".into();
-            let paper = Paper::for_position(Seed::new([7; 32]), round, &question, &options);
+            let view = BallotView::for_position(Seed::new([7; 32]), round, &question, &options);
             let start = Instant::now();
-            let answer = upstream.vote(member, &paper, Duration::from_mins(1)).await;
+            let answer = upstream.vote(member, &view, Duration::from_mins(1)).await;
             let vote = answer.vote.as_ref().map(|&option| &options[option]);
             println!("{} {:?} {vote:?} {:?}", member.model, start.elapsed(), answer.spend);
         }
     }
     tasks.close();
     tasks.wait().await;
-    println!("rungs: {:?}", memory.rungs(base_url.trim_end_matches('/')).await?);
+    println!("rungs: {:?}", memory.fallback_levels(base_url.trim_end_matches('/')).await?);
     Ok(())
 }

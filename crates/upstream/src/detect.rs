@@ -7,7 +7,7 @@ use futures::future::join_all;
 
 use crate::client::plain;
 use crate::registry::listing;
-use ep_kernel::time::Timestamp;
+use ep_polling::time::Timestamp;
 
 /// A server that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use ep_kernel::polling::roster::ModelId;
-use ep_kernel::ports::UpstreamMemory;
+use ep_kernel::ports::UpstreamCache;
+use ep_polling::roster::ModelId;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
@@ -154,7 +154,7 @@ const MISSES: u8 = 2;
 /// The habits of all models of one upstream.
 pub(crate) struct Ladder {
     upstream: Arc<str>,
-    memory: Arc<dyn UpstreamMemory>,
+    memory: Arc<dyn UpstreamCache>,
     tasks: TaskTracker,
     remembered: OnceCell<HashMap<ModelId, Rung>>,
     habits: RwLock<HashMap<ModelId, Arc<Mutex<Habit>>>>,
@@ -169,7 +169,7 @@ pub(crate) struct Place<'l> {
 }
 
 impl Ladder {
-    pub(crate) fn new(upstream: Arc<str>, memory: Arc<dyn UpstreamMemory>, tasks: TaskTracker) -> Self {
+    pub(crate) fn new(upstream: Arc<str>, memory: Arc<dyn UpstreamCache>, tasks: TaskTracker) -> Self {
         Self { upstream, memory, tasks, remembered: OnceCell::new(), habits: RwLock::default() }
     }
 
@@ -190,7 +190,7 @@ impl Ladder {
     /// is remembered, and the next model asks again.
     async fn remembered(&self, model: &ModelId) -> Option<Rung> {
         let load = self.remembered.get_or_try_init(|| async {
-            let rungs = self.memory.rungs(&self.upstream).await?;
+            let rungs = self.memory.fallback_levels(&self.upstream).await?;
             let known = |(model, number)| Rung::from_number(number).map(|rung| (model, rung));
             Ok::<_, ep_kernel::ports::StoreError>(rungs.into_iter().filter_map(known).collect())
         });
@@ -256,7 +256,7 @@ impl Place<'_> {
         self.ladder.tasks.spawn(async move {
             // Read now, so that of two writes in flight neither keeps an older rung.
             let rung = habit.lock().unwrap_or_else(PoisonError::into_inner).rung;
-            if let Err(error) = memory.keep_rung(&upstream, &model, rung as u8).await {
+            if let Err(error) = memory.save_fallback_level(&upstream, &model, rung as u8).await {
                 tracing::warn!(%model, error = &error as &dyn std::error::Error, "a rung could not be kept");
             }
         });

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::money::Spend;
-use ep_kernel::polling::ballot::{Answer, NoVote, Paper, Reason};
-use ep_kernel::polling::roster::{Member, Roster};
 use ep_kernel::ports::{Abandon, Models, Registry};
+use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_polling::money::Spend;
+use ep_polling::roster::{Member, Roster};
 
 use crate::presets::Presets;
 
@@ -42,9 +42,9 @@ impl Models for NotConfigured {
         Err(Self::fault())
     }
 
-    async fn vote(&self, _: &Member, _: &Paper, _: Duration) -> Answer {
+    async fn vote(&self, _: &Member, _: &BallotView, _: Duration) -> ModelAnswer {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
-        Answer { vote, spend: Spend::NOTHING, answered_by: None }
+        ModelAnswer { vote, spend: Spend::NOTHING, answered_by: None }
     }
 
     fn abandon(&self, _: &Member) -> Abandon {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::polling::ballot::{Answer, Paper};
-use ep_kernel::polling::roster::{Member, Roster};
-use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamMemory};
+use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamCache};
+use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_polling::roster::{Member, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -38,7 +38,7 @@ impl Upstream {
     /// list, remembering rungs) is tracked by `tasks` and ends with `stop`.
     pub fn new(
         config: UpstreamConfig,
-        memory: Arc<dyn UpstreamMemory>,
+        memory: Arc<dyn UpstreamCache>,
         clock: Arc<dyn Clock>,
         tasks: TaskTracker,
         stop: CancellationToken,
@@ -100,7 +100,7 @@ impl Models for Upstream {
         self.presets.roster(preset, &snapshot, Circumstances { simulated: false, free_per_minute })
     }
 
-    async fn vote(&self, member: &Member, paper: &Paper, within: Duration) -> Answer {
+    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {
         let span = tracing::info_span!(
             "vote",
             model = %member.model,
@@ -112,7 +112,7 @@ impl Models for Upstream {
             let known = self.keeper.known().await;
             let traits = known.as_deref().and_then(|snapshot| snapshot.get(&member.model));
             let traits = traits.map_or(Traits::UNKNOWN, |listed| listed.traits);
-            self.voting.vote(member, paper, traits, within).await
+            self.voting.vote(member, view, traits, within).await
         };
         vote.instrument(span).await
     }

@@ -9,8 +9,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::polling::ballot::{Answer, NoVote, Paper, Reason};
-use ep_kernel::polling::roster::{Member, PAID_ANSWERS};
+use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_polling::roster::{Member, PAID_ANSWERS};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
@@ -59,7 +59,7 @@ pub(crate) struct Voting {
 struct Vote<'v> {
     voting: &'v Voting,
     member: &'v Member,
-    paper: &'v Paper,
+    view: &'v BallotView,
     traits: Traits,
     place: Place<'v>,
     /// The end of the time given by the poll.
@@ -90,15 +90,15 @@ impl Voting {
     pub(crate) async fn vote(
         &self,
         member: &Member,
-        paper: &Paper,
+        view: &BallotView,
         traits: Traits,
         within: Duration,
-    ) -> Answer {
+    ) -> ModelAnswer {
         let deadline = Instant::now() + within.min(LONGEST);
         let mut vote = Vote {
             voting: self,
             member,
-            paper,
+            view,
             traits,
             place: self.ladder.place(&member.model, || traits.start).await,
             deadline,
@@ -117,7 +117,7 @@ impl Voting {
             span.record("failure", no_vote.reason.as_str());
             tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
         }
-        Answer { vote: result, spend: vote.bill.total(), answered_by: vote.answered_by }
+        ModelAnswer { vote: result, spend: vote.bill.total(), answered_by: vote.answered_by }
     }
 
     fn presentable(&self, message: &str) -> String {
@@ -135,7 +135,7 @@ impl Vote<'_> {
             tracing::Span::current().record("rung", rung.as_str());
             let ask = Ask {
                 model: self.member.model.as_str(),
-                paper: self.paper,
+                view: self.view,
                 rung,
                 habit: self.place.habit(),
                 tokens: self.member.output_tokens.saturating_mul(if self.paid == 0 { 1 } else { 2 }),
@@ -272,7 +272,7 @@ impl Vote<'_> {
             // What a filter left over, or a refusal's explanation, is no vote; a finished call is.
             said.text = None;
         }
-        let reading = parsing::read(&said, self.paper);
+        let reading = parsing::read(&said, self.view);
         match reading {
             Reading::Vote(option) => {
                 self.place.answered(ask.rung, keeps_the_form(ask.rung, &said));

@@ -56,8 +56,8 @@ pub(super) async fn send(session: &Session<'_>, params: &Value, dialect: Dialect
     let at_once = member(configuration, "returnImmediately", "return_immediately")
         == Some(&Value::Bool(true))
         || configuration.get("blocking") == Some(&Value::Bool(false));
-    let patience = at_once.then_some(Duration::ZERO);
-    let dispatched = session.dispatch(asked.entry, asked.input, patience).await;
+    let wait_limit = at_once.then_some(Duration::ZERO);
+    let dispatched = session.dispatch(asked.entry, asked.input, wait_limit).await;
     let keeps_history =
         member(configuration, "historyLength", "history_length").and_then(Value::as_u64) != Some(0);
     let context = match dialect {
@@ -113,7 +113,12 @@ impl Session<'_> {
         self.incoming.shown.request_id.to_string()
     }
 
-    async fn dispatch(&self, entry: &'static Entry, input: Value, patience: Option<Duration>) -> Dispatched {
+    async fn dispatch(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        wait_limit: Option<Duration>,
+    ) -> Dispatched {
         let call = Call {
             app: self.gate.app.clone(),
             surface: "a2a",
@@ -122,7 +127,7 @@ impl Session<'_> {
             address: self.incoming.address,
             door: Access::PUBLIC,
             idempotency_key: self.incoming.shown.idempotency_key.clone(),
-            patience,
+            wait_limit,
             progress: None,
             told: None,
         };

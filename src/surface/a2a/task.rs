@@ -1,7 +1,7 @@
 //! An answer as a task.
 
-use ep_kernel::time::Timestamp;
 use ep_kernel::tool::{Answered, Freshness};
+use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::dialect::{Dialect, State};

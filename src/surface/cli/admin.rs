@@ -4,9 +4,8 @@ use ep_kernel::api_key::ApiKey;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::money::MicroUsd;
-use ep_kernel::polling::budget::Budget;
 use ep_kernel::ports::{NewKey, NewUser};
+use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use serde_json::{Value, json};
 
 use super::End;
@@ -21,8 +20,8 @@ pub(super) enum Command {
         #[arg(long)]
         email: String,
         /// Starter credit, in USD
-        #[arg(long, value_name = "USD", default_value_t = 1.0)]
-        credit_usd: f64,
+        #[arg(long, value_name = "USD", default_value = "1")]
+        credit_usd: UsdFigure,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -55,7 +54,7 @@ pub(super) enum Command {
         email: String,
         /// How much, in USD
         #[arg(long, value_name = "USD")]
-        usd: f64,
+        usd: UsdFigure,
         /// What it is for; the same reference is credited once
         #[arg(long)]
         reference: String,
@@ -107,7 +106,7 @@ async fn carry_out(app: &App, command: Command) -> anyhow::Result<End> {
         }
         Command::Credit { email, usd, reference } => {
             let user = find(app, &email).await?;
-            let amount = amount(usd)?;
+            let amount = positive(usd)?;
             let new =
                 app.accounts.credit(user, amount, &reference, app.clock.now()).await.map_err(Fault::from)?;
             println!(
@@ -119,9 +118,9 @@ async fn carry_out(app: &App, command: Command) -> anyhow::Result<End> {
             let user = find(app, &email).await?;
             let balance = app.accounts.balance(user).await.map_err(Fault::from)?.unwrap_or_default();
             let shown = json!({
-                "available_usd": balance.available().as_usd(),
-                "held_usd": balance.held.as_usd(),
-                "used_usd": balance.used.as_usd(),
+                "available_usd": Usd(balance.available()),
+                "held_usd": Usd(balance.held),
+                "used_usd": Usd(balance.used),
             });
             print(json, &shown, || {
                 format!(
@@ -169,19 +168,21 @@ fn print(json: bool, value: &Value, text: impl FnOnce() -> String) {
     if json { println!("{value}") } else { println!("{}", text()) }
 }
 
-fn amount(usd: f64) -> Result<MicroUsd, Fault> {
-    Budget::from_usd(usd)
-        .map(Budget::amount)
-        .map_err(|_| Fault::invalid("", "the amount must be greater than 0"))
+fn positive(usd: UsdFigure) -> Result<MicroUsd, Fault> {
+    let amount = usd.floor_micro();
+    if amount.is_zero() { Err(Fault::invalid("", "the amount must be greater than 0")) } else { Ok(amount) }
 }
 
-async fn create_user(app: &App, email: &str, credit_usd: f64) -> Result<UserId, Fault> {
+async fn create_user(app: &App, email: &str, credit_usd: UsdFigure) -> Result<UserId, Fault> {
     let plausible =
         email.split_once('@').is_some_and(|(name, domain)| !name.is_empty() && !domain.is_empty());
     if !plausible || email.len() > 254 || email.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err(Fault::invalid("", "the email must look like name@example.com"));
     }
-    let starter_credit = if credit_usd == 0.0 { MicroUsd::ZERO } else { amount(credit_usd)? };
+    if credit_usd.is_negative() {
+        return Err(Fault::invalid("", "the amount must be greater than 0"));
+    }
+    let starter_credit = credit_usd.floor_micro();
     let id = UserId::from_random(app.entropy.bytes());
     let user = NewUser { id, email: email.to_owned(), starter_credit, created_at: app.clock.now() };
     app.accounts.create_user(&user).await?;

@@ -76,7 +76,7 @@ async fn here(
         address: IpAddr::V4(Ipv4Addr::LOCALHOST),
         door: Access::PUBLIC,
         idempotency_key: None,
-        patience: None,
+        wait_limit: None,
         progress: steps.map(|steps| ProgressSink::new(move |step| drop(steps.send(step)))),
         told: None,
     };

@@ -91,7 +91,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
                 answer = &mut asked => break answer,
                 _ = tokio::signal::ctrl_c() => {
                     // The first Ctrl-C ends the poll with the votes it has, the second one leaves at once.
-                    let ended = !cancelled && live.poll_id().zip(place.app()).is_some_and(|(id, app)| app.conductor.cancel(id));
+                    let ended = !cancelled && live.poll_id().zip(place.app()).is_some_and(|(id, app)| app.executor.cancel(id));
                     if !ended {
                         live.clear();
                         eprintln!("interrupted{}", if place.app().is_none() { "; the poll goes on at the server" } else { "" });

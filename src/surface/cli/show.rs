@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use console::{Term, measure_text_width, style, truncate_str};
 use ep_kernel::event::{StartedEvent, VoteEvent};
-use ep_kernel::polling::poll_id::PollId;
+use ep_polling::poll_id::PollId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 

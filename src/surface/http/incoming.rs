@@ -74,7 +74,7 @@ impl Incoming {
         gate: &Gate,
         surface: &'static str,
         door: Access,
-        patience: Option<Duration>,
+        wait_limit: Option<Duration>,
         progress: Option<ProgressSink>,
     ) -> Call {
         Call {
@@ -85,7 +85,7 @@ impl Incoming {
             address: self.address,
             door,
             idempotency_key: self.shown.idempotency_key,
-            patience,
+            wait_limit,
             progress,
             told: None,
         }

@@ -140,7 +140,7 @@ impl Handler {
             address: visit.address,
             door: Access::PUBLIC,
             idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
-            patience: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
+            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
             progress: sink,
             told: None,
         };

@@ -2,8 +2,8 @@
 
 use ep_kernel::app::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::polling::options::Options;
-use ep_kernel::tool::{Access, Agents, Answer, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_polling::options::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Count {
     pub count: usize,
 }
 
-impl Answer for Count {}
+impl ToolOutput for Count {}
 
 impl Tool for CountOptions {
     const SPEC: Spec = Spec {

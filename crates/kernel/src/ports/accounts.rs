@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::api_key::KeyHash;
 use crate::caller::{KeyId, UserId};
-use crate::money::MicroUsd;
-use crate::time::Timestamp;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
 /// A new account.
 #[derive(Debug, Clone)]

@@ -3,10 +3,10 @@
 //! one conformance suite holds every database to the same ones.
 
 mod accounts;
-mod memory;
+mod idempotency;
 mod models;
 mod polls;
-mod replays;
+mod upstreams;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use accounts::{AccountStore, Audit, Balance, KeyOwner, NewKey, NewUser};
-pub use memory::{KeptRegistry, UpstreamMemory};
+pub use idempotency::{ClaimState, IdempotencyStore};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};
-pub use replays::{Begun, ReplayStore};
+pub use upstreams::{CachedModelList, UpstreamCache};
 
 use crate::fault::{Fault, Kind};
-use crate::money::MicroUsd;
-use crate::time::Timestamp;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
 /// Tells the time of day. Durations are measured by tokio's clock, which tests can pause.
 pub trait Clock: Send + Sync {

@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
-use crate::polling::ballot::{Answer, Paper};
-use crate::polling::roster::{Member, Roster};
-use crate::time::Timestamp;
+use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_polling::roster::{Member, Roster};
+use ep_polling::time::Timestamp;
 
 /// The models an upstream offers: the interface's model registry envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -88,7 +88,7 @@ pub trait Models: Send + Sync {
 
     /// Asks one model for its vote, within this time, whatever it takes: the ladder, the repair, the
     /// retries. Never fails: a failure is an answer without a vote.
-    async fn vote(&self, member: &Member, paper: &Paper, within: Duration) -> Answer;
+    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer;
 
     /// What to do with a call to this member that is no longer wanted.
     fn abandon(&self, member: &Member) -> Abandon;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::caller::UserId;
-use crate::money::{Hold, MicroUsd, Settlement};
-use crate::polling::ballot::Ballot;
-use crate::polling::plan::Plan;
-use crate::polling::poll_id::PollId;
-use crate::polling::stopping::TerminationReason;
-use crate::time::Timestamp;
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{Hold, MicroUsd, Settlement};
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::stopping::TerminationReason;
+use ep_polling::time::Timestamp;
 
 /// A poll to be opened.
 #[derive(Debug, Clone)]

@@ -5,9 +5,9 @@ use sqlx::PgConnection;
 
 use ep_kernel::api_key::KeyHash;
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::money::MicroUsd;
 use ep_kernel::ports::{AccountStore, Audit, Balance, KeyOwner, NewKey, NewUser, StoreError};
-use ep_kernel::time::Timestamp;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
 use super::Postgres;
 use crate::fault::refused;

@@ -2,16 +2,16 @@
 
 use async_trait::async_trait;
 
-use ep_kernel::polling::roster::ModelId;
-use ep_kernel::ports::{KeptRegistry, StoreError, UpstreamMemory};
+use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
+use ep_polling::roster::ModelId;
 
 use super::Postgres;
 use crate::fault::refused;
 use crate::{rows, statements as sql};
 
 #[async_trait]
-impl UpstreamMemory for Postgres {
-    async fn registry(&self, upstream: &str) -> Result<Option<KeptRegistry>, StoreError> {
+impl UpstreamCache for Postgres {
+    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
         self.in_time(async {
             let row = sqlx::query_as(sql::REGISTRY).bind(upstream).fetch_optional(&self.pool).await;
             Ok(row.map_err(refused)?.map(rows::registry))
@@ -19,7 +19,7 @@ impl UpstreamMemory for Postgres {
         .await
     }
 
-    async fn keep_registry(&self, upstream: &str, registry: &KeptRegistry) -> Result<(), StoreError> {
+    async fn save_model_list(&self, upstream: &str, registry: &CachedModelList) -> Result<(), StoreError> {
         self.in_time(async {
             let kept = sqlx::query(sql::KEEP_REGISTRY)
                 .bind(upstream)
@@ -32,7 +32,7 @@ impl UpstreamMemory for Postgres {
         .await
     }
 
-    async fn rungs(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
         self.in_time(async {
             let kept = sqlx::query_as(sql::RUNGS).bind(upstream).fetch_all(&self.pool).await;
             Ok(kept.map_err(refused)?.into_iter().map(rows::rung).collect())
@@ -40,7 +40,7 @@ impl UpstreamMemory for Postgres {
         .await
     }
 
-    async fn keep_rung(&self, upstream: &str, model: &ModelId, rung: u8) -> Result<(), StoreError> {
+    async fn save_fallback_level(&self, upstream: &str, model: &ModelId, rung: u8) -> Result<(), StoreError> {
         self.in_time(async {
             let kept = sqlx::query(sql::KEEP_RUNG)
                 .bind(upstream)

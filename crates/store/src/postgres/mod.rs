@@ -5,10 +5,10 @@
 //! account.
 
 mod accounts;
+mod idempotency;
 mod limiter;
 mod memory;
 mod polls;
-mod replays;
 
 use std::time::Duration;
 

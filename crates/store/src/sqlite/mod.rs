@@ -1,10 +1,10 @@
 //! SQLite: one file, one process, one writer, several readers.
 
 mod accounts;
+mod idempotency;
 mod memory;
 mod polls;
 mod readers;
-mod replays;
 mod writer;
 
 use std::path::Path;

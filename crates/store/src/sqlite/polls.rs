@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use sqlx::SqliteConnection;
 
-use ep_kernel::money::{Hold, MicroUsd, Settlement};
-use ep_kernel::polling::ballot::Ballot;
-use ep_kernel::polling::poll_id::PollId;
 use ep_kernel::ports::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
-use ep_kernel::time::Timestamp;
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{Hold, MicroUsd, Settlement};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
 
 use super::Sqlite;
 use super::writer::Survives;

@@ -1,7 +1,7 @@
 //! Keeping ballots.
 
-use ep_kernel::money::Settlement;
 use ep_kernel::ports::StoreError;
+use ep_polling::money::Settlement;
 use futures::future::join_all;
 
 use crate::site::{Site, ballot, ballots, closing, usd};

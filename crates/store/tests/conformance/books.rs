@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::money::Settlement;
-use ep_kernel::polling::poll_id::PollId;
 use ep_kernel::ports::Opened;
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;

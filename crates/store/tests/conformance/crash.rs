@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use ep_kernel::caller::UserId;
-use ep_kernel::money::Settlement;
-use ep_kernel::polling::poll_id::PollId;
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
 use crate::site::{Site, at, ballots, closing, connect, hold, lease, new_poll, usd};

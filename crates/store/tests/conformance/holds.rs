@@ -1,7 +1,7 @@
 //! Setting money aside, capturing it, giving the rest back.
 
-use ep_kernel::money::Settlement;
 use ep_kernel::ports::{Opened, StoreError};
+use ep_polling::money::Settlement;
 use futures::future::join_all;
 
 use crate::site::{Site, at, closing, hold, lease, new_poll, usd};

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use ep_kernel::money::Settlement;
 use ep_kernel::ports::NewPoll;
+use ep_polling::money::Settlement;
 use futures::future::join_all;
 
 use crate::site::{Site, at, closing, lease, new_poll, usd};

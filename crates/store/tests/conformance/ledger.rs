@@ -1,6 +1,6 @@
 //! The database's own walls, seen from outside the store.
 
-use ep_kernel::money::Settlement;
+use ep_polling::money::Settlement;
 use sqlx::{Connection, PgConnection, SqliteConnection};
 
 use crate::site::{Site, closing, hold, usd};

@@ -36,7 +36,7 @@ async fn replicas_share_one_allowance() {
     assert_eq!((someone_else.remaining, someone_else.exhausted), (29, None));
     let something_else = replicas[0].take("free", "user:1", LIMIT).await;
     assert_eq!((something_else.remaining, something_else.policy), (29, "free"));
-    site.replays.sweep(at(0)).await.unwrap();
+    site.idempotency.sweep(at(0)).await.unwrap();
     assert!(replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3, "a sweep forgives nobody");
 }
 

@@ -1,7 +1,7 @@
 //! Opening, reading and closing polls.
 
-use ep_kernel::money::Settlement;
 use ep_kernel::ports::{Opened, StoreError};
+use ep_polling::money::Settlement;
 
 use crate::site::{Site, closing, hold, lease, new_poll, plan, usd};
 

@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
-use ep_kernel::polling::ballot::{Ballot, NoVote, Reason};
-use ep_kernel::polling::budget::Budget;
-use ep_kernel::polling::order::Seed;
-use ep_kernel::polling::plan::Plan;
-use ep_kernel::polling::poll_id::PollId;
-use ep_kernel::polling::roster::{Member, ModelId};
-use ep_kernel::polling::stopping::Pace;
-use ep_kernel::polling::threshold::Threshold;
 use ep_kernel::ports::{
-    AccountStore, Closing, Lease, NewPoll, NewUser, Opened, PollStore, ReplayStore, UpstreamMemory,
+    AccountStore, Closing, IdempotencyStore, Lease, NewPoll, NewUser, Opened, PollStore, UpstreamCache,
 };
-use ep_kernel::time::Timestamp;
+use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::budget::Budget;
+use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
+use ep_polling::order::Seed;
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::roster::{Member, ModelId};
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
+use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Options, Store, testing};
 use serde_json::json;
 
@@ -44,8 +44,8 @@ pub struct Site {
     pub store: Store,
     pub polls: Arc<dyn PollStore>,
     pub accounts: Arc<dyn AccountStore>,
-    pub replays: Arc<dyn ReplayStore>,
-    pub memory: Arc<dyn UpstreamMemory>,
+    pub idempotency: Arc<dyn IdempotencyStore>,
+    pub memory: Arc<dyn UpstreamCache>,
     pub url: String,
     place: Place,
 }
@@ -79,7 +79,7 @@ impl Site {
         Self {
             polls: store.polls(),
             accounts: store.accounts(),
-            replays: store.replays(),
+            idempotency: store.idempotency(),
             memory: store.memory(),
             store,
             url,

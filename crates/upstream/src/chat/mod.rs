@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ep_kernel::ports::Clock;
+use ep_polling::money::UsdFigure;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Url};
 use tokio::sync::Semaphore;
@@ -46,7 +47,7 @@ pub(crate) struct Reply {
     /// `Retry-After`.
     pub(crate) wait: Option<Duration>,
     /// LiteLLM's figure for what it cost, in USD.
-    pub(crate) cost: Option<f64>,
+    pub(crate) cost: Option<UsdFigure>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -119,8 +120,7 @@ impl Chat {
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         let wait = header(RETRY_AFTER.as_str());
         let wait = wait.and_then(|value| failure::retry_after(value, self.clock.now().calendar()));
-        let cost = header("x-litellm-response-cost").and_then(|value| value.parse::<f64>().ok());
-        let cost = cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
+        let cost = header("x-litellm-response-cost").and_then(response::usd);
         let status = response.status().as_u16();
         let mut body = Vec::with_capacity(response.content_length().unwrap_or(1024).min(64 * 1024) as usize);
         while let Some(chunk) = response.chunk().await.map_err(|_| Lost::Midway)? {

@@ -1,6 +1,6 @@
 //! The body of a request.
 
-use ep_kernel::polling::ballot::{Choice, Paper};
+use ep_polling::ballot::{BallotView, Choice};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ use crate::ladder::{Habit, Parameter, Rung};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask<'a> {
     pub(crate) model: &'a str,
-    pub(crate) paper: &'a Paper,
+    pub(crate) view: &'a BallotView,
     pub(crate) rung: Rung,
     pub(crate) habit: Habit,
     pub(crate) tokens: u32,
@@ -38,7 +38,7 @@ impl Ask<'_> {
 
     /// The body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let mut user = prompt::user(self.paper, self.rung);
+        let mut user = prompt::user(self.view, self.rung);
         let mut messages = Vec::with_capacity(4);
         if self.sends(Parameter::System) {
             messages.push(Message { role: "system", content: SYSTEM });
@@ -48,12 +48,12 @@ impl Ask<'_> {
         messages.push(Message { role: "user", content: &user });
         let repair;
         if let Some(bad) = self.bad_answer {
-            repair = (prompt::bad_answer(bad), prompt::repair(self.paper, self.rung));
+            repair = (prompt::bad_answer(bad), prompt::repair(self.view, self.rung));
             messages.push(Message { role: "assistant", content: &repair.0 });
             messages.push(Message { role: "user", content: &repair.1 });
         }
         let strict = self.sends(Parameter::Strict).then_some(true);
-        let schema = Schema::new(&self.paper.choices);
+        let schema = Schema::new(&self.view.choices);
         let tokens = Some(self.tokens);
         let limited = self.sends(Parameter::MaxTokens);
         let body = Body {

@@ -1,6 +1,7 @@
 //! The body of an answer, borrowed from the bytes that came. Every member may be missing, null or of
 //! another type than documented: what cannot be read is as good as absent.
 
+use ep_polling::money::UsdFigure;
 use std::borrow::Cow;
 
 use serde::Deserialize;
@@ -65,7 +66,7 @@ pub(crate) struct Usage {
     pub(crate) prompt_tokens: Option<u64>,
     pub(crate) completion_tokens: Option<u64>,
     /// In USD, everything included.
-    pub(crate) cost: Option<f64>,
+    pub(crate) cost: Option<UsdFigure>,
 }
 
 #[derive(Deserialize)]
@@ -116,10 +117,11 @@ impl<'a> Completion<'a> {
     /// What was consumed.
     pub(crate) fn usage(&self) -> Option<Usage> {
         let raw: RawUsage<'_> = serde_json::from_str(self.usage?.get()).ok()?;
-        let details = raw.cost_details.and_then(|details| number(details.upstream_inference_cost));
+        let figure = |raw: Raw<'_>| usd(raw?.get().trim());
+        let details = raw.cost_details.and_then(|details| figure(details.upstream_inference_cost));
         // With a key of one's own at the provider, the cost is OpenRouter's fee alone.
         let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
-        let cost = number(raw.cost).map(|cost| if byok { cost + details.unwrap_or(0.0) } else { cost });
+        let cost = figure(raw.cost).map(|cost| details.filter(|_| byok).map_or(cost, |more| cost.plus(more)));
         Some(Usage {
             prompt_tokens: number(raw.prompt_tokens).map(|tokens| tokens as u64),
             completion_tokens: number(raw.completion_tokens).map(|tokens| tokens as u64),
@@ -189,6 +191,11 @@ pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
+/// A non-negative figure in USD, also where it is written as a string.
+pub(crate) fn usd(text: &str) -> Option<UsdFigure> {
+    text.trim_matches('"').parse().ok().filter(|figure: &UsdFigure| !figure.is_negative())
+}
+
 /// A finite, non-negative number, also where it is written as a string.
 pub(crate) fn number(raw: Raw<'_>) -> Option<f64> {
     let number: f64 = raw?.get().trim_matches('"').trim().parse().ok()?;
@@ -210,7 +217,7 @@ mod tests {
         assert_eq!(choice.said().calls, [r#"{"option":"BC"}"#]);
         assert_eq!(choice.said().text.as_deref(), Some("BC"));
         let usage = completion.usage().unwrap();
-        assert_eq!((usage.cost, usage.prompt_tokens), (Some(0.01), None));
+        assert_eq!((usage.cost, usage.prompt_tokens), ("0.01".parse().ok(), None));
         assert!(Completion::read(b"<html>").is_none());
         assert!(Completion::read(b"{}").unwrap().choice().is_none());
     }
@@ -219,6 +226,6 @@ mod tests {
     fn a_key_of_ones_own_costs_fee_and_provider() {
         let body =
             br#"{"usage":{"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}}"#;
-        assert_eq!(Completion::read(body).unwrap().usage().unwrap().cost, Some(0.021));
+        assert_eq!(Completion::read(body).unwrap().usage().unwrap().cost, "0.021".parse().ok());
     }
 }

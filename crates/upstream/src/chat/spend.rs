@@ -1,6 +1,6 @@
 //! What asking cost.
 
-use ep_kernel::money::{MicroUsd, Price, Spend, SpendBasis};
+use ep_polling::money::{Price, Spend, SpendBasis, UsdFigure};
 
 use super::response::Usage;
 
@@ -19,7 +19,7 @@ impl Bill {
     }
 
     /// An answer, with whatever figures came with it.
-    pub(crate) fn answer(&mut self, header: Option<f64>, usage: Option<Usage>) {
+    pub(crate) fn answer(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
         match self.figure(header, usage) {
             Some(spend) => self.add(spend),
             None => self.unreported(),
@@ -27,7 +27,7 @@ impl Bill {
     }
 
     /// A failed attempt; it costs only what it says. Whether it was charged like an answer.
-    pub(crate) fn failure(&mut self, header: Option<f64>, usage: Option<Usage>) -> bool {
+    pub(crate) fn failure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> bool {
         let Some(spend) = self.figure(header, usage) else { return false };
         self.add(spend);
         !spend.amount.is_zero()
@@ -43,10 +43,10 @@ impl Bill {
         }
     }
 
-    fn figure(&self, header: Option<f64>, usage: Option<Usage>) -> Option<Spend> {
+    fn figure(&self, header: Option<UsdFigure>, usage: Option<Usage>) -> Option<Spend> {
         let usage = usage.unwrap_or_default();
         if let Some(cost) = usage.cost.or(header) {
-            return Some(Spend { amount: MicroUsd::ceil_usd(cost), basis: SpendBasis::Reported });
+            return Some(Spend { amount: cost.ceil_micro(), basis: SpendBasis::Reported });
         }
         let amount = self.price?.of(1, usage.prompt_tokens?, usage.completion_tokens?);
         Some(Spend { amount, basis: SpendBasis::Priced })
@@ -69,11 +69,11 @@ impl Bill {
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::money::PicoUsd;
+    use ep_polling::money::PicoUsd;
 
     use super::*;
 
-    fn usage(tokens: u64, cost: Option<f64>) -> Option<Usage> {
+    fn usage(tokens: u64, cost: Option<UsdFigure>) -> Option<Usage> {
         (tokens > 0).then_some(Usage { prompt_tokens: Some(tokens), completion_tokens: Some(tokens), cost })
     }
 
@@ -90,8 +90,8 @@ mod tests {
             let Spend { amount, basis } = bill.total();
             (amount.micro(), basis)
         };
-        assert_eq!(total(Some(price), None, usage(10, Some(0.5))), (500_000, SpendBasis::Reported));
-        assert_eq!(total(Some(price), Some(0.25), usage(10, None)), (250_000, SpendBasis::Reported));
+        assert_eq!(total(Some(price), None, usage(10, "0.5".parse().ok())), (500_000, SpendBasis::Reported));
+        assert_eq!(total(Some(price), "0.25".parse().ok(), usage(10, None)), (250_000, SpendBasis::Reported));
         assert_eq!(total(Some(price), None, usage(10, None)), (30, SpendBasis::Priced));
         assert_eq!(total(Some(price), None, usage(0, None)), (0, SpendBasis::Unknown));
         assert_eq!(total(None, None, usage(10, None)), (0, SpendBasis::Unknown));

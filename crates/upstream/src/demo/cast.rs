@@ -1,7 +1,7 @@
 //! The sixty simulated models: ten families of six.
 
-use ep_kernel::money::{PicoUsd, Price};
 use ep_kernel::ports::{Variant, VariantPricing};
+use ep_polling::money::{PicoUsd, Price};
 
 use super::chance::Chance;
 use crate::registry::listing::Listed;
@@ -113,6 +113,8 @@ fn player(index: usize, family: &'static str, tier: &'static Tier) -> Player {
 
 #[cfg(test)]
 mod tests {
+    use ep_polling::money::UsdFigure;
+
     use super::*;
 
     #[test]
@@ -123,7 +125,8 @@ mod tests {
         for Player { listed, .. } in &players {
             assert!(listed.variant.id.starts_with("demo/") && listed.variant.name.ends_with("(simulated)"));
             let shown = listed.variant.pricing.as_ref().unwrap();
-            assert_eq!(PicoUsd::parse_usd(&shown.completion), Some(listed.price.unwrap().completion));
+            let completion = shown.completion.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico);
+            assert_eq!(completion, Some(listed.price.unwrap().completion));
         }
     }
 }

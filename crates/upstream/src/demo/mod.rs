@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::money::{Spend, SpendBasis};
-use ep_kernel::polling::ballot::{Answer, NoVote, Paper, Reason};
-use ep_kernel::polling::roster::{Member, ModelId, Roster};
 use ep_kernel::ports::{Abandon, Clock, Models, Registry};
+use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_polling::money::{Spend, SpendBasis};
+use ep_polling::roster::{Member, ModelId, Roster};
 
 use crate::config::SetupError;
 use crate::presets::{Circumstances, Presets};
@@ -80,14 +80,14 @@ impl Demo {
 }
 
 /// The option this model likes best.
-fn choose(member: &Member, paper: &Paper) -> Option<usize> {
+fn choose(member: &Member, view: &BallotView) -> Option<usize> {
     let lean = |text: &str| {
-        let question = &*paper.question;
+        let question = &*view.question;
         SHARED * Chance::of(&[question, text]).normal()
             + FAMILY * Chance::of(&[question, text, &member.family]).normal()
             + OWN * Chance::of(&[question, text, member.model.as_str(), "own"]).normal()
     };
-    let leans = paper.choices.iter().map(|choice| (lean(&choice.text), choice.option));
+    let leans = view.choices.iter().map(|choice| (lean(&choice.text), choice.option));
     leans.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, option)| option)
 }
 
@@ -107,12 +107,12 @@ fn failure(tier: &Tier, chance: &mut Chance) -> Option<NoVote> {
 }
 
 /// What the answer costs by the model's price list: about a token for every four bytes read.
-fn spend(member: &Member, paper: &Paper, failed: Option<&NoVote>, chance: &mut Chance) -> Spend {
+fn spend(member: &Member, view: &BallotView, failed: Option<&NoVote>, chance: &mut Chance) -> Spend {
     let unpaid =
         failed.is_some_and(|no_vote| matches!(no_vote.reason, Reason::UpstreamError | Reason::RateLimited));
     let Some(price) = member.price.filter(|_| !unpaid) else { return Spend::NOTHING };
     let read: usize =
-        paper.choices.iter().map(|choice| choice.text.len() + 6).sum::<usize>() + paper.question.len();
+        view.choices.iter().map(|choice| choice.text.len() + 6).sum::<usize>() + view.question.len();
     let amount = price.of(1, 180 + read as u64 / 4, 12 + chance.below(20));
     Spend { amount, basis: SpendBasis::Priced }
 }
@@ -135,8 +135,8 @@ impl Models for Demo {
         self.presets.roster(preset, &self.snapshot, Circumstances { simulated: true, free_per_minute: None })
     }
 
-    async fn vote(&self, member: &Member, paper: &Paper, within: Duration) -> Answer {
-        let no_vote = |reason, detail| Answer {
+    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {
+        let no_vote = |reason, detail| ModelAnswer {
             vote: Err(NoVote::new(reason, detail)),
             spend: Spend::NOTHING,
             answered_by: None,
@@ -144,7 +144,7 @@ impl Models for Demo {
         let Some(tier) = self.tiers.get(&member.model) else {
             return no_vote(Reason::Rejected, "there is no such simulated model");
         };
-        let mut chance = Chance::of(&[&paper.question, member.model.as_str()]);
+        let mut chance = Chance::of(&[&view.question, member.model.as_str()]);
         let latency = self.latency(tier, &mut chance);
         if !latency.is_zero() {
             tokio::time::sleep(latency.min(within)).await;
@@ -153,13 +153,13 @@ impl Models for Demo {
             return no_vote(Reason::Deadline, "no answer before the poll's deadline (simulated)");
         }
         let failed = failure(tier, &mut chance);
-        let spend = spend(member, paper, failed.as_ref(), &mut chance);
+        let spend = spend(member, view, failed.as_ref(), &mut chance);
         let vote = match failed {
             Some(no_vote) => Err(no_vote),
-            None => choose(member, paper)
-                .ok_or_else(|| NoVote::new(Reason::Unparsable, "the paper has no options (simulated)")),
+            None => choose(member, view)
+                .ok_or_else(|| NoVote::new(Reason::Unparsable, "the view has no options (simulated)")),
         };
-        Answer { vote, spend, answered_by: None }
+        ModelAnswer { vote, spend, answered_by: None }
     }
 
     fn abandon(&self, _: &Member) -> Abandon {

@@ -2,14 +2,14 @@
 
 use std::cell::OnceCell;
 
-use ep_kernel::polling::ballot::Paper;
+use ep_polling::ballot::BallotView;
 
 use super::marks::Marks;
 use super::words::{occurrences, words};
 
-/// The codes and texts of one paper.
+/// The codes and texts of one view.
 pub(crate) struct Codebook<'p> {
-    paper: &'p Paper,
+    view: &'p BallotView,
     /// The words of every text; made when first needed, because most answers name a code.
     texts: OnceCell<Vec<Vec<String>>>,
 }
@@ -26,22 +26,22 @@ const NEGATIONS: &[&str] =
 const SHORT_TEXT: usize = 3;
 
 impl<'p> Codebook<'p> {
-    pub(crate) fn new(paper: &'p Paper) -> Self {
-        Self { paper, texts: OnceCell::new() }
+    pub(crate) fn new(view: &'p BallotView) -> Self {
+        Self { view, texts: OnceCell::new() }
     }
 
-    /// The place on the paper of exactly this code: the case that needs no tolerance.
+    /// The place on the view of exactly this code: the case that needs no tolerance.
     pub(crate) fn exact_code(&self, text: &str) -> Option<usize> {
-        self.paper.choices.iter().position(|choice| choice.code == text)
+        self.view.choices.iter().position(|choice| choice.code == text)
     }
 
     /// The poll's option that stands at this place.
     pub(crate) fn option(&self, place: usize) -> Option<usize> {
-        self.paper.choices.get(place).map(|choice| choice.option)
+        self.view.choices.get(place).map(|choice| choice.option)
     }
 
     fn texts(&self) -> &[Vec<String>] {
-        self.texts.get_or_init(|| self.paper.choices.iter().map(|choice| words(&choice.text)).collect())
+        self.texts.get_or_init(|| self.view.choices.iter().map(|choice| words(&choice.text)).collect())
     }
 
     /// A value that is nothing but a code or an option: `QX`, `"qx".`, `earth`, `A) Earth`.
@@ -49,11 +49,7 @@ impl<'p> Codebook<'p> {
     pub(crate) fn equal(&self, value: &str, complete: bool) -> Marks {
         let bare = value.trim_matches(|c: char| c.is_whitespace() || DECORATION.contains(&c));
         let code = |text: &str| {
-            self.paper
-                .choices
-                .iter()
-                .position(|choice| choice.code.eq_ignore_ascii_case(text))
-                .map(Marks::one)
+            self.view.choices.iter().position(|choice| choice.code.eq_ignore_ascii_case(text)).map(Marks::one)
         };
         if let Some(marks) = code(bare) {
             return marks;
@@ -62,7 +58,7 @@ impl<'p> Codebook<'p> {
             return Marks::NONE;
         }
         let trimmed = value.trim();
-        if let Some(place) = self.paper.choices.iter().position(|choice| choice.text == trimmed) {
+        if let Some(place) = self.view.choices.iter().position(|choice| choice.text == trimmed) {
             return Marks::one(place);
         }
         let value = words(value);
@@ -139,11 +135,11 @@ fn pauses_after(text: &str, count: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::paper;
+    use super::super::testing::view;
     use super::*;
 
     fn value(texts: &[&str], value: &str) -> Option<usize> {
-        Codebook::new(&paper(texts)).value(value, true).only()
+        Codebook::new(&view(texts)).value(value, true).only()
     }
 
     #[test]
@@ -182,8 +178,8 @@ mod tests {
 
     #[test]
     fn half_a_text_is_no_vote() {
-        let paper = paper(&["Earth", "Earthrise"]);
-        let book = Codebook::new(&paper);
+        let view = view(&["Earth", "Earthrise"]);
+        let book = Codebook::new(&view);
         assert!(book.value("Earth", false).is_empty());
         assert_eq!(book.value("BC", false).only(), Some(0));
     }

@@ -1,6 +1,6 @@
 //! Which choices an answer names.
 
-/// A set of choices, by their place on the paper. Papers hold at most ten; places from the 64th on
+/// A set of choices, by their place on the view. Papers hold at most ten; places from the 64th on
 /// would never be marked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Marks(u64);

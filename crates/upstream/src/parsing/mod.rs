@@ -15,7 +15,7 @@ mod words;
 
 use std::borrow::Cow;
 
-use ep_kernel::polling::ballot::Paper;
+use ep_polling::ballot::BallotView;
 use serde::Deserialize;
 
 use codebook::Codebook;
@@ -42,9 +42,9 @@ pub(crate) struct Said<'a> {
     pub(crate) text: Option<Cow<'a, str>>,
 }
 
-/// Reads the vote of this answer to this paper.
-pub(crate) fn read(said: &Said<'_>, paper: &Paper) -> Reading {
-    let book = Codebook::new(paper);
+/// Reads the vote of this answer to this view.
+pub(crate) fn read(said: &Said<'_>, view: &BallotView) -> Reading {
+    let book = Codebook::new(view);
     let mut marks = Marks::NONE;
     for arguments in &said.calls {
         marks.add(from_arguments(arguments, &book));
@@ -80,12 +80,12 @@ fn from_arguments(arguments: &str, book: &Codebook<'_>) -> Marks {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::paper;
+    use super::testing::view;
     use super::*;
 
     fn call(arguments: &[&str]) -> Reading {
         let calls = arguments.iter().map(|text| Cow::Borrowed(*text)).collect();
-        read(&Said { calls, text: None }, &paper(&["Earth", "Mars", "Earthrise"]))
+        read(&Said { calls, text: None }, &view(&["Earth", "Mars", "Earthrise"]))
     }
 
     #[test]

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::testing::paper;
+use super::testing::view;
 use super::{Reading, Said, read};
 
 const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
 fn as_text(text: &str) -> Reading {
-    read(&Said { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &paper(&OPTIONS))
+    read(&Said { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS))
 }
 
 fn as_call(arguments: &str) -> Reading {
-    read(&Said { calls: vec![Cow::Borrowed(arguments)], text: None }, &paper(&OPTIONS))
+    read(&Said { calls: vec![Cow::Borrowed(arguments)], text: None }, &view(&OPTIONS))
 }
 
 proptest! {

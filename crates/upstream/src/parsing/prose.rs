@@ -114,11 +114,11 @@ pub(crate) fn thoughtless(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::paper;
+    use super::super::testing::view;
     use super::*;
 
     fn vote(text: &str) -> Option<usize> {
-        from_text(text, &Codebook::new(&paper(&["Earth", "Mars", "Venus"]))).only()
+        from_text(text, &Codebook::new(&view(&["Earth", "Mars", "Venus"]))).only()
     }
 
     #[test]

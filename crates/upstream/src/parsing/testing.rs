@@ -1,9 +1,9 @@
 //! Papers for the tests of this folder.
 
-use ep_kernel::polling::ballot::{Choice, Paper};
+use ep_polling::ballot::{BallotView, Choice};
 
-/// A paper with the codes BC, DF, GH, JK, … in order.
-pub(super) fn paper(texts: &[&str]) -> Paper {
+/// A view with the codes BC, DF, GH, JK, … in order.
+pub(super) fn view(texts: &[&str]) -> BallotView {
     let codes = ["BC", "DF", "GH", "JK", "LM", "NP", "QR", "ST", "VW", "XZ"];
     let choices = texts
         .iter()
@@ -11,5 +11,5 @@ pub(super) fn paper(texts: &[&str]) -> Paper {
         .enumerate()
         .map(|(option, (text, code))| Choice { code: code.to_owned(), text: (*text).to_owned(), option })
         .collect();
-    Paper { question: "Which?".into(), choices }
+    BallotView { question: "Which?".into(), choices }
 }

@@ -5,7 +5,7 @@ mod query;
 use std::path::Path;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::polling::roster::Roster;
+use ep_polling::roster::Roster;
 use serde::Deserialize;
 
 use crate::config::SetupError;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::money::Price;
+use ep_polling::money::Price;
 use serde::Deserialize;
 
 use crate::registry::family::weights;

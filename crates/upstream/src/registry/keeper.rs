@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Clock, KeptRegistry, UpstreamMemory};
+use ep_kernel::ports::{CachedModelList, Clock, UpstreamCache};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Url};
 use tokio::sync::OnceCell;
@@ -31,7 +31,7 @@ pub(crate) struct Keeper {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) upstream: Arc<str>,
-    pub(crate) memory: Arc<dyn UpstreamMemory>,
+    pub(crate) memory: Arc<dyn UpstreamCache>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ttl: Duration,
     pub(crate) timeout: Duration,
@@ -147,7 +147,7 @@ impl Keeper {
     }
 
     async fn stored(&self) -> Option<Arc<Snapshot>> {
-        let kept = match self.memory.registry(&self.upstream).await {
+        let kept = match self.memory.model_list(&self.upstream).await {
             Ok(kept) => kept?,
             Err(error) => {
                 tracing::warn!(
@@ -201,8 +201,8 @@ impl Keeper {
         let models = listing::read(&body, now, self.unpriced_is_free).map_err(|_| Failure::NotAList)?;
         tracing::info!(upstream = %self.upstream, models = models.len(), "model list fetched");
         let snapshot = self.put(Snapshot::new(now, models));
-        let kept = KeptRegistry { fetched_at: now, body };
-        if let Err(error) = self.memory.keep_registry(&self.upstream, &kept).await {
+        let kept = CachedModelList { fetched_at: now, body };
+        if let Err(error) = self.memory.save_model_list(&self.upstream, &kept).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "the model list could not be stored");
         }
         Ok(snapshot)

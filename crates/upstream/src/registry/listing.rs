@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ep_kernel::money::{PicoUsd, Price};
-use ep_kernel::polling::roster::{Member, ModelId};
 use ep_kernel::ports::{Variant, VariantPricing};
-use ep_kernel::time::Timestamp;
+use ep_polling::money::{Price, UsdFigure};
+use ep_polling::roster::{Member, ModelId};
+use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -245,7 +245,7 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
     if [&prompt, &completion].iter().any(|price| price.starts_with('-')) {
         return Some(Pricing::Varies);
     }
-    let usd = PicoUsd::parse_usd;
+    let usd = |text: &str| text.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico);
     let reasoning = decimal(raw.internal_reasoning).and_then(|price| usd(&price)).unwrap_or_default();
     let price = Price {
         prompt: usd(&prompt)?,

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ep_kernel::polling::roster::{ModelId, Roster};
 use ep_kernel::ports::Registry;
-use ep_kernel::time::Timestamp;
+use ep_polling::roster::{ModelId, Roster};
+use ep_polling::time::Timestamp;
 
 pub(crate) use keeper::{Keeper, State};
 use listing::Listed;

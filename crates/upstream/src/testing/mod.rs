@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use ep_kernel::ports::Clock;
-use ep_kernel::time::Timestamp;
+use ep_polling::time::Timestamp;
 
 pub use memory::InMemory;
 pub use reading::AskedFor;

@@ -61,13 +61,13 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The codes and texts on the paper.
+    /// The codes and texts on the view.
     fn options(&self) -> Vec<(&str, &str)> {
-        let paper = self.messages.iter().find(|message| message.content.contains("\n<options"));
-        let Some(paper) = paper else { return Vec::new() };
-        let from = paper.content.rfind("\n<options").unwrap_or(0);
+        let view = self.messages.iter().find(|message| message.content.contains("\n<options"));
+        let Some(view) = view else { return Vec::new() };
+        let from = view.content.rfind("\n<options").unwrap_or(0);
         let lines =
-            paper.content[from + 1..].lines().skip(1).take_while(|line| !line.starts_with("</options"));
+            view.content[from + 1..].lines().skip(1).take_while(|line| !line.starts_with("</options"));
         lines.filter_map(|line| line.split_once(": ")).collect()
     }
 

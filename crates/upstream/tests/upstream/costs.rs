@@ -1,16 +1,16 @@
 //! What a vote cost, and where the figure comes from.
 
-use ep_kernel::money::{Price, Spend, SpendBasis};
-use ep_kernel::polling::roster::Member;
 use ep_kernel::ports::{Abandon, Models as _};
+use ep_polling::money::{Price, Spend, SpendBasis};
+use ep_polling::roster::Member;
 use ep_upstream::testing::{Act, Billing, Forms, Part, Script};
 use serde_json::json;
 
-use super::{LONG, Rig, member, paper, priced};
+use super::{LONG, Rig, member, priced, view};
 
 async fn spend_of(part: Part, member: &Member) -> (i64, SpendBasis) {
     let rig = Rig::new(Script::default().with("m", part));
-    let Spend { amount, basis } = rig.upstream().vote(member, &paper(), LONG).await.spend;
+    let Spend { amount, basis } = rig.upstream().vote(member, &view(), LONG).await.spend;
     (amount.micro(), basis)
 }
 
@@ -64,7 +64,7 @@ async fn every_attempt_is_on_the_bill() {
 async fn no_more_than_two_answers_are_ever_paid() {
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
     let rig = Rig::new(Script::default().with("m", Part::of([Act::Status(502, charged)])));
-    rig.upstream().vote(&priced("m"), &paper(), LONG).await;
+    rig.upstream().vote(&priced("m"), &view(), LONG).await;
     assert_eq!(rig.server.calls("m"), 2);
 }
 

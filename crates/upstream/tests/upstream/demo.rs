@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::money::SpendBasis;
-use ep_kernel::polling::ballot::{Answer, Paper};
-use ep_kernel::polling::order::Seed;
 use ep_kernel::ports::Models as _;
+use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_polling::money::SpendBasis;
+use ep_polling::order::Seed;
 use ep_upstream::testing::HandClock;
 use ep_upstream::{Demo, DemoConfig};
 
@@ -18,12 +18,12 @@ fn demo() -> Demo {
     Demo::new(&config, Arc::new(HandClock::at(NOW))).unwrap()
 }
 
-async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<Answer> {
+async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
     let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
     let mut answers = Vec::new();
     for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members.iter().enumerate() {
-        let paper = Paper::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
-        let answer = demo.vote(member, &paper, LONG).await;
+        let view = BallotView::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
+        let answer = demo.vote(member, &view, LONG).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
         assert!(answer.spend.amount <= worst);
         assert_eq!(answer.spend.basis, SpendBasis::Priced);
@@ -80,13 +80,13 @@ async fn it_takes_its_time() {
     let demo = Demo::new(&DemoConfig::default(), Arc::new(HandClock::at(NOW))).unwrap();
     let members = demo.roster("fast_and_cheap").await.unwrap().members;
     let options = ["Yes".to_owned(), "No".to_owned()];
-    let paper = Paper::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
+    let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
     for member in &members {
         let start = tokio::time::Instant::now();
-        demo.vote(member, &paper, LONG).await;
+        demo.vote(member, &view, LONG).await;
         let took = start.elapsed();
         assert!((Duration::from_millis(50)..Duration::from_millis(902)).contains(&took), "{took:?}");
     }
-    let late = demo.vote(&members[0], &paper, Duration::from_millis(10)).await;
+    let late = demo.vote(&members[0], &view, Duration::from_millis(10)).await;
     assert!(late.vote.is_err());
 }

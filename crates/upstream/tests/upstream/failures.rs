@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use ep_kernel::money::SpendBasis;
-use ep_kernel::polling::ballot::Reason;
 use ep_kernel::ports::Models as _;
+use ep_polling::ballot::Reason;
+use ep_polling::money::SpendBasis;
 use ep_upstream::UpstreamConfig;
 use ep_upstream::testing::{Act, Forms, Part, Script};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{FIRST, KEY, LONG, Rig, member, paper, priced, reason, vote};
+use super::{FIRST, KEY, LONG, Rig, member, priced, reason, view, vote};
 
 const GOOD: Act = Act::Obey(Forms::ALL);
 
@@ -102,16 +102,16 @@ async fn silence_ends_at_the_models_time_or_the_polls() {
         let rig = Rig::acting([act]);
         let upstream = rig.upstream_with(|config| config.model_timeout = Duration::from_millis(300));
         let start = Instant::now();
-        let answer = upstream.vote(&priced("m"), &paper(), LONG).await;
+        let answer = upstream.vote(&priced("m"), &view(), LONG).await;
         let no_vote = answer.vote.unwrap_err();
         assert_eq!((no_vote.reason, no_vote.detail.as_str()), (Reason::Timeout, "no answer within 0.3 s"));
         assert_eq!(answer.spend.basis, SpendBasis::Unknown, "it may have been charged");
-        let answer = upstream.vote(&member("m"), &paper(), Duration::from_millis(100)).await;
+        let answer = upstream.vote(&member("m"), &view(), Duration::from_millis(100)).await;
         assert_eq!(answer.vote.unwrap_err().reason, Reason::Deadline);
         assert!(start.elapsed() < Duration::from_millis(700));
     }
     let rig = Rig::acting([GOOD]);
-    let answer = rig.upstream().vote(&member("m"), &paper(), Duration::ZERO).await;
+    let answer = rig.upstream().vote(&member("m"), &view(), Duration::ZERO).await;
     assert_eq!(answer.vote.unwrap_err().reason, Reason::Deadline);
     assert_eq!(rig.server.calls("m"), 0);
 }
@@ -173,8 +173,8 @@ async fn a_mixed_panel_is_asked_at_once() {
     let upstream = rig.upstream();
     let members: Vec<_> =
         (0..90).map(|n| member(&format!("maker/line-{n}@{}", parts[n % parts.len()]))).collect();
-    let paper = paper();
-    let votes = members.iter().map(|member| upstream.vote(member, &paper, LONG));
+    let view = view();
+    let votes = members.iter().map(|member| upstream.vote(member, &view, LONG));
     let answers = futures::future::join_all(votes).await;
     assert_eq!(answers.iter().filter(|answer| answer.vote == Ok(FIRST)).count(), 40);
 }
@@ -183,7 +183,7 @@ async fn a_mixed_panel_is_asked_at_once() {
 async fn absurd_times_do_no_harm() {
     for wait in ["99999999999999999999", "1e300", "NaN", "-1"] {
         let rig = Rig::acting([limited(503, wait), GOOD]);
-        let answer = rig.upstream().vote(&member("m"), &paper(), Duration::MAX).await;
+        let answer = rig.upstream().vote(&member("m"), &view(), Duration::MAX).await;
         assert!(answer.vote == Ok(FIRST) || answer.vote.unwrap_err().reason == Reason::UpstreamError);
     }
 }

@@ -1,12 +1,12 @@
 //! The ladder, against servers as they are.
 
-use ep_kernel::polling::roster::ModelId;
-use ep_kernel::ports::{Models as _, UpstreamMemory as _};
+use ep_kernel::ports::{Models as _, UpstreamCache as _};
+use ep_polling::roster::ModelId;
 use ep_upstream::Upstream;
 use ep_upstream::testing::{Act, AskedFor, Form, Forms, Part, Script, bare, priced};
 use serde_json::{Value, json};
 
-use super::{FIRST, LONG, Rig, member, paper, vote};
+use super::{FIRST, LONG, Rig, member, view, vote};
 use ep_upstream::testing::AskedFor::{Auto, Object, Prose, Required, Schema};
 
 /// What so many votes ask for on a server like this one.
@@ -67,7 +67,7 @@ async fn rungs_outlive_a_restart() {
     let rig = Rig::acting([Act::Obey(Forms::THINKING)]);
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
     rig.settle().await;
-    let kept = rig.memory.rungs(&rig.server.base_url()).await.unwrap();
+    let kept = rig.memory.fallback_levels(&rig.server.base_url()).await.unwrap();
     assert_eq!(kept, [(ModelId::new("m"), 2)]);
     let before = rig.server.calls("m");
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
@@ -83,7 +83,7 @@ fn listed(id: &str, more: &Value) -> Value {
 }
 
 async fn first_request(upstream: &Upstream, rig: &Rig, model: &str) -> (AskedFor, Value) {
-    assert_eq!(upstream.vote(&member(model), &paper(), LONG).await.vote, Ok(FIRST), "{model}");
+    assert_eq!(upstream.vote(&member(model), &view(), LONG).await.vote, Ok(FIRST), "{model}");
     let seen = rig.server.seen(model).swap_remove(0);
     (seen.asked_for, seen.body)
 }

@@ -3,15 +3,15 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use ep_kernel::money::Price;
-use ep_kernel::polling::ballot::Reason;
-use ep_kernel::polling::roster::Member;
 use ep_kernel::ports::Models as _;
+use ep_polling::ballot::Reason;
+use ep_polling::money::Price;
+use ep_polling::roster::Member;
 use ep_upstream::FreeLimit;
 use ep_upstream::testing::{Part, Script};
 use tokio::time::Instant;
 
-use super::{FIRST, LONG, Rig, member, paper, priced};
+use super::{FIRST, LONG, Rig, member, priced, view};
 
 #[tokio::test]
 async fn a_limit_is_kept_and_said() {
@@ -21,14 +21,14 @@ async fn a_limit_is_kept_and_said() {
     });
     let free = Member { price: Some(Price::FREE), ..member("m") };
     for _ in 0..3 {
-        assert_eq!(upstream.vote(&free, &paper(), LONG).await.vote, Ok(FIRST));
+        assert_eq!(upstream.vote(&free, &view(), LONG).await.vote, Ok(FIRST));
     }
     let start = Instant::now();
-    let no_vote = upstream.vote(&free, &paper(), LONG).await.vote.unwrap_err();
+    let no_vote = upstream.vote(&free, &view(), LONG).await.vote.unwrap_err();
     assert_eq!(no_vote.reason, Reason::RateLimited);
     assert!(no_vote.detail.contains("3 requests a minute for free models"), "{}", no_vote.detail);
     assert!(start.elapsed() < Duration::from_secs(1), "it does not wait for what cannot come in time");
-    assert_eq!(upstream.vote(&priced("m"), &paper(), LONG).await.vote, Ok(FIRST), "others are not limited");
+    assert_eq!(upstream.vote(&priced("m"), &view(), LONG).await.vote, Ok(FIRST), "others are not limited");
     assert_eq!(rig.server.calls("m"), 4);
 }
 
@@ -38,11 +38,11 @@ async fn no_more_requests_are_in_flight_than_allowed() {
     let rig = Rig::new(Script { default: part, ..Script::default() });
     let upstream = rig.upstream_with(|config| config.max_concurrent = 2);
     let start = Instant::now();
-    let (member, paper) = (member("m"), paper());
-    let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &paper, LONG))).await;
+    let (member, view) = (member("m"), view());
+    let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &view, LONG))).await;
     assert!(answers.iter().all(|answer| answer.vote == Ok(FIRST)));
     assert!(start.elapsed() >= Duration::from_millis(300));
-    let hurried = (0..4).map(|_| upstream.vote(&member, &paper, Duration::from_millis(150)));
+    let hurried = (0..4).map(|_| upstream.vote(&member, &view, Duration::from_millis(150)));
     let answers = futures::future::join_all(hurried).await;
     let late = answers.iter().filter_map(|answer| answer.vote.as_ref().err()).collect::<Vec<_>>();
     assert_eq!(late.len(), 2);

@@ -15,11 +15,11 @@ mod registry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::money::{PicoUsd, Price};
-use ep_kernel::polling::ballot::{Answer, Choice, Paper, Reason};
-use ep_kernel::polling::roster::{Member, ModelId};
 use ep_kernel::ports::Models as _;
-use ep_kernel::time::Timestamp;
+use ep_polling::ballot::{BallotView, Choice, ModelAnswer, Reason};
+use ep_polling::money::{PicoUsd, Price};
+use ep_polling::roster::{Member, ModelId};
+use ep_polling::time::Timestamp;
 use ep_upstream::testing::{Act, HandClock, InMemory, Part, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
@@ -77,16 +77,16 @@ impl Rig {
     }
 }
 
-fn paper() -> Paper {
+fn view() -> BallotView {
     let choice =
         |code: &str, text: &str, option| Choice { code: code.to_owned(), text: text.to_owned(), option };
-    Paper {
+    BallotView {
         question: "Which planet is blue?".into(),
         choices: vec![choice("QX", "Mars", 1), choice("WZ", "Earth", 0), choice("KD", "Venus", 2)],
     }
 }
 
-/// The option that [`Choose::First`](ep_upstream::testing::Choose::First) chooses on that paper.
+/// The option that [`Choose::First`](ep_upstream::testing::Choose::First) chooses on that view.
 const FIRST: usize = 1;
 
 fn member(model: &str) -> Member {
@@ -105,8 +105,8 @@ fn priced(model: &str) -> Member {
 
 const LONG: Duration = Duration::from_secs(20);
 
-async fn vote(upstream: &Upstream) -> Answer {
-    upstream.vote(&member("m"), &paper(), LONG).await
+async fn vote(upstream: &Upstream) -> ModelAnswer {
+    upstream.vote(&member("m"), &view(), LONG).await
 }
 
 /// The reason of the only vote of a model that does these things, and how often it was asked.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use ep_kernel::fault::Kind;
-use ep_kernel::polling::roster::Roster;
-use ep_kernel::ports::{KeptRegistry, Models as _, UpstreamMemory as _};
+use ep_kernel::ports::{CachedModelList, Models as _, UpstreamCache as _};
+use ep_polling::roster::Roster;
 use ep_upstream::testing::{Script, bare, priced};
 use ep_upstream::{FreeLimit, Upstream};
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ async fn openrouters_limit_is_known() {
     let rig = rig();
     let body = json!({ "data": market() }).to_string();
     let base_url = "https://openrouter.ai/api/v1";
-    rig.memory.keep_registry(base_url, &KeptRegistry { fetched_at: NOW, body }).await.unwrap();
+    rig.memory.save_model_list(base_url, &CachedModelList { fetched_at: NOW, body }).await.unwrap();
     let upstream = rig.upstream_with(|config| config.base_url = base_url.to_owned());
     let notices = roster(&upstream, "free").await.notices;
     assert!(notices[0].contains("20 requests a minute"), "{notices:?}");

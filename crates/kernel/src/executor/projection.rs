@@ -1,0 +1,83 @@
+//! Tells a poll's story: a fold over its plan and its ballots.
+
+use crate::event::{StartedEvent, VoteEvent};
+use crate::ports::PollRecord;
+use ep_polling::ballot::Ballot;
+use ep_polling::money::MicroUsd;
+use ep_polling::money::Usd;
+use ep_polling::stopping::Responses;
+use ep_polling::tally::Tally;
+
+/// Folds ballots into events.
+pub struct EventProjection<'a> {
+    record: &'a PollRecord,
+    responses: Responses,
+    tally: Tally,
+    cost: MicroUsd,
+}
+
+impl<'a> EventProjection<'a> {
+    /// A projection of this poll, before its first ballot.
+    pub fn new(record: &'a PollRecord) -> Self {
+        let plan = &record.plan;
+        Self {
+            record,
+            responses: Responses::new(plan.options.len(), plan.roster.len()),
+            tally: Tally::new(plan.options.len()),
+            cost: MicroUsd::ZERO,
+        }
+    }
+
+    /// How it began.
+    pub fn started(&self, result_url: String) -> StartedEvent {
+        let plan = &self.record.plan;
+        StartedEvent {
+            poll_id: self.record.id.clone(),
+            result_url,
+            question: plan.question.to_string(),
+            options: plan.options.clone(),
+            roster_size: plan.roster.len() as u32,
+            simulated: plan.simulated,
+        }
+    }
+
+    /// The bound reached so far: how sure it is that the whole roster would name the leader of the tally.
+    /// Zero while another option leads the evidence.
+    pub fn confidence(&self) -> f64 {
+        let reported = self.responses.confidence();
+        if reported.option == self.tally.leader() { reported.confidence() } else { 0.0 }
+    }
+
+    /// Takes the next ballot into account.
+    pub fn add(&mut self, ballot: &Ballot) {
+        let position = ballot.position as usize;
+        // Whoever has answered was asked, and so was everyone before.
+        while self.responses.launched() <= position && self.responses.launch().is_some() {}
+        let option = ballot.vote.as_ref().ok().copied();
+        self.responses.record(position, option);
+        if let Some(option) = option {
+            self.tally.count(option);
+        }
+        self.cost = self.cost.plus(ballot.spend.amount);
+    }
+
+    /// Takes the next ballot into account and tells it.
+    pub fn vote(&mut self, ballot: &Ballot) -> VoteEvent {
+        self.add(ballot);
+        let plan = &self.record.plan;
+        let text = |option: usize| plan.options.get(option).cloned();
+        VoteEvent {
+            seq: ballot.seq,
+            model_id: ballot.model.to_string(),
+            chosen_option: ballot.vote.as_ref().ok().copied().and_then(text),
+            error: ballot.vote.as_ref().err().map(|no_vote| no_vote.detail.clone()),
+            latency_ms: ballot.latency_ms,
+            tally: self.tally.named(&plan.options),
+            leader: self.tally.leader().and_then(text),
+            confidence: self.confidence(),
+            cost_so_far: Usd(self.cost),
+            answered: self.responses.completed() as u32,
+            roster_size: plan.roster.len() as u32,
+        }
+    }
+}

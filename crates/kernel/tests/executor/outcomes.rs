@@ -1,0 +1,79 @@
+//! What ends a poll, and how many it asks.
+
+use std::sync::atomic::Ordering;
+
+use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::tally::{Outcome, Tally};
+
+use super::scripted::Case;
+
+#[tokio::test(start_paused = true)]
+async fn unanimity_stops_by_confidence_after_the_fewest_calls() {
+    let (finished, script, _) = Case::new(&vec![Some(1); 50]).run().await;
+    assert_eq!(finished.decision.reason, TerminationReason::Confidence);
+    assert_eq!(finished.decision.option, Some(1));
+    assert_eq!(script.asked.lock().unwrap().len(), 7, "the first wave for 50 models at 0.95");
+    assert!(finished.unfinished.is_empty());
+    assert!(finished.decision.confidence() >= 0.95);
+}
+
+#[tokio::test(start_paused = true)]
+async fn certainty_needs_the_lock() {
+    let mut case = Case::new(&vec![Some(0); 20]);
+    case.threshold = 1.0;
+    let (finished, _, _) = case.run().await;
+    assert_eq!(finished.decision.reason, TerminationReason::MathematicalLock);
+    assert_eq!((finished.ballots.len(), finished.decision.p), (11, 0.0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dead_heat_asks_everyone_at_every_pace() {
+    let votes: Vec<Option<usize>> = (0..30).map(|i| Some(i % 2)).collect();
+    for pace in [Pace::Thrifty, Pace::Balanced, Pace::Fast] {
+        let mut case = Case::new(&votes);
+        (case.threshold, case.pace) = (1.0, pace);
+        let (finished, script, _) = case.run().await;
+        assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted);
+        assert_eq!(finished.ballots.len(), 30);
+        let tally = Tally::of(2, finished.ballots.iter().map(|ballot| ballot.vote.as_ref().ok().copied()));
+        assert_eq!(tally.outcome(), Outcome::Tie);
+        let most = script.most_in_flight.load(Ordering::SeqCst);
+        // The lock needs 16 of 30, and no stop is possible before.
+        assert_eq!(most, if pace == Pace::Thrifty { 16 } else { 30 }, "{pace:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_votes_the_roster_is_exhausted_and_nothing_is_sure() {
+    let (finished, _, _) = Case::new(&[None; 12]).run().await;
+    assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted);
+    assert_eq!((finished.decision.option, finished.decision.p), (None, 1.0));
+    assert_eq!(finished.ballots.len(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn members_are_asked_strictly_in_the_drawn_order() {
+    let votes: Vec<Option<usize>> = (0..40).map(|i| Some(i % 2)).collect();
+    let (_, script, plan) = Case::new(&votes).run().await;
+    let order: Vec<String> = plan.roster.iter().map(|member| member.model.to_string()).collect();
+    let asked = script.asked.lock().unwrap().clone();
+    assert_eq!(asked, order[..asked.len()]);
+    assert_ne!(asked[..10], (0..10).map(|i| format!("m{i}")).collect::<Vec<_>>()[..], "the order is drawn");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_flight_at_the_stop_counts_as_skipped_but_is_paid() {
+    let mut case = Case::new(&vec![Some(0); 50]);
+    case.pace = Pace::Fast;
+    let plan = case.plan();
+    let mut script = case.script();
+    // All but the first seven of the order are slow.
+    for member in &plan.roster[7..] {
+        script.lines.get_mut(member.model.as_str()).unwrap().takes = std::time::Duration::from_secs(5);
+    }
+    let script = std::sync::Arc::new(script);
+    let finished = super::scripted::finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
+    assert_eq!((finished.ballots.len(), finished.decision.reason), (7, TerminationReason::Confidence));
+    assert!(!finished.unfinished.is_empty());
+    assert_eq!(finished.unfinished.drain().await.micro(), 43 * 50);
+}

@@ -1,0 +1,161 @@
+//! Models that answer from a script, and a book that keeps ballots.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::executor::run::{Finished, Recorder, run};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{Abandon, Models, Registry, StoreError};
+use ep_polling::ballot::{Ballot, BallotView, ModelAnswer, NoVote, Reason};
+use ep_polling::budget::Budget;
+use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
+use ep_polling::options::Options;
+use ep_polling::order::Seed;
+use ep_polling::plan::{Draft, Plan};
+use ep_polling::roster::{Member, ModelId, Roster};
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
+use tokio_util::sync::CancellationToken;
+
+/// What one model does.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// The option it chooses, or no vote.
+    pub vote: Option<usize>,
+    /// How long it takes.
+    pub takes: Duration,
+    /// What it charges.
+    pub costs: MicroUsd,
+}
+
+/// Models that answer from a script, and remember how they were asked.
+#[derive(Default)]
+pub struct Script {
+    pub lines: HashMap<String, Line>,
+    pub abandon: Option<Abandon>,
+    pub asked: Mutex<Vec<String>>,
+    pub in_flight: AtomicUsize,
+    pub most_in_flight: AtomicUsize,
+}
+
+#[async_trait]
+impl Models for Script {
+    async fn registry(&self) -> Result<Registry, Fault> {
+        Err(Fault::new(Kind::NotConfigured, "scripted"))
+    }
+    fn presets(&self) -> Vec<String> {
+        Vec::new()
+    }
+    async fn roster(&self, _: &str) -> Result<Roster, Fault> {
+        Err(Fault::new(Kind::NotConfigured, "scripted"))
+    }
+    async fn vote(&self, member: &Member, _: &BallotView, within: Duration) -> ModelAnswer {
+        self.asked.lock().unwrap().push(member.model.to_string());
+        let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_in_flight.fetch_max(now, Ordering::SeqCst);
+        let line = self.lines[member.model.as_str()].clone();
+        tokio::time::sleep(line.takes.min(within)).await;
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
+        let spend = Spend { amount: line.costs, basis: SpendBasis::Reported };
+        let vote = match line.vote {
+            _ if line.takes > within => Err(NoVote::new(Reason::Timeout, "too slow")),
+            Some(option) => Ok(option),
+            None => Err(NoVote::new(Reason::Unparsable, "no option named")),
+        };
+        ModelAnswer { vote, spend, answered_by: None }
+    }
+    fn abandon(&self, _: &Member) -> Abandon {
+        self.abandon.unwrap_or(Abandon::Drain)
+    }
+}
+
+/// Keeps ballots in memory.
+#[derive(Default)]
+pub struct Book(pub Mutex<Vec<Ballot>>);
+
+#[async_trait]
+impl Recorder for Book {
+    async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError> {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        self.0.lock().unwrap().extend_from_slice(ballots);
+        Ok(())
+    }
+}
+
+/// A poll of scripted models.
+pub struct Case {
+    pub votes: Vec<Option<usize>>,
+    pub options: usize,
+    pub threshold: f64,
+    pub budget: MicroUsd,
+    pub pace: Pace,
+    pub takes: Duration,
+    pub costs: MicroUsd,
+    pub price: Option<Price>,
+    pub seed: [u8; 32],
+}
+
+/// A price at which a vote's worst case is about 2,000 micro-USD.
+pub const PRICE: Price =
+    Price { prompt: PicoUsd::new(200_000), completion: PicoUsd::new(2_000_000), request: PicoUsd::new(0) };
+
+impl Case {
+    pub fn new(votes: &[Option<usize>]) -> Self {
+        Self {
+            votes: votes.to_vec(),
+            options: 2,
+            threshold: 0.95,
+            budget: MicroUsd::new(1_000_000),
+            pace: Pace::Thrifty,
+            takes: Duration::from_millis(500),
+            costs: MicroUsd::new(50),
+            price: Some(PRICE),
+            seed: [7; 32],
+        }
+    }
+
+    pub fn script(&self) -> Script {
+        let line = |vote: &Option<usize>| Line { vote: *vote, takes: self.takes, costs: self.costs };
+        Script {
+            lines: self.votes.iter().enumerate().map(|(i, vote)| (format!("m{i}"), line(vote))).collect(),
+            ..Script::default()
+        }
+    }
+
+    pub fn plan(&self) -> Plan {
+        let names: Vec<String> = (0..self.options).map(|n| format!("option {n}")).collect();
+        let draft = Draft {
+            question: "A question that is long enough?".into(),
+            options: Options::new(&names).unwrap(),
+            preset: "scripted".into(),
+            threshold: Threshold::new(self.threshold).unwrap(),
+            budget: Budget::from_amount(self.budget).unwrap(),
+            pace: self.pace,
+            private: false,
+        };
+        let member = |i: usize| Member {
+            model: ModelId::new(format!("m{i}")),
+            family: "f".into(),
+            price: self.price,
+            output_tokens: 256,
+        };
+        let members = (0..self.votes.len()).map(member).collect();
+        let roster = Roster { members, simulated: false, notices: Vec::new() };
+        Plan::new(draft, roster, Seed::new(self.seed), Duration::from_secs(180))
+    }
+
+    /// Runs it to its end.
+    pub async fn run(&self) -> (Finished, Arc<Script>, Plan) {
+        let (plan, script) = (self.plan(), Arc::new(self.script()));
+        let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
+        (finished, script, plan)
+    }
+}
+
+pub async fn finish(plan: &Plan, script: &Arc<Script>, prior: Vec<Ballot>, ceiling: MicroUsd) -> Finished {
+    let models: Arc<dyn Models> = Arc::clone(script) as Arc<dyn Models>;
+    run(plan, prior, ceiling, &models, &Book::default(), &CancellationToken::new()).await.unwrap()
+}

@@ -1,0 +1,102 @@
+//! An amount of money.
+
+use std::fmt;
+use std::iter::Sum;
+
+use serde::{Deserialize, Serialize};
+
+/// A non-negative amount in micro-USD (1 USD = 1,000,000; one cent = 10,000).
+///
+/// Stored and computed as an integer; [`UsdFigure`](super::UsdFigure) reads one, [`Usd`](super::Usd) shows one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MicroUsd(i64);
+
+impl MicroUsd {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// Starter credit of a new account: $1.00.
+    pub const STARTER_CREDIT: Self = Self(1_000_000);
+    /// No amount is larger: a trillion USD, far inside `i64`.
+    pub const MAX: Self = Self(1_000_000_000_000_000_000);
+
+    /// An amount from its micro-USD; negative input becomes zero, excess becomes [`MicroUsd::MAX`].
+    pub const fn new(micro: i64) -> Self {
+        if micro < 0 {
+            Self::ZERO
+        } else if micro > Self::MAX.0 {
+            Self::MAX
+        } else {
+            Self(micro)
+        }
+    }
+
+    /// An amount from an `i128` intermediate, clamped like [`MicroUsd::new`].
+    pub const fn from_i128(micro: i128) -> Self {
+        if micro > Self::MAX.0 as i128 {
+            Self::MAX
+        } else if micro < 0 {
+            Self::ZERO
+        } else {
+            Self(micro as i64)
+        }
+    }
+
+    /// The amount in micro-USD.
+    pub const fn micro(self) -> i64 {
+        self.0
+    }
+
+    /// The amount in USD, for showing only.
+    pub fn as_usd(self) -> f64 {
+        self.0 as f64 / 1_000_000.0
+    }
+
+    /// Whole cents, rounded down: what a balance shows.
+    pub const fn floor_cents(self) -> i64 {
+        self.0 / 10_000
+    }
+
+    /// Whether nothing is left.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The sum, clamped at [`MicroUsd::MAX`].
+    pub const fn plus(self, other: Self) -> Self {
+        Self::from_i128(self.0 as i128 + other.0 as i128)
+    }
+
+    /// The difference, or zero where `other` is larger.
+    pub const fn minus(self, other: Self) -> Self {
+        Self::new(self.0 - other.0)
+    }
+}
+
+impl Sum for MicroUsd {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Self::plus)
+    }
+}
+
+impl fmt::Display for MicroUsd {
+    /// Dollars with as many decimals as the amount needs, and at least two: `$1.00`, `$0.000123`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, micro) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let decimals = format!("{micro:06}");
+        let kept = decimals.trim_end_matches('0').len().max(2);
+        write!(f, "${whole}.{}", &decimals[..kept])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_cents_and_what_lies_below_them() {
+        assert_eq!(MicroUsd::new(1_000_000).to_string(), "$1.00");
+        assert_eq!(MicroUsd::new(1_234_500).to_string(), "$1.2345");
+        assert_eq!(MicroUsd::new(7).to_string(), "$0.000007");
+    }
+}

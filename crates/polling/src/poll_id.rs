@@ -1,0 +1,103 @@
+//! The name of a poll and of its result.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// Crockford's base 32, without look-alikes, in upper case (crockford.com/base32).
+const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const SUFFIX: usize = 10;
+
+/// `EP-<YYYYMMDD>-<10 random base-32 characters>`: 50 random bits a day, so that a public result cannot
+/// be guessed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PollId(String);
+
+/// What [`PollId::from_str`] refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a poll id looks like EP-20260131-7KQ2M4X9TB")]
+pub struct NotAPollId;
+
+impl PollId {
+    /// The shape, as a regular expression for schemas.
+    pub const PATTERN: &str = "^EP-[0-9]{8}-[0-9A-Z]{10}$";
+
+    /// A fresh id for a poll that starts at `now` (UTC), from 10 random bytes.
+    pub fn new(now: Timestamp, random: [u8; SUFFIX]) -> Self {
+        let date = now.calendar().to_zoned(TimeZone::UTC).date();
+        let suffix: String = random.iter().map(|byte| ALPHABET[usize::from(byte & 31)] as char).collect();
+        Self(format!("EP-{:04}{:02}{:02}-{suffix}", date.year(), date.month(), date.day()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PollId {
+    type Err = NotAPollId;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.splitn(3, '-');
+        let fits = parts.next() == Some("EP")
+            && parts.next().is_some_and(|date| date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()))
+            && parts.next().is_some_and(|suffix| {
+                suffix.len() == SUFFIX && suffix.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_uppercase())
+            });
+        if fits { Ok(Self(text.to_owned())) } else { Err(NotAPollId) }
+    }
+}
+
+impl TryFrom<String> for PollId {
+    type Error = NotAPollId;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<PollId> for String {
+    fn from(id: PollId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for PollId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl JsonSchema for PollId {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PollId".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": Self::PATTERN })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trips_and_refuses_others() {
+        let id = PollId::new(Timestamp::from_millis(1_769_817_600_000), [0, 1, 31, 32, 255, 7, 8, 9, 10, 11]);
+        assert_eq!(id.as_str(), "EP-20260131-01Z0Z789AB");
+        assert_eq!(id.as_str().parse(), Ok(id));
+        for bad in
+            ["", "EP-2026-01", "EP-20260131-01Z0Z789A", "EP-20260131-01Z0Z789A/", "ep-20260131-01Z0Z789AB"]
+        {
+            assert_eq!(bad.parse::<PollId>(), Err(NotAPollId), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Whether the poll stops now, and why.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::bridge::locked;
+use super::prefix::{Responses, Standing};
+use super::rule::Rule;
+
+/// Why a poll ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TerminationReason {
+    /// The leader could no longer be caught, whatever the members left out would have answered.
+    MathematicalLock,
+    /// The confidence reached the threshold.
+    Confidence,
+    /// The next call did not fit the budget.
+    Budget,
+    /// Every member has given its final answer.
+    RosterExhausted,
+}
+
+impl TerminationReason {
+    /// The name used in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MathematicalLock => "mathematical_lock",
+            Self::Confidence => "confidence",
+            Self::Budget => "budget",
+            Self::RosterExhausted => "roster_exhausted",
+        }
+    }
+}
+
+impl std::fmt::Display for TerminationReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The end of a poll.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decision {
+    /// Why it ended.
+    pub reason: TerminationReason,
+    /// The option the confidence is about, by index. None for a tie, and when nothing can be said.
+    pub option: Option<usize>,
+    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and when
+    /// all have answered (even a tie is certain then). 1 when nothing can be said.
+    pub p: f64,
+    /// Where all completed votes stood.
+    pub standing: Standing,
+}
+
+impl Decision {
+    /// The confidence as shown to people.
+    pub fn confidence(&self) -> f64 {
+        1.0 - self.p
+    }
+
+    /// Whether the confidence is about another option than the one leading all completed votes. It can happen
+    /// when votes came in out of order: rare, and the guarantee is then the prefix's, not the tally's.
+    pub fn differs_from_tally(&self) -> bool {
+        self.option != self.standing.leader
+    }
+}
+
+/// Decides after every completion whether the poll ends. In this order: everybody has answered; the lock on
+/// all completed votes; the confidence of the best prefix; the budget.
+///
+/// `out_of_budget` is the caller's word that the next call does not fit and none is in flight. The confidence
+/// of a poll ended by its budget is as honest as any other.
+pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option<Decision> {
+    use TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
+    let standing = responses.overall();
+    let ended = |reason, option, p| Some(Decision { reason, option, p, standing });
+    if responses.is_exhausted() {
+        // Nothing was left unasked, even if the last answer was the one that locked the result.
+        let p = if standing.evidence.leader > 0 { 0.0 } else { 1.0 };
+        return ended(RosterExhausted, standing.leader, p);
+    }
+    if locked(standing.evidence) {
+        return ended(MathematicalLock, standing.leader, 0.0);
+    }
+    if let Some(stop) = responses.best_prefix(rule) {
+        return ended(Confidence, Some(stop.prefix.option), stop.p);
+    }
+    if out_of_budget {
+        let reported = responses.confidence();
+        return ended(Budget, reported.option, reported.p);
+    }
+    None
+}

@@ -1,0 +1,29 @@
+//! The stopping rule through its public face: reference values, invariants, exact errors and simulated
+//! polls. What takes minutes is in `stopping_acceptance`.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod decisions;
+mod everywhere;
+mod exact;
+mod guarantee;
+mod invariants;
+mod reference;
+mod responses;
+mod simulation;
+mod waves;
+
+use ep_polling::stopping::{Evidence, Rule};
+use ep_polling::threshold::Threshold;
+use std::sync::Arc;
+
+/// The thresholds every table is given for.
+pub(crate) const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
+
+pub(crate) fn rule(threshold: f64) -> Arc<Rule> {
+    Rule::for_threshold(Threshold::new(threshold).unwrap())
+}
+
+pub(crate) const fn evidence(leader: u32, rival: u32, remaining: u32) -> Evidence {
+    Evidence { leader, rival, remaining }
+}

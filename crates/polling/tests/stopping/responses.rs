@@ -1,0 +1,98 @@
+//! Prefix evidence, answer by answer.
+
+use crate::{evidence, rule};
+use ep_polling::stopping::{Prefix, Responses};
+
+/// A responses call with everybody asked and these answers, position by position.
+fn asked(options: usize, roster: usize, answers: &[(usize, Option<usize>)], launched: usize) -> Responses {
+    let mut responses = Responses::new(options, roster);
+    for _ in 0..launched {
+        responses.launch();
+    }
+    for (position, answer) in answers {
+        assert!(responses.record(*position, *answer));
+    }
+    responses
+}
+
+#[test]
+fn a_member_in_flight_counts_for_the_rival() {
+    let answers: Vec<_> = [0, 0, 1, 0, 0, 0, 0].iter().map(|option| Some(*option)).enumerate().collect();
+    let responses = asked(2, 25, &answers, 8);
+    let last = responses.prefixes().last().unwrap();
+    assert_eq!(last, Prefix { members: 8, option: 0, evidence: evidence(6, 2, 17) });
+    assert_eq!(responses.in_flight(), 1);
+    assert_eq!(responses.overall().evidence, evidence(6, 1, 18));
+}
+
+#[test]
+fn a_failure_takes_its_place_and_votes_for_nobody() {
+    let responses = asked(3, 10, &[(0, Some(2)), (1, None), (2, Some(2))], 3);
+    let last = responses.prefixes().last().unwrap();
+    assert_eq!(last, Prefix { members: 3, option: 2, evidence: evidence(2, 0, 7) });
+}
+
+#[test]
+fn answers_behind_a_slow_member_cannot_hide_it() {
+    // Seven fast members agree, but the first ten asked hold three that have not answered.
+    let fast: Vec<_> = (3..10).map(|position| (position, Some(0))).collect();
+    let responses = asked(2, 25, &fast, 10);
+    assert!(rule(0.95).stops(evidence(7, 0, 18)), "counted as they arrive, they would stop the poll");
+    assert_eq!(responses.best_prefix(&rule(0.95)), None);
+    assert_eq!(responses.prefixes().last().unwrap().evidence, evidence(7, 3, 15));
+}
+
+#[test]
+fn an_earlier_prefix_may_be_the_convincing_one() {
+    let mut answers: Vec<_> = (0..6).map(|position| (position, Some(1))).collect();
+    answers.push((7, Some(0)));
+    let responses = asked(2, 25, &answers, 9);
+    let stop = responses.best_prefix(&rule(0.95)).unwrap();
+    assert_eq!(stop.prefix, Prefix { members: 6, option: 1, evidence: evidence(6, 0, 19) });
+    assert_eq!(responses.confidence().option, Some(1));
+    assert_eq!(responses.confidence().p, stop.p);
+}
+
+#[test]
+fn answers_remembered_from_before_wait_for_their_turn() {
+    let mut responses = Responses::new(2, 9);
+    for position in 4..9 {
+        assert!(responses.record(position, Some(0)));
+    }
+    assert!(responses.is_final(4) && !responses.is_final(3) && !responses.is_final(9));
+    assert_eq!(responses.prefixes().count(), 0);
+    assert_eq!(responses.overall().evidence, evidence(5, 0, 4));
+    for _ in 0..9 {
+        responses.launch();
+    }
+    assert_eq!((responses.launched(), responses.in_flight(), responses.completed()), (9, 4, 5));
+    assert_eq!(responses.prefixes().last().unwrap().evidence, evidence(5, 4, 0));
+    assert_eq!(responses.launch(), None);
+}
+
+#[test]
+fn a_final_answer_is_final() {
+    let mut responses = asked(2, 3, &[(0, Some(1))], 1);
+    assert!(!responses.record(0, Some(0)));
+    assert!(!responses.record(3, Some(0)), "outside the roster");
+    assert!(responses.record(1, Some(2)), "an unknown option is a final answer, but no vote");
+    assert_eq!(responses.overall().evidence, evidence(1, 0, 1));
+    assert_eq!((responses.completed(), responses.in_flight()), (2, 0));
+}
+
+#[test]
+fn a_shared_lead_has_no_leader() {
+    let responses = asked(3, 9, &[(0, Some(0)), (1, Some(2)), (2, Some(1)), (3, Some(2)), (4, Some(1))], 5);
+    assert_eq!(responses.overall().leader, None);
+    assert_eq!(responses.overall().evidence, evidence(2, 2, 4));
+    let leaders: Vec<_> = responses.prefixes().map(|prefix| (prefix.members, prefix.option)).collect();
+    assert_eq!(leaders, [(1, 0), (4, 2)]);
+}
+
+#[test]
+fn nothing_is_reported_before_there_is_something_to_report() {
+    let responses = asked(2, 25, &[(0, Some(0))], 1);
+    assert_eq!(responses.confidence().option, None, "one vote of 25 says nothing");
+    assert_eq!(responses.confidence().confidence(), 0.0);
+    assert_eq!(Responses::new(2, 0).confidence().p, 1.0);
+}

@@ -1,0 +1,94 @@
+//! A poll in simulated time: members answer after their latency, the stopping rule is the real one.
+
+use ep_polling::stopping::{Decision, Evidence, Responses, Rule, decide};
+use rand::{Rng, RngExt};
+
+/// A member of the roster: what it answers, and how long it takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Member {
+    pub(crate) answer: Option<usize>,
+    pub(crate) seconds: f64,
+}
+
+/// How one simulated poll went.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) decision: Decision,
+    pub(crate) calls: usize,
+    pub(crate) seconds: f64,
+    pub(crate) most_in_flight: usize,
+}
+
+/// Polls `members` in the given dispatch order; `in_flight` says how many calls there should be at once.
+pub(crate) fn run(
+    members: &[Member],
+    options: usize,
+    rule: &Rule,
+    in_flight: impl Fn(&Responses) -> usize,
+) -> Run {
+    let mut responses = Responses::new(options, members.len());
+    let mut calls: Vec<(f64, usize)> = Vec::new();
+    let (mut now, mut most_in_flight) = (0.0, 0);
+    loop {
+        if let Some(decision) = decide(&responses, rule, false) {
+            return Run { decision, calls: responses.launched(), seconds: now, most_in_flight };
+        }
+        let wanted = in_flight(&responses);
+        while calls.len() < wanted.max(1) {
+            let Some(position) = responses.launch() else { break };
+            calls.push((now + members[position].seconds, position));
+        }
+        most_in_flight = most_in_flight.max(calls.len());
+        let (next, _) = calls.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap();
+        let (finished, position) = calls.swap_remove(next);
+        now = finished;
+        responses.record(position, members[position].answer);
+    }
+}
+
+/// The full roster's answer: the option with strictly most votes, if there is one.
+pub(crate) fn outcome(members: &[Member], options: usize) -> Option<usize> {
+    let mut votes = vec![0; options];
+    members.iter().filter_map(|member| member.answer).for_each(|option| votes[option] += 1);
+    let most = votes.iter().max()?;
+    let mut leaders = votes.iter().enumerate().filter(|(_, count)| *count == most && *most > 0);
+    let leader = leaders.next()?.0;
+    leaders.next().is_none().then_some(leader)
+}
+
+/// Whether a poll answered as the full roster would have.
+pub(crate) fn agrees(run: &Run, members: &[Member], options: usize) -> bool {
+    run.decision.option == outcome(members, options)
+}
+
+/// (x, y, R) of all completed answers.
+pub(crate) fn standing(responses: &Responses) -> Evidence {
+    responses.overall().evidence
+}
+
+/// A time from a lognormal distribution, in seconds.
+pub(crate) fn lognormal(rng: &mut impl Rng, median: f64, sigma: f64) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+    median * (sigma * normal).exp()
+}
+
+/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: what models agree on differs from
+/// question to question, the more the smaller a is. Drawn as an urn, so any order of it is as likely.
+pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Option<usize>> {
+    let mut weights = vec![a; options];
+    let mut total = a * options as f64;
+    (0..roster)
+        .map(|_| {
+            let mut left = rng.random::<f64>() * total;
+            let drawn = weights.iter().position(|weight| {
+                left -= weight;
+                left < 0.0
+            });
+            let option = drawn.unwrap_or(options - 1);
+            weights[option] += 1.0;
+            total += 1.0;
+            Some(option)
+        })
+        .collect()
+}

@@ -1,0 +1,57 @@
+//! Rolling zero-waste waves, in simulated time.
+
+use crate::simulation::{Member, answers, lognormal, run, standing};
+use crate::{LEVELS, evidence, rule};
+use ep_polling::stopping::{Pace, needed};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+#[test]
+fn rolling_waves_cost_exactly_the_calls_of_asking_one_by_one() {
+    let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
+    for trial in 0..2000 {
+        let (roster, options) = (rng.random_range(1..=50), rng.random_range(2..=5));
+        let a = [0.2, 0.5, 1.0, 10.0][trial % 4];
+        let rule = rule(LEVELS[trial % 5]);
+        let members: Vec<Member> = answers(&mut rng, roster, options, a)
+            .into_iter()
+            .map(|answer| Member {
+                answer: answer.filter(|_| !rng.random_bool(0.1)),
+                seconds: lognormal(&mut rng, 4.0, 1.0),
+            })
+            .collect();
+        let slow = run(&members, options, &rule, |_| 1);
+        let rolling = run(&members, options, &rule, |responses| {
+            Pace::Thrifty.in_flight(needed(&rule, standing(responses)), standing(responses).remaining)
+                as usize
+        });
+        assert_eq!(rolling.calls, slow.calls, "trial {trial}");
+        assert_eq!(rolling.decision.option, slow.decision.option, "trial {trial}");
+        assert!(rolling.seconds <= slow.seconds);
+        let capped = run(&members, options, &rule, |responses| {
+            2.min(Pace::Thrifty.in_flight(needed(&rule, standing(responses)), standing(responses).remaining)
+                as usize)
+        });
+        assert_eq!((capped.calls, capped.most_in_flight.max(2)), (slow.calls, 2), "trial {trial}");
+    }
+}
+
+#[test]
+fn a_pace_never_asks_for_more_than_there_are() {
+    for unanswered in 0..=60 {
+        for calls in 0..=unanswered {
+            let paces = [Pace::Thrifty, Pace::Balanced, Pace::Fast];
+            let [thrifty, balanced, fast] = paces.map(|pace| pace.in_flight(calls, unanswered));
+            assert_eq!((thrifty, fast), (calls, unanswered));
+            assert!(thrifty <= balanced && balanced <= fast);
+        }
+    }
+}
+
+#[test]
+fn needed_ends_with_what_remains() {
+    assert_eq!(needed(&rule(0.95), evidence(5, 5, 0)), 0);
+    assert_eq!(needed(&rule(0.95), evidence(5, 5, 1)), 1);
+    assert_eq!(needed(&rule(0.95), evidence(2, 4, 1)), 1);
+    assert_eq!(needed(&rule(1.0), evidence(0, 0, 1000)), 501);
+}

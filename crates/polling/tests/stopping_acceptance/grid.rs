@@ -1,0 +1,160 @@
+//! Simulated polls: kinds of questions crossed with ways to ask. Agreement must reach the threshold in every
+//! single cell, hostile ones included.
+
+use crate::rule;
+use crate::simulation::{Member, agrees, answers, lognormal, run, standing};
+use ep_polling::stopping::{Pace, Responses, Rule, needed};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Polls per cell.
+const POLLS: usize = 20_000;
+const LEVELS: [f64; 4] = [0.8, 0.9, 0.95, 0.99];
+
+#[derive(Debug, Clone, Copy)]
+enum Question {
+    /// Dirichlet-multinomial answers.
+    Natural(f64),
+    /// Two options level, everything else nothing.
+    Tie,
+    /// Two options one vote apart, or two in an even roster.
+    SmallestMargin,
+    /// All options as level as can be.
+    AllLevel,
+}
+
+const QUESTIONS: [Question; 8] = [
+    Question::Natural(0.2),
+    Question::Natural(0.5),
+    Question::Natural(1.0),
+    Question::Natural(3.0),
+    Question::Natural(10.0),
+    Question::Tie,
+    Question::SmallestMargin,
+    Question::AllLevel,
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Asking {
+    OneByOne,
+    /// As many as a stop needs, all awaited.
+    BarrierZeroWaste,
+    /// Eight at once, all awaited.
+    BarrierEight,
+    /// As many as a stop needs, replaced as they finish.
+    Rolling,
+    Balanced,
+}
+
+fn answers_to(question: Question, roster: usize, options: usize, rng: &mut ChaCha8Rng) -> Vec<Option<usize>> {
+    let fixed = |option: &dyn Fn(usize) -> Option<usize>| (0..roster).map(option).collect::<Vec<_>>();
+    let mut answers = match question {
+        Question::Natural(a) => answers(rng, roster, options, a),
+        Question::Tie => fixed(&|member| (member < roster / 2 * 2).then_some(member % 2)),
+        Question::SmallestMargin => {
+            let first = roster / 2 + 1;
+            fixed(&|member| Some(usize::from(member >= first)))
+        }
+        Question::AllLevel => {
+            fixed(&|member| (member < roster / options * options).then_some(member % options))
+        }
+    };
+    answers.shuffle(rng);
+    answers
+}
+
+fn in_flight(asking: Asking, rule: &Rule, responses: &Responses) -> usize {
+    let standing = standing(responses);
+    let waves = || needed(rule, standing) as usize;
+    let barrier = |size: usize| if responses.in_flight() == 0 { size } else { responses.in_flight() };
+    match asking {
+        Asking::OneByOne => 1,
+        Asking::BarrierZeroWaste => barrier(waves()),
+        Asking::BarrierEight => barrier(8),
+        Asking::Rolling => waves(),
+        Asking::Balanced => Pace::Balanced.in_flight(needed(rule, standing), standing.remaining) as usize,
+    }
+}
+
+fn check(roster: usize, options: usize, asking: Asking) {
+    for (index, question) in QUESTIONS.into_iter().enumerate() {
+        let mut rng = ChaCha8Rng::seed_from_u64((roster * 1000 + options * 10 + index) as u64);
+        let mut agreed = [0_u32; LEVELS.len()];
+        let rules = LEVELS.map(rule);
+        for _ in 0..POLLS {
+            let members: Vec<Member> = answers_to(question, roster, options, &mut rng)
+                .into_iter()
+                .map(|answer| {
+                    // Who answers 0 is slow, so that latency and answer go together.
+                    let median = if answer == Some(0) { 8.0 } else { 2.0 };
+                    Member { answer, seconds: lognormal(&mut rng, median, 0.8) }
+                })
+                .collect();
+            for (rule, agreed) in rules.iter().zip(&mut agreed) {
+                let run = run(&members, options, rule, |responses| in_flight(asking, rule, responses));
+                *agreed += u32::from(agrees(&run, &members, options));
+            }
+        }
+        for (level, agreed) in LEVELS.into_iter().zip(agreed) {
+            let agreement = f64::from(agreed) / POLLS as f64;
+            let error = (level * (1.0 - level) / POLLS as f64).sqrt();
+            assert!(
+                agreement >= level - 3.0 * error,
+                "N = {roster}, K = {options}, {question:?}, {asking:?}, c = {level}: {agreement}"
+            );
+        }
+    }
+}
+
+fn check_every(roster: usize, options: [usize; 2]) {
+    use Asking::{Balanced, BarrierEight, BarrierZeroWaste, OneByOne, Rolling};
+    for options in options {
+        for asking in [OneByOne, BarrierZeroWaste, BarrierEight, Rolling, Balanced] {
+            check(roster, options, asking);
+        }
+    }
+}
+
+#[test]
+#[ignore = "slow: see the head of main.rs"]
+fn agreement_holds_in_every_cell_of_small_rosters() {
+    for roster in [10, 25, 50] {
+        check_every(roster, [2, 3]);
+        check_every(roster, [5, 10]);
+    }
+}
+
+#[test]
+#[ignore = "slow: see the head of main.rs"]
+fn agreement_holds_in_every_cell_of_large_rosters_with_few_options() {
+    check_every(100, [2, 3]);
+}
+
+#[test]
+#[ignore = "slow: see the head of main.rs"]
+fn agreement_holds_in_every_cell_of_large_rosters_with_many_options() {
+    check_every(100, [5, 10]);
+}
+
+#[test]
+#[ignore = "slow: see the head of main.rs"]
+fn rolling_waves_waste_nothing() {
+    let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
+    for trial in 0..20_000 {
+        let (roster, options) = (rng.random_range(1..=150), rng.random_range(2..=10));
+        let rule = rule(LEVELS[trial % LEVELS.len()]);
+        let a = [0.2, 0.5, 1.0, 3.0, 10.0][trial % 5];
+        let members: Vec<Member> = answers(&mut rng, roster, options, a)
+            .into_iter()
+            .map(|answer| Member {
+                answer: answer.filter(|_| !rng.random_bool(0.1)),
+                seconds: lognormal(&mut rng, 4.0, 1.0),
+            })
+            .collect();
+        let slow = run(&members, options, &rule, |_| 1);
+        let rolling = run(&members, options, &rule, |responses| in_flight(Asking::Rolling, &rule, responses));
+        assert_eq!(rolling.calls, slow.calls, "trial {trial}");
+        assert!(rolling.seconds <= slow.seconds && rolling.most_in_flight >= slow.most_in_flight);
+    }
+}

@@ -1,0 +1,44 @@
+//! The slow acceptance of the stopping rule: exact errors of every roster, exact efficiency, a grid of
+//! simulated polls and real votes. It needs an optimised build and some minutes:
+//!
+//! ```sh
+//! cargo test --release -p ep-kernel --test stopping_acceptance -- --include-ignored
+//! ```
+//!
+//! Tests named `data_…` read third-party data from the folders named by `EP_STOPPING_DATA` and
+//! `EP_VOTES_DATA`, and fail without them; `--skip data_` runs the rest.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+
+mod efficiency;
+mod errors;
+#[path = "../stopping/everywhere.rs"]
+mod everywhere;
+#[path = "../stopping/exact.rs"]
+mod exact;
+mod grid;
+#[path = "../stopping/simulation.rs"]
+mod simulation;
+mod urn;
+mod votes;
+
+use ep_polling::stopping::{Evidence, Rule};
+use ep_polling::threshold::Threshold;
+use std::sync::Arc;
+
+pub(crate) const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
+
+pub(crate) fn rule(threshold: f64) -> Arc<Rule> {
+    Rule::for_threshold(Threshold::new(threshold).unwrap())
+}
+
+pub(crate) const fn evidence(leader: u32, rival: u32, remaining: u32) -> Evidence {
+    Evidence { leader, rival, remaining }
+}
+
+/// The text of a file in the folder an environment variable names.
+pub(crate) fn data(variable: &str, file: &str) -> String {
+    let folder = std::env::var(variable)
+        .unwrap_or_else(|_| panic!("{variable} must name the folder with {file}; or run with --skip data_"));
+    let path = std::path::Path::new(&folder).join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
