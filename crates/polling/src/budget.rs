@@ -61,18 +61,60 @@ impl JsonSchema for Budget {
     }
 }
 
-/// Budgets in storage: whole micro-USD.
+/// Budgets in storage: whole micro-USD. Plans stored by version 0.1.0 hold a float in USD.
 pub(crate) mod stored {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serialize, Serializer};
 
     use super::Budget;
-    use crate::money::MicroUsd;
+    use crate::money::{MicroUsd, UsdFigure};
 
     pub(crate) fn serialize<S: Serializer>(budget: &Budget, serializer: S) -> Result<S::Ok, S::Error> {
         budget.amount().serialize(serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Budget, D::Error> {
-        Budget::from_amount(MicroUsd::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+        struct Stored;
+        impl Visitor<'_> for Stored {
+            type Value = Budget;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("whole micro-USD")
+            }
+            fn visit_u64<E: Error>(self, micro: u64) -> Result<Budget, E> {
+                Budget::from_amount(MicroUsd::from_i128(micro.into())).map_err(E::custom)
+            }
+            fn visit_f64<E: Error>(self, usd: f64) -> Result<Budget, E> {
+                let usd: UsdFigure = usd.to_string().parse().map_err(E::custom)?;
+                Budget::new(usd).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Stored)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Plan {
+        #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "super::stored")]
+        budget: Budget,
+    }
+
+    #[test]
+    fn budgets_are_stored_as_integers_and_older_plans_stay_readable() {
+        let stored = serde_json::to_string(&Plan { budget: Budget::DEFAULT }).unwrap();
+        assert_eq!(stored, r#"{"max_cost_micro_usd":1000000}"#);
+        for (text, micro) in
+            [(stored.as_str(), 1_000_000), (r#"{"budget":1.0}"#, 1_000_000), (r#"{"budget":0.29}"#, 290_000)]
+        {
+            assert_eq!(serde_json::from_str::<Plan>(text).unwrap().budget.amount().micro(), micro);
+        }
+        assert!(serde_json::from_str::<Plan>(r#"{"max_cost_micro_usd":0}"#).is_err());
     }
 }

@@ -45,7 +45,7 @@ pub struct Plan {
     /// How sure the early answer must be.
     pub threshold: Threshold,
     /// The most the caller lets it spend; kept as an integer.
-    #[serde(rename = "max_cost_micro_usd", with = "crate::budget::stored")]
+    #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "crate::budget::stored")]
     pub budget: Budget,
     /// How many calls may be in flight.
     pub pace: Pace,
