@@ -7,40 +7,39 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use axum::http::header::{HeaderName, HeaderValue};
-use axum::http::{Method, Request, Response, header};
-use axum::middleware::map_response;
-use ep_kernel::app::App;
-use ep_kernel::tool::Entry;
-use ep_tools::TOOLS;
+use axum::http::header::HeaderName;
+use axum::http::{Method, Request};
+use axum::middleware::from_fn_with_state;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::config::Config;
-use crate::surface::http::{Gate, json_response};
-use crate::surface::{a2a, mcp, rest};
-use crate::{documents, telemetry, wiring};
+use crate::surface::http::{AppState, close, panicked};
+use crate::surface::router;
+use crate::telemetry;
+use crate::wiring::{self, Assembled, Environment};
 
-/// Every route of a service with these operations.
-pub fn router(app: Arc<App>, tools: &'static [Entry], config: &Config) -> Router {
-    let gate = Gate { app, tools, proxies: config.server.trusted_proxies.clone().into() };
-    Router::new()
-        .merge(rest::routes(tools))
-        .merge(mcp::routes(&gate))
-        .merge(a2a::routes())
-        .merge(documents::routes())
-        .fallback(rest::unknown_route)
-        .layer(map_response(harden))
-        .layer(cors())
+/// Everything the service answers, with the layers around it.
+pub fn router(service: &Assembled, config: &Config) -> Router {
+    let state = AppState {
+        app: Arc::clone(&service.app),
+        site: Arc::clone(&service.site),
+        proxies: config.server.trusted_proxies.clone().into(),
+    };
+    router::router(&state)
         .layer(CatchPanicLayer::custom(panicked))
-        .with_state(gate)
+        .layer(cors())
+        .layer(from_fn_with_state(state.clone(), close))
+        .with_state(state)
 }
 
 /// Serves until `stop` resolves, then lets requests and polls end.
@@ -50,26 +49,22 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     } else {
         Some((config.telemetry.metrics_listen.parse::<SocketAddr>()?, telemetry::start_metrics()?))
     };
-    let running = wiring::assemble(config).await?;
+    let service = wiring::assemble(config, Environment::system()).await?;
     let listener = TcpListener::bind(config.server.listen).await?;
-    running.begin_upkeep();
-    let app = Arc::clone(&running.app);
+    service.start_background_work();
+    let app = Arc::clone(&service.app);
     if let Some((address, handle)) = metrics {
-        let bound = telemetry::serve_metrics(address, handle, app.tasks.token()).await?;
+        let bound = telemetry::serve_metrics(address, handle, &app.tasks).await?;
         tracing::info!(address = %bound, "metrics at /metrics");
     }
-    tracing::info!(address = %listener.local_addr()?, base_url = app.settings.base_url, "listening");
-    let stopping = {
-        let tasks = app.tasks.clone();
-        async move {
-            stop.await;
-            tracing::info!("stopping: no new requests; running polls may end");
-            drop(tasks);
-        }
-    };
+    tracing::info!(address = %listener.local_addr()?, base_url = app.ports.links.base_url(), "listening");
     let grace = Duration::from_secs(config.server.shutdown_grace_s);
-    serve_on(listener, router(app, TOOLS, config), stopping, grace).await?;
-    running.stop(grace).await;
+    let stopping = async move {
+        stop.await;
+        tracing::info!("stopping: no new requests; running polls may end");
+    };
+    let deadline = serve_on(listener, router(&service, config), stopping, grace).await;
+    service.stop(deadline).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -77,17 +72,18 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
 /// How long a connection may take to send the head of its next request; slower ones are closed.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
 
-/// Serves a router on a listener until `stop` resolves; open requests then get `grace` to end.
+/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end. Returns when
+/// that grace is over, so that whatever stops next shares it.
 pub async fn serve_on(
     listener: TcpListener,
     router: Router,
     stop: impl Future<Output = ()> + Send + 'static,
     grace: Duration,
-) -> anyhow::Result<()> {
+) -> Instant {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
     http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_WITHIN));
-    let connections = GracefulShutdown::new();
+    let (connections, tracker) = (GracefulShutdown::new(), TaskTracker::new());
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -115,15 +111,16 @@ pub async fn serve_on(
         let service = TowerToHyperService::new(service);
         let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
         let watched = connections.watch(connection);
-        tokio::spawn(async move {
+        tracker.spawn(async move {
             if let Err(error) = watched.await {
                 tracing::debug!(error = %error, "a connection broke off");
             }
         });
     }
     drop(listener);
-    drop(tokio::time::timeout(grace, connections.shutdown()).await);
-    Ok(())
+    let deadline = Instant::now() + grace;
+    drop(tokio::time::timeout_at(deadline, connections.shutdown()).await);
+    deadline
 }
 
 /// Browsers may call everything from anywhere, without cookies.
@@ -147,17 +144,4 @@ fn cors() -> CorsLayer {
         .allow_headers(Any)
         .expose_headers(exposed.map(HeaderName::from_static))
         .max_age(Duration::from_hours(1))
-}
-
-async fn harden(mut response: Response<Body>) -> Response<Body> {
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
-}
-
-/// A panic in a surface itself; those in tools never get here.
-fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<Body> {
-    tracing::error!("a surface panicked");
-    let fault = ep_kernel::fault::Fault::internal("panic in a surface");
-    json_response(fault.kind().row().http, &fault.body())
 }

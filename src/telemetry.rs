@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 
+use ep_kernel::tasks::Tasks;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
@@ -81,21 +82,19 @@ fn describe() {
 pub async fn serve_metrics(
     address: SocketAddr,
     handle: PrometheusHandle,
-    stop: tokio_util::sync::CancellationToken,
+    tasks: &Tasks,
 ) -> anyhow::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
     let upkeep = handle.clone();
-    let stopped = stop.clone();
-    tokio::spawn(async move {
-        let mut rounds = tokio::time::interval(std::time::Duration::from_secs(5));
-        while tokio::select! { () = stopped.cancelled() => false, _ = rounds.tick() => true } {
-            upkeep.run_upkeep();
-        }
+    tasks.every("summarise metrics", std::time::Duration::from_secs(5), move || {
+        upkeep.run_upkeep();
+        std::future::ready(Ok(()))
     });
     let app = axum::Router::new()
         .route("/metrics", axum::routing::get(move || std::future::ready(handle.render())));
-    tokio::spawn(async move {
+    let stop = tasks.token();
+    tasks.spawn(async move {
         let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
         if let Err(error) = served {
             tracing::error!(error = %error, "the metrics listener failed");

@@ -1,41 +1,78 @@
-//! Puts the service together: settings in, a running [`App`] out.
+//! Puts the service together: settings and an environment in, a running [`App`] out.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use ep_kernel::api_key::Pepper;
-use ep_kernel::app::{App, Settings, Tasks};
-use ep_kernel::executor::{PollExecutor, Ports};
+use ep_kernel::app::App;
+use ep_kernel::ctx::{Balances, Health, Settings, ToolPorts};
+use ep_kernel::executor::{self, PollExecutor};
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models};
+use ep_kernel::guard::{Guard, Limits};
+use ep_kernel::idempotency::Idempotency;
+use ep_kernel::key_uses::KeyUses;
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVerifier};
+use ep_kernel::sealing::Sealer;
+use ep_kernel::tasks::Tasks;
+use ep_kernel::tool::Entry;
 use ep_store::{DatabaseUrl, Options, Store};
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config};
+use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
 
+/// What the service takes from the machine it runs on; tests bring their own.
+pub struct Environment {
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// The operations on offer.
+    pub tools: &'static [Entry],
+    /// Proves browser sessions, where there are any.
+    pub sessions: Option<Arc<dyn SessionVerifier>>,
+    /// Proves access tokens, where an issuer is configured.
+    pub tokens: Option<Arc<dyn TokenVerifier>>,
+}
+
+impl Environment {
+    /// The real clock, the real randomness, every operation.
+    pub fn system() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            tools: &ep_tools::TOOLS,
+            sessions: None,
+            tokens: None,
+        }
+    }
+}
+
 /// The service and what must be closed after it.
-pub struct Running {
+pub struct Assembled {
     /// The service.
     pub app: Arc<App>,
+    /// What is served, and the documents about it.
+    pub site: Arc<Site>,
     store: Store,
     lease: Duration,
 }
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
-pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
-    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
+    let Environment { clock, entropy, tools, sessions, tokens } = environment;
     let secret = config::secret_key(config, &*entropy)?;
+    let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
     let store = ep_store::connect(&url, Options::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks)?;
     let lease = Duration::from_millis(config.polls.lease_ms.max(1000));
-    let ports = Ports {
+    let ports = executor::Ports {
         polls: store.polls(),
         models: Arc::clone(&models),
         clock: Arc::clone(&clock),
@@ -43,31 +80,50 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         tasks: tasks.clone(),
     };
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let app = App {
-        settings: Settings {
-            base_url: config.base_url(),
-            billing: config.billing.mode == BillingMode::Prepaid,
-            rate_limit: config.limits.per_minute,
-            anonymous_rate_limit: config.limits.anonymous_per_minute,
-            free_rate_limit: config.limits.free_per_minute,
-            poll_deadline: config.poll_deadline(),
-            mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
-            pepper: Pepper::derive(secret.expose_secret()),
-            version: env!("CARGO_PKG_VERSION"),
-            commit: option_env!("EP_GIT_COMMIT"),
-        },
-        executor: PollExecutor::new(ports, lease, config.poll_deadline()),
-        clock,
-        entropy,
-        limiter,
-        accounts: store.accounts(),
-        polls: store.polls(),
-        idempotency: store.idempotency(),
-        models,
-        tasks,
-        key_uses: ep_kernel::admission::KeyUses::default(),
+    let site = Arc::new(Site::new(documents::Settings { base_url: config.base_url() }, tools));
+    let settings = Settings {
+        billing: config.billing.mode == BillingMode::Prepaid,
+        poll_deadline: config.poll_deadline(),
+        mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("EP_GIT_COMMIT"),
     };
-    Ok(Running { app: Arc::new(app), store, lease })
+    let app = App {
+        ports: ToolPorts {
+            settings: Arc::new(settings),
+            links: Arc::new(site.links.clone()),
+            clock: Arc::clone(&clock),
+            models,
+            polls: PollExecutor::new(ports, lease, config.poll_deadline()),
+            balances: Balances(store.accounts()),
+            health: Health(store.polls()),
+        },
+        guard: Guard {
+            limits: Limits {
+                account: config.limits.per_minute,
+                anonymous: config.limits.anonymous_per_minute,
+                free: config.limits.free_per_minute,
+                public: config.limits.public_per_minute,
+            },
+            limiter,
+            keys: store.accounts(),
+            pepper: Pepper::derive(secret),
+            sessions,
+            tokens,
+            clock: Arc::clone(&clock),
+            key_uses: KeyUses::default(),
+        },
+        idempotency: Idempotency {
+            store: store.idempotency(),
+            clock,
+            entropy: Arc::clone(&entropy),
+            sealer: Sealer::derive(secret, "idempotent replies"),
+        },
+        accounts: store.accounts(),
+        entropy,
+        tasks,
+    };
+    Ok(Assembled { app: Arc::new(app), site, store, lease })
 }
 
 fn models(
@@ -108,52 +164,55 @@ fn models(
     Ok(Arc::new(Upstream::new(upstream, store.memory(), Arc::clone(clock), tasks.tracker(), tasks.token())?))
 }
 
-impl Running {
-    /// Begins the background work of a server: heartbeats, taking up what was left behind, sweeping.
-    pub fn begin_upkeep(&self) {
-        let tasks = &self.app.tasks;
-        let app = Arc::clone(&self.app);
-        tasks.every("renew leases", self.lease / 3, move || {
-            let app = Arc::clone(&app);
-            async move { app.executor.renew().await }
-        });
-        let app = Arc::clone(&self.app);
-        tasks.every("take up polls", self.lease / 2, move || {
-            let app = Arc::clone(&app);
-            async move { app.executor.resume().await.map(drop) }
-        });
-        let app = Arc::clone(&self.app);
-        tasks.every("note key uses", Duration::from_secs(15), move || {
-            let app = Arc::clone(&app);
-            async move { note_key_uses(&app).await }
-        });
-        let app = Arc::clone(&self.app);
-        tasks.every("sweep replies", Duration::from_mins(10), move || {
-            let app = Arc::clone(&app);
-            async move { Ok(app.idempotency.sweep(app.clock.now()).await.map(drop)?) }
+impl Assembled {
+    /// Starts the background work of a server: heartbeats, resuming polls, writing key uses, sweeping.
+    pub fn start_background_work(&self) {
+        self.every("renew leases", self.lease / 3, |app| async move { app.ports.polls.renew().await });
+        self.every(
+            "resume polls",
+            self.lease / 2,
+            |app| async move { app.ports.polls.resume().await.map(drop) },
+        );
+        self.every(
+            "write key uses",
+            Duration::from_secs(15),
+            |app| async move { write_key_uses(&app).await },
+        );
+        self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
+            app.idempotency.sweep().await
         });
     }
 
-    /// Stops: running polls get `grace` to end; the rest is left to the next start.
-    pub async fn stop(self, grace: Duration) {
+    fn every<F>(&self, name: &'static str, period: Duration, work: impl Fn(Arc<App>) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), Fault>> + Send + 'static,
+    {
+        let app = Arc::clone(&self.app);
+        self.app.tasks.every(name, period, move || work(Arc::clone(&app)));
+    }
+
+    /// Stops: running polls have until `deadline` to end; the rest is left to the next start.
+    pub async fn stop(self, deadline: tokio::time::Instant) {
+        let grace = deadline.saturating_duration_since(tokio::time::Instant::now());
         let ended = self.app.tasks.shut_down(grace).await;
+        let polls = &self.app.ports.polls;
         if !ended {
             tracing::warn!(
-                polls = self.app.executor.running(),
+                polls = polls.running(),
                 "stopping with polls running; the next start resumes them"
             );
-            if let Err(fault) = self.app.executor.release().await {
+            if let Err(fault) = polls.release().await {
                 tracing::warn!(error = %fault, "leases could not be released; they end by themselves");
             }
         }
-        if let Err(fault) = note_key_uses(&self.app).await {
-            tracing::debug!(error = %fault, "key uses could not be noted");
+        if let Err(fault) = write_key_uses(&self.app).await {
+            tracing::debug!(error = %fault, "key uses could not be written");
         }
         self.store.close().await;
     }
 }
 
-async fn note_key_uses(app: &App) -> Result<(), Fault> {
-    let uses = app.key_uses.take();
+async fn write_key_uses(app: &App) -> Result<(), Fault> {
+    let uses = app.guard.key_uses.take();
     if uses.is_empty() { Ok(()) } else { Ok(app.accounts.touch_keys(&uses).await?) }
 }

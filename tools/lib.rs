@@ -12,21 +12,25 @@ pub mod polls;
 pub mod results;
 pub mod service;
 
+use std::sync::LazyLock;
+
 use ep_kernel::tool::{Entry, entry};
 
 /// Every operation, in the order in which documents list them.
-pub static TOOLS: &[Entry] = &[
-    entry::<polls::PollQuestion>(),
-    entry::<results::GetPollResult>(),
-    entry::<account::GetBalance>(),
-    entry::<polls::PollFree>(),
-    entry::<polls::DryRunPoll>(),
-    entry::<polls::EstimatePoll>(),
-    entry::<polls::ListProfiles>(),
-    entry::<models::ListModels>(),
-    entry::<service::ListErrors>(),
-    entry::<service::GetHealth>(),
-];
+pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    vec![
+        entry::<polls::PollQuestion>(),
+        entry::<results::GetPollResult>(),
+        entry::<account::GetBalance>(),
+        entry::<polls::PollFree>(),
+        entry::<polls::DryRunPoll>(),
+        entry::<polls::EstimatePoll>(),
+        entry::<polls::ListProfiles>(),
+        entry::<models::ListModels>(),
+        entry::<service::ListErrors>(),
+        entry::<service::GetHealth>(),
+    ]
+});
 
 /// The operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {

@@ -99,6 +99,7 @@ pub struct Limits {
     pub per_minute: u32,
     pub anonymous_per_minute: u32,
     pub free_per_minute: u32,
+    pub public_per_minute: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]

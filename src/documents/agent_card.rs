@@ -3,21 +3,30 @@
 //! The hybrid form carries the members of both versions, since clients of 0.3 need `url` and fetch the
 //! card without naming a version. The pure form is for those that name 1.x.
 
+use axum::body::Bytes;
+use axum::http::HeaderMap;
+use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
 use super::Site;
 
 /// What people own about the agent: name, provider, tags.
-const OWNER: &str = include_str!("../../agent-cards/owner.json");
+const OWNER: &str = include_str!("../../well-known/owner.json");
 
 /// The members of 1.0 alone.
-pub(super) fn pure(site: &Site) -> String {
-    text(&Value::Object(card(site)))
+pub(super) fn pure(site: &Site) -> Option<Bytes> {
+    text(&card(site))
+}
+
+/// Whether a request names a version of 1.x.
+pub(super) fn wants_version_1(headers: &HeaderMap) -> bool {
+    let version = headers.get("a2a-version").and_then(|value| value.to_str().ok());
+    version.is_some_and(|version| version.trim().starts_with('1'))
 }
 
 /// The members of 1.0 and of 0.3.
-pub(super) fn hybrid(site: &Site) -> String {
+pub(super) fn hybrid(site: &Site) -> Option<Bytes> {
     let mut card = card(site);
     card.insert("url".into(), endpoint(site).into());
     card.insert("preferredTransport".into(), "JSONRPC".into());
@@ -27,7 +36,7 @@ pub(super) fn hybrid(site: &Site) -> String {
         bearer["type"] = "http".into();
         bearer["scheme"] = "bearer".into();
     }
-    text(&Value::Object(card))
+    text(&card)
 }
 
 fn card(site: &Site) -> Map<String, Value> {
@@ -44,7 +53,7 @@ fn card(site: &Site) -> Map<String, Value> {
         "description": owner["description"],
         "provider": owner["provider"],
         "version": "1.0.0",
-        "documentationUrl": format!("{}/api/errors/catalog", site.base_url),
+        "documentationUrl": Kind::catalogue(&site.links),
         "supportedInterfaces": [interface("1.0"), interface("0.3")],
         "capabilities": { "streaming": false, "pushNotifications": false, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
@@ -68,7 +77,7 @@ fn card(site: &Site) -> Map<String, Value> {
 }
 
 fn endpoint(site: &Site) -> String {
-    format!("{}/api/a2a", site.base_url)
+    site.links.url("a2a", &[])
 }
 
 fn skill(entry: &Entry, tags: &Value) -> Value {
@@ -82,8 +91,8 @@ fn skill(entry: &Entry, tags: &Value) -> Value {
     })
 }
 
-fn text(card: &Value) -> String {
-    let mut text = serde_json::to_string_pretty(card).unwrap_or_default();
+fn text(card: &Map<String, Value>) -> Option<Bytes> {
+    let mut text = serde_json::to_string_pretty(card).ok()?;
     text.push('\n');
-    text
+    Some(text.into())
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 
 use super::Site;
 
 /// The reference of errors, in Markdown.
-pub(super) fn markdown(_: &Site) -> String {
+pub(super) fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\
          | code | meaning | HTTP | MCP | A2A | exit | retry | ways out |\n|---|---|---|---|---|---|---|---|\n",
@@ -27,5 +28,5 @@ pub(super) fn markdown(_: &Site) -> String {
             ways.join(" ")
         );
     }
-    text
+    Some(text.into())
 }

@@ -1,63 +1,108 @@
-//! Documents: pure functions of the table and of what people own.
+//! Documents: pure functions of the site, which knows the operations, the routes and the settings.
 //!
-//! A document is a [`Document`]: its paths, its media type and a renderer. It is rendered once per base
-//! URL, and served with an entity tag.
+//! A [`Document`] is served, kept as a file of the repository, or both. It is rendered once per process
+//! and served with an entity tag.
 
 mod agent_card;
+mod committed;
 mod error_reference;
-pub mod render;
 mod serve;
+mod site;
 mod tool_reference;
 
-use ep_kernel::tool::Entry;
+use axum::body::Bytes;
+use axum::http::HeaderMap;
 
-pub use serve::routes;
+pub use committed::{stale, write};
+pub use serve::{routes, serve};
+pub use site::{Settings, Site};
 
-/// What renderers work from.
-#[derive(Clone)]
-pub struct Site {
-    /// The public base URL, without a trailing slash.
-    pub base_url: String,
-    /// Every operation.
-    pub tools: &'static [Entry],
-}
+/// The agent card's name.
+pub const AGENT_CARD: &str = "agent_card";
 
-impl Site {
-    /// The service at this address.
-    pub fn new(base_url: impl Into<String>, tools: &'static [Entry]) -> Self {
-        Self { base_url: base_url.into(), tools }
-    }
-}
-
-/// Something a crawler fetches.
+/// Something a crawler or a reader fetches.
 pub struct Document {
-    /// Where it is served.
-    pub paths: &'static [&'static str],
+    /// Its name, for links and metrics.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub summary: &'static str,
+    /// Where it is served; nowhere, where it is only kept as a file.
+    pub paths: fn(&Site) -> Vec<String>,
+    /// How long it may be cached, in seconds.
+    pub max_age: u32,
+    /// Its forms; the first one is the default.
+    pub forms: &'static [Form],
+    /// Why it may be missing: the message of the 404.
+    pub absent: &'static str,
+}
+
+/// One form of a document.
+pub struct Form {
+    /// Which requests get it; `None` for the default form.
+    pub wanted: Option<Wanted>,
     /// Its media type.
     pub media_type: &'static str,
-    /// How long it may be kept, in seconds.
-    pub max_age: u32,
-    /// Renders it.
-    pub render: fn(&Site) -> String,
-    /// Another form, for some requests.
-    pub variant: Option<Variant>,
+    /// Renders it; `None` where this configuration has no such document.
+    pub render: fn(&Site) -> Option<Bytes>,
+    /// The rendered copy that is kept in the repository, where there is one.
+    pub committed: Option<&'static str>,
 }
 
-/// Another form of a document, for requests with a header of this name whose value begins so.
-pub struct Variant {
-    /// The header.
+/// Which requests get another form than the default one.
+pub struct Wanted {
+    /// The header that decides, for `Vary`.
     pub header: &'static str,
-    /// How its value begins.
-    pub prefix: &'static str,
-    /// Renders it.
-    pub render: fn(&Site) -> String,
+    /// Whether a request with these headers gets the form.
+    pub by: fn(&HeaderMap) -> bool,
 }
 
 /// Every document.
-pub static DOCUMENTS: &[Document] = &[Document {
-    paths: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
-    media_type: "application/json",
-    max_age: 3600,
-    render: agent_card::hybrid,
-    variant: Some(Variant { header: "a2a-version", prefix: "1", render: agent_card::pure }),
-}];
+pub static DOCUMENTS: &[Document] = &[
+    Document {
+        name: AGENT_CARD,
+        summary: "Describes this agent to other agents (A2A).",
+        paths: |_| vec!["/.well-known/agent-card.json".into(), "/.well-known/agent.json".into()],
+        max_age: 3600,
+        forms: &[
+            Form {
+                wanted: None,
+                media_type: "application/json",
+                render: agent_card::hybrid,
+                committed: Some("agent-cards/agent-card.json"),
+            },
+            Form {
+                wanted: Some(Wanted { header: "a2a-version", by: agent_card::wants_version_1 }),
+                media_type: "application/json",
+                render: agent_card::pure,
+                committed: Some("agent-cards/agent-card.v1.json"),
+            },
+        ],
+        absent: "",
+    },
+    Document {
+        name: "tool_reference",
+        summary: "Describes every operation.",
+        paths: |_| Vec::new(),
+        max_age: 0,
+        forms: &[Form {
+            wanted: None,
+            media_type: "text/markdown",
+            render: tool_reference::markdown,
+            committed: Some("docs/tools.md"),
+        }],
+        absent: "",
+    },
+    Document {
+        name: "error_reference",
+        summary: "Describes every error.",
+        paths: |_| Vec::new(),
+        max_age: 0,
+        forms: &[Form {
+            wanted: None,
+            media_type: "text/markdown",
+            render: error_reference::markdown,
+            committed: Some("docs/errors.md"),
+        }],
+        absent: "",
+    },
+];

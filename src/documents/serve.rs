@@ -1,86 +1,67 @@
 //! Serves documents: rendered once, with entity tags.
 
-use std::sync::{Arc, OnceLock};
+use std::borrow::Cow;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_NONE_MATCH, VARY};
-use axum::http::{Method, Response, StatusCode};
-use axum::routing::any;
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use ep_kernel::fault::{Fault, Kind as FaultKind};
+use ep_kernel::guard::Admission;
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Rate};
+use futures::future::BoxFuture;
 
-use super::{DOCUMENTS, Document, Site};
-use crate::surface::http::{Gate, entity_tag, wrong_method};
+use super::{DOCUMENTS, Site};
+use crate::surface::http::Exchange;
+use crate::surface::route::{Kind, Route};
 
-/// One rendered form of a document.
-struct Form {
-    body: String,
-    tag: String,
-}
-
-#[derive(Default)]
-struct Rendered {
-    plain: OnceLock<Form>,
-    variant: OnceLock<Form>,
-}
-
-/// The routes of every document.
-pub fn routes() -> Router<Gate> {
-    DOCUMENTS.iter().fold(Router::new(), |router, document| {
-        let rendered = Arc::new(Rendered::default());
-        document.paths.iter().fold(router, |router, path| {
-            let rendered = Arc::clone(&rendered);
-            let handler = move |State(gate): State<Gate>, request: Request| {
-                std::future::ready(serve(&gate, document, &rendered, request))
-            };
-            router.route(path, any(handler))
+/// The routes of every served document.
+pub fn routes(site: &Site) -> Vec<Route> {
+    let of = |document: &'static super::Document| {
+        (document.paths)(site).into_iter().map(|path| Route {
+            name: document.name,
+            method: Method::Get,
+            path: path.into(),
+            access: Access::PUBLIC,
+            rate: Rate::Public,
+            kind: Kind::Document,
+            summary: Cow::Borrowed(document.summary),
         })
-    })
+    };
+    DOCUMENTS.iter().flat_map(of).collect()
 }
 
-fn serve(gate: &Gate, document: &Document, rendered: &Rendered, request: Request) -> Response<Body> {
-    let (request, _) = request.into_parts();
-    if request.method != Method::GET && request.method != Method::HEAD {
-        return wrong_method(gate, &request, "GET, HEAD, OPTIONS");
-    }
-    let site = Site::new(&gate.app.settings.base_url, gate.tools);
-    let wants = |name: &str, prefix: &str| {
-        request
-            .headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(|value| value.trim().starts_with(prefix))
-    };
-    let form = match &document.variant {
-        Some(other) if wants(other.header, other.prefix) => {
-            rendered.variant.get_or_init(|| Form::new((other.render)(&site)))
-        }
-        _ => rendered.plain.get_or_init(|| Form::new((document.render)(&site))),
-    };
-    let known = request.headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let unchanged = known
-        .is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == form.tag));
-    let mut response = Response::new(if unchanged { Body::empty() } else { Body::from(form.body.clone()) });
-    if unchanged {
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-    }
-    let mut set = |name: HeaderName, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            response.headers_mut().insert(name, value);
-        }
-    };
-    set(CONTENT_TYPE, document.media_type);
-    set(CACHE_CONTROL, &format!("public, max-age={}", document.max_age));
-    set(ETAG, &form.tag);
-    if let Some(other) = &document.variant {
-        set(VARY, other.header);
-    }
-    response
+/// Answers a request for a document, in the form that its headers ask for.
+pub fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    Box::pin(std::future::ready(respond(&exchange)))
 }
 
-impl Form {
-    fn new(body: String) -> Self {
-        let tag = entity_tag(&body);
-        Self { body, tag }
+fn respond(exchange: &Exchange) -> Result<Response<Body>, Fault> {
+    let (site, request) = (&exchange.state.site, &exchange.request);
+    let path = request.uri().path();
+    let is_here = |document: &super::Document| (document.paths)(site).iter().any(|served| served == path);
+    let Some((index, document)) = DOCUMENTS.iter().enumerate().find(|(_, document)| is_here(document)) else {
+        return Err(Fault::internal("a document's route has no document"));
+    };
+    let headers = request.headers();
+    let other = document.forms.iter().position(|form| form.wanted.as_ref().is_some_and(|w| (w.by)(headers)));
+    let place = other.unwrap_or_default();
+    let Some(rendered) = site.rendered(index, place) else {
+        return Err(Fault::new(FaultKind::NotFound, document.absent));
+    };
+    let mut response = Response::new(Body::from(rendered.bytes.clone()));
+    let of = response.headers_mut();
+    of.insert(CONTENT_TYPE, HeaderValue::from_static(document.forms[place].media_type));
+    if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
+        of.insert(CACHE_CONTROL, cache);
     }
+    for form in document.forms {
+        if let Some(wanted) = &form.wanted {
+            of.append(VARY, HeaderValue::from_static(wanted.header));
+        }
+    }
+    if let Some(tag) = &rendered.tag {
+        tag.apply(headers, &mut response);
+    }
+    Ok(response)
 }

@@ -1,20 +1,21 @@
-//! `docs/tools.md`: every operation, its doors and its words.
+//! `docs/tools.md`: every operation, how it is reached and what it does.
 
 use std::fmt::Write;
 
+use axum::body::Bytes;
 use ep_kernel::tool::{Access, Agents, Entry};
 
 use super::Site;
 
 /// The reference of operations, in Markdown.
-pub(super) fn markdown(site: &Site) -> String {
+pub(super) fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
     for entry in site.tools {
         operation(&mut text, entry);
     }
-    text
+    Some(text.into())
 }
 
 fn operation(text: &mut String, entry: &Entry) {

@@ -1,5 +1,6 @@
 //! What the crate graph cannot say.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -69,18 +70,81 @@ fn forbid(folder: &str, words: &[&str]) {
 
 #[test]
 fn arrows_point_inwards() {
-    forbid("crates/kernel/src/polling", &["StatusCode", "serde_json::Value", "Value::", "sqlx", "axum"]);
     forbid(
         "crates/kernel/src",
-        &["axum", "rmcp", "sqlx", "reqwest", "StatusCode", "std::fs", "std::net::Tcp", "std::env"],
+        &[
+            "axum",
+            "rmcp",
+            "sqlx",
+            "reqwest",
+            "StatusCode",
+            "std::fs",
+            "std::net::Tcp",
+            "std::env",
+            "a2a_",
+            "Mcp",
+        ],
     );
     forbid("tools", &["axum", "rmcp", "jsonrpc", "sqlx", "reqwest"]);
     forbid("crates/store/src", &["axum", "rmcp", "reqwest", "ep_upstream", "ep_tools"]);
     forbid("src", &["sqlx::"]);
-    for folder in
-        ["src/surface/rest", "src/surface/a2a", "src/surface/http", "src/surface/cli", "src/documents"]
-    {
-        forbid(folder, &["rmcp"]);
+    forbid("src/surface/a2a", &["rmcp"]);
+    for folder in ["src/surface/rest", "src/surface/http", "src/surface/cli", "src/documents"] {
+        forbid(folder, &["rmcp", "jsonrpsee"]);
+    }
+    // Operations reach the ports of their context and nothing else of the service.
+    forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "AccountStore"]);
+    // Surfaces leave access, limits and idempotency to the guard and to dispatch.
+    for folder in ["src/surface/rest", "src/surface/a2a", "src/surface/mcp"] {
+        forbid(folder, &[".admits(", "limiter", "app.idempotency", "accounts."]);
+    }
+}
+
+#[test]
+fn paths_are_named_in_the_tables_alone() {
+    // Operations name theirs in their specification, protocols and documents in their tables.
+    let tables = ["src/surface/a2a/mod.rs", "src/surface/mcp/mod.rs", "src/documents/mod.rs"];
+    let mut seen = 0;
+    for folder in ["src/", "crates/kernel/src"] {
+        for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
+            seen += 1;
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let named = code.lines().filter(|line| !line.trim_start().starts_with("//")).find(|line| {
+                ["\"/api/", "}/api/", "\"/.well-known", "}/.well-known"]
+                    .iter()
+                    .any(|path| line.contains(path))
+            });
+            assert!(named.is_none() || tables.contains(&file.as_str()), "{file} names a path: {named:?}");
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+/// The modules of a crate's source folder form layers: no module uses, directly or through others, one that
+/// uses it.
+#[test]
+fn modules_of_the_kernel_do_not_go_in_circles() {
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, text) in every_source() {
+        let Some(inner) = file.strip_prefix("crates/kernel/src/") else { continue };
+        let module = inner.split(['/', '.']).next().unwrap().to_owned();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let named =
+            lines.flat_map(|line| line.split("crate::").skip(1).map(str::to_owned).collect::<Vec<_>>());
+        let named = named
+            .map(|rest| rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap().to_owned());
+        uses.entry(module.clone()).or_default().extend(named.filter(|name| *name != module));
+    }
+    assert!(uses.len() > 15, "{uses:?}");
+    while !uses.is_empty() {
+        let free: Vec<String> = uses
+            .iter()
+            .filter(|(_, used)| used.iter().all(|name| !uses.contains_key(name)))
+            .map(|(m, _)| m.clone())
+            .collect();
+        assert!(!free.is_empty(), "these modules use each other in a circle: {uses:?}");
+        free.iter().for_each(|module| drop(uses.remove(module)));
     }
 }
 

@@ -1,20 +1,50 @@
-//! Rendered documents, as snapshots: a change shows itself in review.
+//! Rendered documents: as snapshots, so that a change shows in review, and as they are served.
 
-use ensemble_poll::documents::{DOCUMENTS, Site};
+use ensemble_poll::documents::{DOCUMENTS, Settings, Site};
+
+use crate::harness::Setup;
 
 #[test]
-fn every_document_as_it_is_served() {
-    let site = Site::new("https://polls.example.com", ep_tools::TOOLS);
-    for document in DOCUMENTS {
-        let name = document.paths[0].trim_matches('/').replace(['/', '.'], "_");
-        insta::assert_snapshot!(name.clone(), (document.render)(&site));
-        if let Some(other) = &document.variant {
-            insta::assert_snapshot!(
-                format!("{name}_{}_{}", other.header, other.prefix),
-                (other.render)(&site)
-            );
+fn every_served_document_as_a_snapshot() {
+    let site = Site::new(Settings { base_url: "https://polls.example.com".into() }, &ep_tools::TOOLS);
+    let mut seen = 0;
+    for document in DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty()) {
+        for (place, form) in document.forms.iter().enumerate() {
+            let name = match place {
+                0 => document.name.to_owned(),
+                place => format!("{}_form_{place}", document.name),
+            };
+            let bytes = (form.render)(&site).unwrap();
+            insta::assert_snapshot!(name, std::str::from_utf8(&bytes).unwrap());
+            seen += 1;
         }
     }
+    assert!(seen >= 2);
+}
+
+#[tokio::test]
+async fn documents_have_types_tags_forms_and_caching() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    for document in DOCUMENTS {
+        for path in (document.paths)(&service.site) {
+            let full = client.get(&path).await;
+            assert_eq!(full.status, 200, "{path}");
+            assert_eq!(full.header("content-type"), document.forms[0].media_type);
+            assert_eq!(full.header("cache-control"), format!("public, max-age={}", document.max_age));
+            assert_eq!(full.text.as_bytes(), service.site.document(document.name).unwrap());
+            let known =
+                client.request(reqwest::Method::GET, &path).header("if-none-match", full.header("etag"));
+            let known = client.send(known).await;
+            assert_eq!((known.status, known.text.as_str()), (304, ""), "{path}");
+            let head = client.send(client.request(reqwest::Method::HEAD, &path)).await;
+            assert_eq!((head.status, head.header("etag")), (200, full.header("etag")));
+        }
+    }
+    let request = client.request(reqwest::Method::GET, "/.well-known/agent-card.json");
+    let version_1 = client.send(request.header("a2a-version", "1.0")).await;
+    assert_eq!(version_1.header("vary"), "a2a-version");
+    assert!(version_1.expect(200).get("protocolVersion").is_none());
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod harness;
 
 mod a2a;
+mod access;
 mod adding_a_tool;
 mod architecture;
 mod bad_input;
@@ -19,6 +20,7 @@ mod idempotency;
 mod limits;
 mod mcp;
 mod money;
+mod parity;
 mod polls;
 mod real_model;
 mod streams;

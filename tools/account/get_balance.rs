@@ -1,9 +1,9 @@
 //! `get_balance`: what is left to spend.
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Balance;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Spec, Tool, ToolOutput};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Spec, Task, Tool, ToolOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,6 +52,7 @@ impl Tool for GetBalance {
         rest: None,
         stream: None,
         agents: Agents::Core,
+        task: Task::None,
         intents: &["how much credit is left", "what is my balance"],
         faults: &[],
     };
@@ -65,7 +66,7 @@ impl Tool for GetBalance {
                 "polls asked in process have no account: nothing is charged to a balance",
             )
         })?;
-        let balance = cx.app.accounts.balance(user).await?;
+        let balance = cx.balances().balance(user).await?;
         balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 }

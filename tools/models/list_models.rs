@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Registry;
 use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
+    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,8 +24,8 @@ pub struct Listed {
 }
 
 impl ToolOutput for Listed {
-    fn freshness(&self) -> Freshness {
-        Freshness::Shared(self.fresh_for)
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(self.fresh_for)
     }
 }
 
@@ -44,6 +44,7 @@ impl Tool for ListModels {
         rest: Some(Rest::get("/api/models")),
         stream: None,
         agents: Agents::Extended,
+        task: Task::None,
         intents: &["which models vote", "which models are there"],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
@@ -51,8 +52,8 @@ impl Tool for ListModels {
     type Output = Listed;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Listed, Fault> {
-        let registry = cx.app.models.registry().await?;
-        let fresh_for = registry.cache_expires_at.since(cx.app.clock.now()).min(Duration::from_hours(1));
+        let registry = cx.models().registry().await?;
+        let fresh_for = registry.cache_expires_at.since(cx.clock().now()).min(Duration::from_hours(1));
         Ok(Listed { registry, fresh_for })
     }
 }

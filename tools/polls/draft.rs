@@ -1,6 +1,6 @@
 //! What a caller may say about a poll, and the draft that follows from it.
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::schema;
 use ep_polling::budget::Budget;
@@ -31,6 +31,7 @@ pub enum PollType {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct PollRequest {
     /// The question, neutral and self-contained: the models see nothing else.
+    #[schemars(required)]
     pub question: Option<Question>,
     /// Use question.
     #[schemars(extend("deprecated" = true))]
@@ -89,8 +90,8 @@ impl PollRequest {
 
 /// Looks the preset up and fixes the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
-    let roster = cx.app.models.roster(&draft.preset).await?;
-    Ok(cx.app.executor.plan(draft, roster))
+    let roster = cx.models().roster(&draft.preset).await?;
+    Ok(cx.polls().plan(draft, roster))
 }
 
 /// The preset of a poll that names none.

@@ -1,9 +1,9 @@
 //! `dry_run_poll`: everything that is wrong with a poll, at once, and what it would cost.
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::plan::Draft;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -30,6 +30,7 @@ impl Tool for DryRunPoll {
         rest: Some(Rest::post("/api/poll/dry-run").only(Access::KEY)),
         stream: None,
         agents: Agents::Extended,
+        task: Task::None,
         intents: &["what would this poll cost", "check my poll"],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
@@ -67,7 +68,7 @@ impl Tool for DryRunPoll {
 }
 
 async fn estimate(cx: &Ctx, draft: Draft) -> Result<Estimates, Fault> {
-    Ok(Estimates::new(&cx.app, &plan(cx, draft).await?))
+    Ok(Estimates::new(cx, &plan(cx, draft).await?))
 }
 
 fn root(path: &str) -> &str {

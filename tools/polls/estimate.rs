@@ -1,6 +1,6 @@
 //! What a poll will cost and how long it will take, as far as that can be known beforehand.
 
-use ep_kernel::app::App;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollExecutor;
 use ep_kernel::tool::ToolOutput;
 use ep_polling::money::Usd;
@@ -49,7 +49,7 @@ impl ToolOutput for Estimates {}
 
 impl Estimates {
     /// The estimates of a poll.
-    pub fn new(app: &App, plan: &Plan) -> Self {
+    pub fn new(cx: &Ctx, plan: &Plan) -> Self {
         let first_wave = PollExecutor::first_wave(plan);
         let typical_prompt = plan.prompt_tokens() / BYTES_PER_TOKEN;
         let typical = |price: Price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS);
@@ -68,7 +68,7 @@ impl Estimates {
             cost_usd_at_most: Usd(plan.hold(first_wave).at_most),
             models_of_unknown_price: plan.roster.iter().filter(|member| member.price.is_none()).count()
                 as u32,
-            typical_vote_ms: app.executor.typical_vote_ms(),
+            typical_vote_ms: cx.polls().typical_vote_ms(),
             latency_ms_at_most: plan.deadline_ms,
             confidence_threshold: plan.threshold.get(),
             simulated: plan.simulated,
@@ -94,7 +94,7 @@ impl ToolOutput for DryRun {}
 
 impl DryRun {
     /// A poll that would be accepted.
-    pub fn valid(app: &App, plan: &Plan) -> Self {
-        Self { dry_run: true, valid: true, errors: Vec::new(), estimates: Some(Estimates::new(app, plan)) }
+    pub fn valid(cx: &Ctx, plan: &Plan) -> Self {
+        Self { dry_run: true, valid: true, errors: Vec::new(), estimates: Some(Estimates::new(cx, plan)) }
     }
 }

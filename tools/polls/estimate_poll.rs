@@ -1,8 +1,8 @@
 //! `estimate_poll`: what a poll of this shape costs, for anyone.
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_polling::budget::Budget;
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::plan::Draft;
@@ -51,6 +51,7 @@ impl Tool for EstimatePoll {
         rest: Some(Rest::get("/api/poll/estimate")),
         stream: None,
         agents: Agents::Extended,
+        task: Task::None,
         intents: &["how much does a poll cost", "how long does a poll take"],
         faults: &[Kind::InvalidPreset, Kind::NotConfigured, Kind::Unavailable],
     };
@@ -77,6 +78,6 @@ impl Tool for EstimatePoll {
             pace: Pace::default(),
             private: false,
         };
-        Ok(Estimates::new(&cx.app, &plan(cx, draft).await?))
+        Ok(Estimates::new(cx, &plan(cx, draft).await?))
     }
 }

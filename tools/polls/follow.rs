@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::app::Ctx;
+use crate::results::result_url;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::event::{PollEvent, Progress};
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::fault::{Fault, Kind};
@@ -12,11 +13,11 @@ use tokio::time::{Instant, timeout_at};
 /// The poll as it stands when it ends or `wait_limit` does.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
     let until = wait_limit.map(|wait_limit| Instant::now() + wait_limit);
-    let mut follower = cx.app.executor.follow(id).await?.ok_or_else(|| not_found(id))?;
+    let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;
     let record = follower.record();
     let mut projection = EventProjection::new(&record);
     if cx.is_watched() {
-        let started = projection.started(cx.app.settings.result_url(id));
+        let started = projection.started(result_url(cx, id));
         let message = format!("Asking up to {} models", started.roster_size);
         report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
     }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
+    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,8 +25,8 @@ pub struct Profiles {
 }
 
 impl ToolOutput for Profiles {
-    fn freshness(&self) -> Freshness {
-        Freshness::Shared(Duration::from_mins(5))
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(Duration::from_mins(5))
     }
 }
 
@@ -45,6 +45,7 @@ impl Tool for ListProfiles {
         rest: Some(Rest::get("/api/profiles")),
         stream: None,
         agents: Agents::Extended,
+        task: Task::None,
         intents: &["which poll settings are there"],
         faults: &[],
     };
@@ -53,6 +54,6 @@ impl Tool for ListProfiles {
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Profiles, Fault> {
         let profiles = Profile::ALL.into_iter().map(Profile::bundle).collect();
-        Ok(Profiles { profiles, presets: cx.app.models.presets() })
+        Ok(Profiles { profiles, presets: cx.models().presets() })
     }
 }

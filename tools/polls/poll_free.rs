@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::budget::Budget;
 use ep_polling::options::FreeOptions;
 use ep_polling::plan::Draft;
@@ -21,6 +21,7 @@ use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
 use super::reply::Summary;
+use crate::results::result_url;
 
 /// Asks the free models.
 pub struct PollFree;
@@ -117,6 +118,7 @@ impl Tool for PollFree {
         rest: Some(Rest::post("/api/poll")),
         stream: None,
         agents: Agents::None,
+        task: Task::None,
         intents: &["ask free models", "poll without an account"],
         faults: &[Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
@@ -147,9 +149,9 @@ impl Tool for PollFree {
         };
         let plan = plan(cx, draft).await?;
         if dry_run {
-            return Ok(FreeAnswer::DryRun(DryRun::valid(&cx.app, &plan)));
+            return Ok(FreeAnswer::DryRun(DryRun::valid(cx, &plan)));
         }
-        let id = cx.app.executor.open(plan, None, false, cx.request_ref.clone()).await?;
+        let id = cx.polls().open(plan, None, false, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, None).await?;
         let Some(closing) = &state.record.closing else {
             return Err(Fault::new(
@@ -166,7 +168,7 @@ impl Tool for PollFree {
             answer: summary.winning_option,
             cost: 0,
             theme: "free",
-            result_url: cx.app.settings.result_url(&id),
+            result_url: result_url(cx, &id),
             poll_id: id,
             confidence: summary.confidence,
             simulated: plan.simulated,

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Tool};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 
 use super::draft::{MAX_WAIT_MS, PollRequest, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::reply::{PollReply, PollResponse, RunningPoll};
+use crate::results::result_url;
 
 /// Asks a roster of models one question.
 pub struct PollQuestion;
@@ -32,6 +33,7 @@ impl Tool for PollQuestion {
         rest: Some(Rest::post("/api/poll")),
         stream: Some(Rest::post("/api/poll/stream").only(Access::KEY)),
         agents: Agents::Core,
+        task: Task::Start,
         intents: &[
             "ask several models",
             "get a second opinion from many models",
@@ -60,13 +62,13 @@ impl Tool for PollQuestion {
         let dry_run = request.dry_run;
         let plan = plan(cx, request.draft()?).await?;
         if dry_run {
-            return Ok(PollReply::DryRun(DryRun::valid(&cx.app, &plan)));
+            return Ok(PollReply::DryRun(DryRun::valid(cx, &plan)));
         }
         let owner = cx.caller.user();
-        let billed = cx.app.settings.billing && owner.is_some();
-        let id = cx.app.executor.open(plan, owner, billed, cx.request_ref.clone()).await?;
+        let billed = cx.settings().billing && owner.is_some();
+        let id = cx.polls().open(plan, owner, billed, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, wait_limit).await?;
-        let url = cx.app.settings.result_url(&id);
+        let url = result_url(cx, &id);
         Ok(match &state.record.closing {
             Some(closing) => PollReply::Complete(Box::new(PollResponse::new(&state, closing, url))),
             None => PollReply::Running(RunningPoll::new(&state, url)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
-use ep_kernel::tool::{Freshness, ToolOutput};
+use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::poll_id::PollId;
@@ -44,26 +44,13 @@ pub enum PollReply {
 }
 
 impl ToolOutput for PollReply {
-    fn freshness(&self) -> Freshness {
+    fn presentation(&self) -> Presentation {
         match self {
-            Self::Running(running) => running.freshness(),
-            Self::Complete(_) | Self::DryRun(_) => Freshness::Live,
-        }
-    }
-
-    fn headline(&self) -> Option<String> {
-        match self {
-            Self::Complete(response) => Some(response.headline()),
-            Self::Running(running) => running.headline(),
-            Self::DryRun(_) => None,
-        }
-    }
-
-    fn handle(&self) -> Option<String> {
-        match self {
-            Self::Complete(response) => Some(response.poll_id.to_string()),
-            Self::Running(running) => running.handle(),
-            Self::DryRun(_) => None,
+            Self::Running(running) => running.presentation(),
+            Self::Complete(response) => {
+                Presentation::default().summary(response.headline()).task(&response.poll_id)
+            }
+            Self::DryRun(_) => Presentation::default(),
         }
     }
 }
@@ -217,19 +204,13 @@ pub struct RunningPoll {
 }
 
 impl ToolOutput for RunningPoll {
-    fn freshness(&self) -> Freshness {
-        Freshness::Pending(Duration::from_millis(u64::from(self.poll_after_ms)))
-    }
-
-    fn headline(&self) -> Option<String> {
+    fn presentation(&self) -> Presentation {
         let Self { poll_id, answered, roster_size, .. } = self;
-        Some(format!(
-            "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
-        ))
-    }
-
-    fn handle(&self) -> Option<String> {
-        Some(self.poll_id.to_string())
+        Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
+            .summary(format!(
+                "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
+            ))
+            .task(poll_id)
     }
 }
 

@@ -1,11 +1,13 @@
 //! `get_poll_result`: a poll's public result, without costs and without its caller.
 
-use ep_kernel::app::Ctx;
 use ep_kernel::caller::Caller;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Closing;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Freshness, Latency, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
@@ -14,6 +16,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::result_url;
 use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, headline, votes};
 
 /// Reads a result.
@@ -97,27 +100,15 @@ pub enum ResultReply {
 }
 
 impl ToolOutput for ResultReply {
-    fn freshness(&self) -> Freshness {
+    fn presentation(&self) -> Presentation {
         match self {
-            Self::Complete(result) if result.private => Freshness::Live,
-            Self::Complete(_) => Freshness::Immutable,
-            Self::Running(running) => running.freshness(),
-        }
-    }
-
-    fn headline(&self) -> Option<String> {
-        match self {
+            Self::Running(running) => running.presentation(),
             Self::Complete(r) => {
-                Some(headline(&r.outcome, r.winning_option.as_deref(), &r.tally, r.confidence, &r.result_url))
+                let cached = if r.private { Presentation::default() } else { Presentation::immutable() };
+                let winner = r.winning_option.as_deref();
+                let summary = headline(&r.outcome, winner, &r.tally, r.confidence, &r.result_url);
+                cached.summary(summary).task(&r.poll_id)
             }
-            Self::Running(running) => running.headline(),
-        }
-    }
-
-    fn handle(&self) -> Option<String> {
-        match self {
-            Self::Complete(result) => Some(result.poll_id.to_string()),
-            Self::Running(running) => running.handle(),
         }
     }
 }
@@ -137,6 +128,7 @@ impl Tool for GetPollResult {
         rest: Some(Rest::get("/api/results/{poll_id}")),
         stream: None,
         agents: Agents::Core,
+        task: Task::Read,
         intents: &["show me the poll's result", "is my poll done"],
         faults: &[Kind::NotFound],
     };
@@ -151,14 +143,9 @@ impl Tool for GetPollResult {
             )
         };
         let id: PollId = query.poll_id.parse().map_err(|_| missing())?;
-        let state = cx
-            .app
-            .executor
-            .state(&id)
-            .await?
-            .filter(|state| may_read(&cx.caller, state))
-            .ok_or_else(missing)?;
-        let url = cx.app.settings.result_url(&id);
+        let state =
+            cx.polls().state(&id).await?.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)?;
+        let url = result_url(cx, &id);
         Ok(match &state.record.closing {
             Some(closing) => ResultReply::Complete(Box::new(PollResult::new(&state, closing, url))),
             None => ResultReply::Running(RunningPoll::new(&state, url)),

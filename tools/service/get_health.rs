@@ -1,8 +1,10 @@
 //! `get_health`: what a probe asks.
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,6 +56,7 @@ impl Tool for GetHealth {
         rest: Some(Rest::get("/api/health")),
         stream: None,
         agents: Agents::None,
+        task: Task::None,
         intents: &[],
         faults: &[],
     };
@@ -61,9 +64,9 @@ impl Tool for GetHealth {
     type Output = Health;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Health, Fault> {
-        let db = if cx.app.polls.ping().await.is_ok() { Working::Ok } else { Working::Error };
-        let settings = &cx.app.settings;
-        let timestamp = cx.app.clock.now();
+        let db = if cx.health().database_answers().await { Working::Ok } else { Working::Error };
+        let settings = cx.settings();
+        let timestamp = cx.clock().now();
         Ok(Health { status: "ok", db, version: settings.version, git_commit: settings.commit, timestamp })
     }
 }

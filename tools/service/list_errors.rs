@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::app::Ctx;
+use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Freshness, Latency, Nothing, Rate, Rest, Spec, Tool, ToolOutput,
+    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,8 +39,8 @@ pub struct Catalog {
 }
 
 impl ToolOutput for Catalog {
-    fn freshness(&self) -> Freshness {
-        Freshness::Shared(Duration::from_hours(1))
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(Duration::from_hours(1))
     }
 }
 
@@ -59,6 +59,7 @@ impl Tool for ListErrors {
         rest: Some(Rest::get("/api/errors/catalog")),
         stream: None,
         agents: Agents::Extended,
+        task: Task::None,
         intents: &["what does this error mean"],
         faults: &[],
     };
@@ -66,9 +67,9 @@ impl Tool for ListErrors {
     type Output = Catalog;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Catalog, Fault> {
-        let base_url = &cx.app.settings.base_url;
+        let links = cx.links();
         let errors = Kind::all().map(Kind::row).map(|row| CatalogEntry {
-            kind: row.kind.uri(base_url),
+            kind: row.kind.uri(links),
             title: row.title,
             status: row.http,
             code: row.code,
@@ -76,7 +77,7 @@ impl Tool for ListErrors {
             recovery_actions: row
                 .recovery
                 .iter()
-                .map(|recovery| RecoveryAction::new(recovery, base_url, None))
+                .map(|recovery| RecoveryAction::new(recovery, links, None))
                 .collect(),
         });
         Ok(Catalog { errors: errors.collect() })

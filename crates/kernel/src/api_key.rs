@@ -9,19 +9,19 @@ use sha2::{Sha256, Sha512};
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: usize = 43;
 
-/// What every key begins with, for secret scanners.
+/// The prefix of every key, for secret scanners.
 pub const KEY_PREFIX: &str = "ep_k_";
 /// How much of a key is kept to recognise it by: the first characters.
 pub const SHOWN: usize = 10;
 
-/// A plaintext key. It exists twice: when it is made, and in the request that presents it.
+/// A plaintext key. It exists only while it is issued and while a request that carries it is checked.
 pub struct ApiKey(SecretString);
 
 /// HMAC-SHA-256 of a key under the service's pepper: useless to a thief of the database alone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
-/// The service's secret ingredient for hashes; lives outside the database.
+/// The service's secret key for hashes (RFC 2104); never in the database.
 pub struct Pepper(SecretBox<[u8; 64]>);
 
 impl ApiKey {
@@ -63,7 +63,7 @@ impl ApiKey {
         let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*pepper.0.expose_secret()).into());
         mac.update(b"ep api key v1\0");
         mac.update(self.reveal().as_bytes());
-        KeyHash(hex(&mac.finalize().into_bytes()))
+        KeyHash(hex::encode(mac.finalize().into_bytes()))
     }
 }
 
@@ -96,15 +96,6 @@ impl fmt::Debug for Pepper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Pepper(..)")
     }
-}
-
-/// Bytes in lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

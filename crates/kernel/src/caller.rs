@@ -4,7 +4,6 @@ use std::fmt;
 use std::net::IpAddr;
 
 use schemars::JsonSchema;
-use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -65,9 +64,9 @@ uuid_id! {
 /// Who is calling, proven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody said who they are.
+    /// No credential was sent.
     Anonymous {
-        /// Where the request came from, behind the trusted proxies.
+        /// The client's address, as trusted proxies report it.
         address: IpAddr,
     },
     /// A signed-in browser.
@@ -82,6 +81,11 @@ pub enum Caller {
         /// The key.
         key: KeyId,
     },
+    /// A program with an access token of the configured issuer.
+    Token {
+        /// The account.
+        user: UserId,
+    },
     /// The operator, in this very process: the command line. No account, no billing, no limits.
     Local,
 }
@@ -90,7 +94,7 @@ impl Caller {
     /// The account, if there is one.
     pub const fn user(&self) -> Option<UserId> {
         match self {
-            Self::Session { user } | Self::Key { user, .. } => Some(*user),
+            Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => Some(*user),
             Self::Anonymous { .. } | Self::Local => None,
         }
     }
@@ -99,7 +103,7 @@ impl Caller {
     /// known by its /64, the smallest block that is handed out.
     pub fn scope(&self) -> String {
         match self {
-            Self::Session { user } | Self::Key { user, .. } => format!("user:{user}"),
+            Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => format!("user:{user}"),
             Self::Anonymous { address: IpAddr::V4(address) } => format!("address:{address}"),
             Self::Anonymous { address: IpAddr::V6(address) } => {
                 let [a, b, c, d, ..] = address.segments();
@@ -115,18 +119,8 @@ impl Caller {
             Self::Anonymous { .. } => "anonymous",
             Self::Session { .. } => "session",
             Self::Key { .. } => "key",
+            Self::Token { .. } => "token",
             Self::Local => "local",
         }
     }
-}
-
-/// What a request shows to say who is calling.
-#[derive(Debug, Clone)]
-pub enum Credential {
-    /// Nothing.
-    None,
-    /// `Authorization: Bearer …`, whatever it holds.
-    Bearer(SecretString),
-    /// A surface has already proven who it is.
-    Proven(Caller),
 }

@@ -5,47 +5,63 @@
 //! day. Server failures and rate limits are not kept. A reply that is not final yet is not kept either:
 //! repeating the request then finds the same poll and answers how far it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::api_key::hex;
-use crate::app::App;
+use crate::answer::{Answer, Presentation};
 use crate::caller::Caller;
-use crate::fault::{Fault, KeptFault, Kind};
-use crate::ports::ClaimState;
-use crate::tool::{Answered, Entry, Freshness};
+use crate::fault::{Fault, Kind, StoredFault};
+use crate::ports::{ClaimState, Clock, Entropy, IdempotencyStore};
+use crate::sealing::Sealer;
 
-/// How long replies are kept.
-pub const KEPT: Duration = Duration::from_hours(24);
+/// How long replies are stored.
+pub const STORED_FOR: Duration = Duration::from_hours(24);
 /// Longest key, in characters.
 pub const MAX_KEY: usize = 255;
-/// Stands for a reply that was not final yet.
+/// Stored in place of a reply that was not final yet.
 const PENDING: &str = "pending";
+/// What a reply that holds a secret begins with; the rest is encrypted.
+const SEALED: &str = "sealed:";
+
+/// Carries idempotent requests out once.
+pub struct Idempotency {
+    /// Where replies are stored.
+    pub store: Arc<dyn IdempotencyStore>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness, for encryption.
+    pub entropy: Arc<dyn Entropy>,
+    /// Encrypts replies that hold a secret.
+    pub sealer: Sealer,
+}
 
 /// A claimed idempotent request.
+#[derive(Debug)]
 pub struct Claim {
     scope: String,
 }
 
-/// What claiming came to.
+/// What claiming a request found.
+#[derive(Debug)]
 pub enum Claimed {
-    /// Carry it out, then call [`Claim::finish`].
-    Mine(Claim),
+    /// A new request: carry it out, then call [`Idempotency::finish`].
+    New(Claim),
     /// It was carried out before; this was the reply.
-    Before(Result<Answered, Fault>),
+    Replay(Result<Answer, Fault>),
 }
 
 #[derive(Serialize, Deserialize)]
-enum Kept {
-    Answer { value: Value, immutable: bool, headline: Option<String>, handle: Option<String> },
-    Fault(KeptFault),
+enum StoredReply {
+    Answer { value: Value, presentation: Box<Presentation> },
+    Fault(StoredFault),
 }
 
-/// Checks a key as it came: a structured-field string (`"…"`, RFC 9651) or a bare token.
-pub fn check_key(raw: &str) -> Result<&str, Fault> {
+/// Checks a key as it was sent: a structured-field string (`"…"`, RFC 9651) or a bare token.
+fn check_key(raw: &str) -> Result<&str, Fault> {
     let raw = raw.trim();
     let key = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(raw);
     let fits = (1..=MAX_KEY).contains(&key.len())
@@ -61,30 +77,30 @@ pub fn check_key(raw: &str) -> Result<&str, Fault> {
 }
 
 impl Claim {
-    /// Claims a request, or finds what became of it.
-    pub async fn make(
-        app: &App,
-        entry: &Entry,
+    /// The request's name: the same for every repetition, and for nothing else.
+    pub fn request_ref(&self) -> &str {
+        &self.scope
+    }
+}
+
+impl Idempotency {
+    /// Claims a request of this operation and caller, or finds its reply. The claim of a request that has
+    /// not ended within `deadline` is given up: its worker has died.
+    pub async fn claim(
+        &self,
+        operation: &str,
         caller: &Caller,
         key: &str,
         input: &Value,
         deadline: Duration,
     ) -> Result<Claimed, Fault> {
-        let scope = digest(&[&caller.scope(), entry.spec.name, key]);
-        let fingerprint = digest(&[&input.to_string()]);
-        let now = app.clock.now();
-        let begun =
-            app.idempotency.begin(&scope, &fingerprint, now, now.after(deadline), now.after(KEPT)).await?;
-        match begun {
-            ClaimState::Fresh => Ok(Claimed::Mine(Self { scope })),
-            ClaimState::Done(reply) if reply == PENDING => Ok(Claimed::Mine(Self { scope })),
-            ClaimState::Done(reply) => match serde_json::from_str(&reply).map_err(Fault::internal)? {
-                Kept::Answer { value, immutable, headline, handle } => {
-                    let freshness = if immutable { Freshness::Immutable } else { Freshness::Live };
-                    Ok(Claimed::Before(Ok(Answered { value, freshness, headline, handle })))
-                }
-                Kept::Fault(fault) => Ok(Claimed::Before(Err(fault.into()))),
-            },
+        let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
+        let now = self.clock.now();
+        let (until, expires) = (now.after(deadline), now.after(STORED_FOR));
+        match self.store.begin(&scope, &fingerprint(input), now, until, expires).await? {
+            ClaimState::Fresh => Ok(Claimed::New(Claim { scope })),
+            ClaimState::Done(reply) if reply == PENDING => Ok(Claimed::New(Claim { scope })),
+            ClaimState::Done(reply) => self.read(&reply, &scope).map(Claimed::Replay),
             ClaimState::Running => Err(Fault::new(
                 Kind::InProgress,
                 "a request with this Idempotency-Key is still running; send it again in a few seconds",
@@ -97,32 +113,61 @@ impl Claim {
         }
     }
 
-    /// The request's name: the same for every repetition, and for nothing else.
-    pub fn request_ref(&self) -> &str {
-        &self.scope
-    }
-
-    /// Keeps the reply, or gives the claim up where it must not be kept.
-    pub async fn finish(self, app: &App, reply: &Result<Answered, Fault>) {
-        let kept = match reply {
-            Ok(Answered { freshness: Freshness::Pending(_), .. }) => Some(PENDING.to_owned()),
-            Ok(answered) => {
-                let immutable = answered.freshness == Freshness::Immutable;
-                let Answered { value, headline, handle, .. } = answered.clone();
-                serde_json::to_string(&Kept::Answer { value, immutable, headline, handle }).ok()
-            }
+    /// Stores the reply, or gives the claim up where it must not be stored.
+    pub async fn finish(&self, claim: Claim, reply: &Result<Answer, Fault>) {
+        let stored = match reply {
+            Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
+            Ok(answer) => self.write(answer, &claim.scope).ok(),
             Err(fault) if fault.kind().is_ours() || fault.kind() == Kind::RateLimited => None,
-            Err(fault) => serde_json::to_string(&Kept::Fault(fault.into())).ok(),
+            Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
-        let done = match kept {
-            Some(kept) => app.idempotency.finish(&self.scope, &kept).await,
-            None => app.idempotency.forget(&self.scope).await,
+        let done = match stored {
+            Some(stored) => self.store.finish(&claim.scope, &stored).await,
+            None => self.store.forget(&claim.scope).await,
         };
         if let Err(error) = done {
             // The claim's own deadline frees the key again.
-            tracing::warn!(error = %error, "an idempotent reply could not be kept");
+            tracing::warn!(error = %error, "an idempotent reply could not be stored");
         }
     }
+
+    /// Deletes replies that have expired.
+    pub async fn sweep(&self) -> Result<(), Fault> {
+        Ok(self.store.sweep(self.clock.now()).await.map(drop)?)
+    }
+
+    fn write(&self, answer: &Answer, scope: &str) -> Result<String, Fault> {
+        let Answer { value, presentation } = answer.clone();
+        let sensitive = presentation.sensitive;
+        let reply = StoredReply::Answer { value, presentation: Box::new(presentation) };
+        let text = serde_json::to_string(&reply).map_err(Fault::internal)?;
+        if !sensitive {
+            return Ok(text);
+        }
+        Ok(format!("{SEALED}{}", self.sealer.seal(&text, scope, self.entropy.bytes())?))
+    }
+
+    fn read(&self, stored: &str, scope: &str) -> Result<Result<Answer, Fault>, Fault> {
+        let opened;
+        let text = match stored.strip_prefix(SEALED) {
+            Some(sealed) => {
+                opened = self.sealer.open(sealed, scope)?;
+                opened.as_str()
+            }
+            None => stored,
+        };
+        Ok(match serde_json::from_str(text).map_err(Fault::internal)? {
+            StoredReply::Answer { value, presentation } => Ok(Answer { value, presentation: *presentation }),
+            StoredReply::Fault(fault) => Err(fault.into()),
+        })
+    }
+}
+
+/// What two requests with the same body have in common, whatever the order of its members.
+fn fingerprint(input: &Value) -> String {
+    let mut sorted = input.clone();
+    sorted.sort_all_objects();
+    digest(&[&sorted.to_string()])
 }
 
 fn digest(parts: &[&str]) -> String {
@@ -131,7 +176,7 @@ fn digest(parts: &[&str]) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part.as_bytes());
     }
-    hex(&digest.finalize())
+    hex::encode(digest.finalize())
 }
 
 #[cfg(test)]
@@ -145,5 +190,15 @@ mod tests {
         for bad in ["", "\"\"", "a\"b", "ü", "tab\there", &"x".repeat(256)] {
             assert_eq!(check_key(bad).unwrap_err().kind(), Kind::InvalidInput, "{bad}");
         }
+    }
+
+    #[test]
+    fn fingerprints_do_not_depend_on_the_order_of_members() {
+        let parsed = |text: &str| fingerprint(&serde_json::from_str(text).unwrap());
+        assert_eq!(
+            parsed(r#"{"a":1,"b":{"c":[2,{"x":1,"y":2}],"d":3}}"#),
+            parsed(r#"{"b":{"d":3,"c":[2,{"y":2,"x":1}]},"a":1}"#)
+        );
+        assert_ne!(parsed(r#"{"a":[1,2]}"#), parsed(r#"{"a":[2,1]}"#));
     }
 }

@@ -4,15 +4,24 @@
 //! Read [`tool`] first: it is the contract that every operation implements. What a poll is stands in
 //! `ep_polling`.
 
-pub mod admission;
+pub mod answer;
 pub mod api_key;
 pub mod app;
 pub mod caller;
+pub mod ctx;
 pub mod dispatch;
 pub mod event;
 pub mod executor;
 pub mod fault;
+pub mod guard;
 pub mod idempotency;
+pub mod key_uses;
+pub mod links;
+pub mod method;
 pub mod ports;
 pub mod schema;
+pub mod sealing;
+pub mod tasks;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod tool;

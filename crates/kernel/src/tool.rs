@@ -4,35 +4,38 @@
 //! input, an output and one function. Nothing about it is written anywhere else. [`entry`] erases the
 //! type into an [`Entry`]; the catalogue is a `static` slice of entries. Surfaces (MCP, A2A, REST, SSE,
 //! the command line) turn bytes into a JSON value, find the entry and end in
-//! [`dispatch`](crate::dispatch::dispatch), the only door. Documents are pure functions of the same
-//! slice.
+//! [`dispatch`](crate::dispatch::dispatch). Documents are pure functions of the same slice.
 //!
 //! **Invariant:** a tool never learns which surface it was called through, and never checks access,
 //! limits or idempotency itself. Only *ownership* ("is this your poll?") is its own business.
 
 use std::future::Future;
-use std::time::Duration;
+use std::sync::OnceLock;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::app::Ctx;
+use crate::answer::Answer;
 use crate::caller::Caller;
+use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind};
 use crate::schema;
+
+pub use crate::answer::{Body, Cache, Presentation, SessionChange, ToolOutput};
+pub use crate::method::Method;
 
 /// One operation.
 pub trait Tool: 'static {
     /// Everything about it that is not code.
     const SPEC: Spec;
-    /// What it takes. Newtypes check their rules while decoding; the limits in the schema and in the
-    /// check come from the same constants.
+    /// Its input. Newtypes check their rules while decoding; the limits in the schema and in the check
+    /// come from the same constants.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// What it answers.
+    /// Its output.
     type Output: ToolOutput;
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
@@ -41,37 +44,6 @@ pub trait Tool: 'static {
 /// The input of an operation that takes nothing.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 pub struct Nothing {}
-
-/// What a tool answers.
-pub trait ToolOutput: Serialize + JsonSchema + Send {
-    /// How long the answer stays true; surfaces turn it into cache headers, statuses and hints.
-    fn freshness(&self) -> Freshness {
-        Freshness::Live
-    }
-
-    /// The answer in one sentence, for people and for agents that read prose.
-    fn headline(&self) -> Option<String> {
-        None
-    }
-
-    /// The id by which it can be asked for again: a task's id, where the protocol has tasks.
-    fn handle(&self) -> Option<String> {
-        None
-    }
-}
-
-/// How long an answer stays true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// It may be another one the next moment.
-    Live,
-    /// Anyone may keep it this long.
-    Shared(Duration),
-    /// It will never change, and anyone may keep it.
-    Immutable,
-    /// It is not the final answer yet: ask again after this long.
-    Pending(Duration),
-}
 
 /// Everything about an operation that is not code. Every field is required: the compiler is the
 /// checklist.
@@ -94,7 +66,7 @@ pub struct Spec {
     pub cost: Cost,
     /// How long it takes.
     pub latency: Latency,
-    /// Which allowance its calls are taken from.
+    /// Which allowance its calls are counted against.
     pub rate: Rate,
     /// Its REST binding.
     pub rest: Option<Rest>,
@@ -102,6 +74,8 @@ pub struct Spec {
     pub stream: Option<Rest>,
     /// Which agents see it.
     pub agents: Agents,
+    /// What it does to a task, in protocols that have tasks.
+    pub task: Task,
     /// Phrases by which a person would ask for it.
     pub intents: &'static [&'static str],
     /// What can go wrong, beyond what can go wrong everywhere.
@@ -115,7 +89,7 @@ pub struct Access {
     pub anonymous: bool,
     /// Signed-in browsers.
     pub cookie: bool,
-    /// Programs with an API key.
+    /// Programs with an API key or an access token.
     pub key: bool,
 }
 
@@ -140,12 +114,12 @@ impl Access {
         }
     }
 
-    /// Whether this caller may. The operator's own process may everything.
+    /// Whether this caller is admitted. The operator's own process always is.
     pub const fn admits(self, caller: &Caller) -> bool {
         match caller {
             Caller::Anonymous { .. } => self.anonymous,
             Caller::Session { .. } => self.cookie,
-            Caller::Key { .. } => self.key,
+            Caller::Key { .. } | Caller::Token { .. } => self.key,
             Caller::Local => true,
         }
     }
@@ -160,7 +134,7 @@ pub enum Effect {
     Consult,
     /// It changes our records.
     Write {
-        /// Whether doing it twice is as doing it once.
+        /// Whether it is idempotent.
         idempotent: bool,
     },
     /// It ends something for good.
@@ -204,14 +178,16 @@ pub enum Latency {
     Models,
 }
 
-/// Which allowance an operation's calls are taken from.
+/// Which allowance requests are counted against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
     /// The caller's general allowance.
     Default,
     /// The allowance for free polls, per address.
     Free,
-    /// None: it must always answer.
+    /// The larger allowance for what anyone may read, per address.
+    Public,
+    /// The same, but the request is never refused: it must always be answered.
     Exempt,
 }
 
@@ -226,26 +202,17 @@ pub enum Agents {
     None,
 }
 
-/// An HTTP method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Method {
-    /// GET: input from path and query.
-    Get,
-    /// POST: input from path and JSON body.
-    Post,
-    /// DELETE: input from path and query.
-    Delete,
-}
-
-impl Method {
-    /// The method as HTTP spells it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
+/// What an operation does to a task (A2A), whose id is its poll's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Nothing.
+    None,
+    /// It starts one.
+    Start,
+    /// It reads one, by the member `poll_id`.
+    Read,
+    /// It cancels one, by the member `poll_id`.
+    Cancel,
 }
 
 /// A REST binding.
@@ -257,13 +224,18 @@ pub struct Rest {
     pub path: &'static str,
     /// The status of success.
     pub status: u16,
-    /// Whom this door lets in, of those the operation admits.
+    /// Callers accepted here; narrows [`Spec::access`].
     pub only: Access,
+    /// The member of the output that is the body, where it is not the whole output.
+    pub member: Option<&'static str>,
+    /// The media type of the body; of [`Body::Text`] where it is not JSON.
+    pub media_type: &'static str,
 }
 
 impl Rest {
     const fn new(method: Method, path: &'static str) -> Self {
-        Self { method, path, status: 200, only: Access::PUBLIC }
+        let (only, media_type) = (Access::PUBLIC, "application/json");
+        Self { method, path, status: 200, only, member: None, media_type }
     }
     /// `GET path`, answered 200.
     pub const fn get(path: &'static str) -> Self {
@@ -282,33 +254,46 @@ impl Rest {
         self.status = status;
         self
     }
-    /// Narrows whom this door lets in.
+    /// Narrows the callers accepted here.
     pub const fn only(mut self, access: Access) -> Self {
         self.only = access;
         self
     }
-}
-
-/// An answer on its way to a surface.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answered {
-    /// The output.
-    pub value: Value,
-    /// How long it stays true.
-    pub freshness: Freshness,
-    /// The answer in one sentence, where it has one.
-    pub headline: Option<String>,
-    /// The id by which it can be asked for again, where it has one.
-    pub handle: Option<String>,
+    /// Sends this member of the output alone, for example an array that MCP needs inside an object.
+    pub const fn member(mut self, member: &'static str) -> Self {
+        self.member = Some(member);
+        self
+    }
+    /// Sends text of this media type: see [`Presentation::text`].
+    pub const fn text(mut self, media_type: &'static str) -> Self {
+        self.media_type = media_type;
+        self
+    }
 }
 
 /// An operation without its types: what surfaces and documents work on.
 pub struct Entry {
     /// Everything about it that is not code.
     pub spec: Spec,
-    input: fn() -> Schema,
-    output: fn() -> Schema,
-    run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answered, Fault>>,
+    input: CachedSchema,
+    output: CachedSchema,
+    run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
+}
+
+/// A schema that is generated at its first use and then kept.
+struct CachedSchema {
+    generate: fn() -> Schema,
+    kept: OnceLock<Schema>,
+}
+
+impl CachedSchema {
+    const fn new(generate: fn() -> Schema) -> Self {
+        Self { generate, kept: OnceLock::new() }
+    }
+
+    fn get(&self) -> &Schema {
+        self.kept.get_or_init(self.generate)
+    }
 }
 
 impl std::fmt::Debug for Entry {
@@ -318,17 +303,24 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
-    /// The schema of what it takes, as agents see it: see [`schema::input`].
-    pub fn input(&self) -> Schema {
-        (self.input)()
+    /// The schema of its input, as agents see it: see [`schema::input`].
+    pub fn input(&self) -> &Schema {
+        self.input.get()
     }
 
-    /// The schema of what it answers: see [`schema::output`].
-    pub fn output(&self) -> Schema {
-        (self.output)()
+    /// The schema of its output: see [`schema::output`].
+    pub fn output(&self) -> &Schema {
+        self.output.get()
     }
 
-    pub(crate) fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
+    /// Its REST binding and its event stream, as far as it has them.
+    pub fn bindings(&self) -> impl Iterator<Item = Rest> + use<> {
+        [self.spec.rest, self.spec.stream].into_iter().flatten()
+    }
+
+    /// Decodes the input and carries the operation out. Surfaces call
+    /// [`dispatch`](crate::dispatch::dispatch) instead, which checks everything else first.
+    pub fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {
         (self.run)(cx, input)
     }
 }
@@ -337,22 +329,17 @@ impl Entry {
 pub const fn entry<T: Tool>() -> Entry {
     Entry {
         spec: T::SPEC,
-        input: schema::input::<T::Input>,
-        output: schema::output::<T::Output>,
+        input: CachedSchema::new(schema::input::<T::Input>),
+        output: CachedSchema::new(schema::output::<T::Output>),
         run: run::<T>,
     }
 }
 
-fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answered, Fault>> {
+fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {
     async move {
         let output = T::call(&cx, schema::decode::<T::Input>(input)?).await?;
         let value = serde_json::to_value(&output).map_err(Fault::internal)?;
-        Ok(Answered {
-            value,
-            freshness: output.freshness(),
-            headline: output.headline(),
-            handle: output.handle(),
-        })
+        Ok(Answer { value, presentation: output.presentation() })
     }
     .boxed()
 }

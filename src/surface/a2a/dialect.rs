@@ -21,6 +21,15 @@ pub(super) enum State {
 }
 
 impl Dialect {
+    /// The dialect that has a method of this name.
+    pub(super) fn of_method(name: &str) -> Self {
+        match name {
+            "tasks/send" => Self::Legacy,
+            name if name.contains('/') => Self::V03,
+            _ => Self::V1,
+        }
+    }
+
     pub(super) const fn state(self, state: State) -> &'static str {
         match (self, state) {
             (Self::V1, State::Working) => "TASK_STATE_WORKING",
@@ -30,7 +39,7 @@ impl Dialect {
         }
     }
 
-    /// What there is instead of a method that there is not.
+    /// What to use instead of a method that is unknown or not offered.
     pub(super) const fn offered(self) -> &'static str {
         match self {
             Self::V1 => "use SendMessage and GetTask",

@@ -1,6 +1,7 @@
 //! Faults as A2A errors (specification 1.0, section 5.4).
 
 use ep_kernel::fault::{Fault, Kind};
+use jsonrpsee_types::ErrorObjectOwned;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
@@ -82,8 +83,7 @@ impl Refusal {
     }
 
     /// The JSON-RPC error object. Since 1.0 its data is a list of details, as gRPC has them.
-    pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> Value {
-        let mut error = json!({ "code": self.code(), "message": self.message() });
+    pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> ErrorObjectOwned {
         let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
         let domain = if own { "a2a-protocol.org" } else { base_url };
         if dialect == Dialect::V1 {
@@ -110,10 +110,9 @@ impl Refusal {
                     );
                 }
             }
-            error["data"] = Value::Array(details);
-        } else {
-            error["data"] = json!({ "reason": self.reason() });
+            return ErrorObjectOwned::owned(self.code(), self.message(), Some(details));
         }
-        error
+        let data = json!({ "reason": self.reason() });
+        ErrorObjectOwned::owned(self.code(), self.message(), Some(data))
     }
 }

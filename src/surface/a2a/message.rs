@@ -1,7 +1,7 @@
 //! Reads a message: what it asks, and of which skill.
 
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::{Agents, Entry};
+use ep_kernel::tool::{Agents, Entry, Task};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -71,38 +71,26 @@ pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialec
         Some(name) => {
             skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))?
         }
-        None => by_shape(tools, &data)?,
+        None => default_skill(tools, &data)?,
     };
     Ok(Ask { entry, input: Value::Object(data) })
 }
 
-/// The skill that takes an object with these members.
-pub(super) fn by_shape(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
-    let known = |entry: &Entry| {
-        let schema = entry.input();
-        let members = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .map(|members| members.keys().cloned().collect::<Vec<_>>());
-        members.unwrap_or_default().iter().filter(|name| data.contains_key(*name)).count()
-    };
-    if data.is_empty() {
-        // Nothing to go by but that: the skill that takes nothing.
-        let takes_nothing = |entry: &&'static Entry| entry.input().get("properties").is_none();
-        if let Some(entry) = skills(tools).find(takes_nothing) {
-            return Ok(entry);
-        }
-    }
-    let best = skills(tools)
-        .map(|entry| (known(entry), entry))
-        .reduce(|best, next| if next.0 > best.0 { next } else { best });
-    match best {
-        Some((1.., entry)) => Ok(entry),
-        _ => Err(Refusal::Fault(Fault::invalid(
-            "message.parts",
-            format!("message.parts fit no skill of this agent: send for example {}", example(tools)),
-        ))),
-    }
+/// The skill of a message that names none: it reads the task that its data names by `poll_id`, or starts
+/// one. Empty data names no task: it calls the skill that takes nothing.
+fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
+    let task = if data.contains_key("poll_id") { Task::Read } else { Task::Start };
+    let without_input = |entry: &&'static Entry| entry.input().get("properties").is_none();
+    let named = if data.is_empty() { skills(tools).find(without_input) } else { None };
+    named.or_else(|| skill_for(tools, task)).ok_or_else(|| {
+        let known = skill_names(tools);
+        Refusal::Fault(Fault::invalid("metadata.skillId", format!("is missing: name one of {known}")))
+    })
+}
+
+/// The skill that does this to a task.
+pub(super) fn skill_for(tools: Tools, task: Task) -> Option<&'static Entry> {
+    tools.iter().find(|entry| entry.spec.task == task)
 }
 
 /// The skills of this agent, in the card's order.
@@ -116,12 +104,13 @@ fn example(tools: Tools) -> String {
 }
 
 fn no_such_skill(tools: Tools, name: &str) -> Refusal {
-    let known: Vec<&str> = skills(tools).map(|entry| entry.spec.name).collect();
+    let known = skill_names(tools);
     let name: String = name.chars().take(64).collect();
-    Refusal::Fault(Fault::invalid(
-        "metadata.skillId",
-        format!("names no skill ({name}); there are {}", known.join(", ")),
-    ))
+    Refusal::Fault(Fault::invalid("metadata.skillId", format!("names no skill ({name}); there are {known}")))
+}
+
+fn skill_names(tools: Tools) -> String {
+    skills(tools).map(|entry| entry.spec.name).collect::<Vec<_>>().join(", ")
 }
 
 fn skill_named(object: &Value) -> Option<&str> {
@@ -147,7 +136,7 @@ mod tests {
 
     fn asked(part: &Value) -> Result<Ask, Refusal> {
         ask(
-            ep_tools::TOOLS,
+            &ep_tools::TOOLS,
             &json!({}),
             &json!({ "role": "user", "messageId": "1", "parts": [part] }),
             Dialect::V03,
@@ -174,11 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn what_no_skill_takes_is_refused_with_an_example() {
+    fn a_message_without_an_object_is_refused_with_an_example() {
         assert!(asked(&json!({ "text": "hello" })).unwrap_err().message().contains("\"question\""));
-        assert!(
-            asked(&json!({ "data": { "colour": "red" } })).unwrap_err().message().contains("fit no skill")
-        );
         assert!(matches!(asked(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
     }
 }

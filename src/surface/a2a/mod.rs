@@ -4,21 +4,39 @@
 //! **An A2A task and a poll are the same row seen twice**: a task's id is its poll's.
 
 mod dialect;
+mod envelope;
 mod errors;
 mod message;
-mod rpc;
-mod send;
+mod methods;
+mod operations;
+mod serve;
+mod session;
 mod task;
 
-use axum::Router;
-use axum::routing::post;
+use std::borrow::Cow;
 
-use super::http::Gate;
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Rate};
+
+use super::route::{Kind, Protocol, Route};
+
+pub use serve::{serve, serve_tasks_send};
 
 /// The A2A endpoints.
-pub fn routes() -> Router<Gate> {
-    Router::new()
-        .route("/api/a2a", post(rpc::serve).fallback(rpc::not_posted))
-        .route("/api/a2a/", post(rpc::serve).fallback(rpc::not_posted))
-        .route("/api/a2a/tasks/send", post(rpc::serve_tasks_send).fallback(rpc::not_posted))
+pub static ROUTES: [Route; 3] = [
+    route("a2a", "/api/a2a", Protocol::A2a),
+    route("a2a", "/api/a2a/", Protocol::A2a),
+    route("a2a_tasks_send", "/api/a2a/tasks/send", Protocol::A2aTasksSend),
+];
+
+const fn route(name: &'static str, path: &'static str, protocol: Protocol) -> Route {
+    Route {
+        name,
+        method: Method::Post,
+        path: Cow::Borrowed(path),
+        access: Access::KEY,
+        rate: Rate::Default,
+        kind: Kind::Protocol(protocol),
+        summary: Cow::Borrowed("Takes messages of other agents and answers with tasks (A2A)."),
+    }
 }

@@ -1,6 +1,6 @@
 //! An answer as a task.
 
-use ep_kernel::tool::{Answered, Freshness};
+use ep_kernel::answer::Answer;
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -52,19 +52,20 @@ fn echo(message: &Value, dialect: Dialect) -> Value {
 
 impl Frame<'_> {
     /// The task.
-    pub(super) fn task(&self, answered: &Answered) -> Value {
+    pub(super) fn task(&self, answer: &Answer) -> Value {
         let dialect = self.dialect;
-        let id = answered.handle.clone().unwrap_or_else(|| self.fallback_id.clone());
+        let presentation = &answer.presentation;
+        let id = presentation.task_id.clone().unwrap_or_else(|| self.fallback_id.clone());
         let context = self.context_id.map_or_else(|| id.clone(), str::to_owned);
-        let working = matches!(answered.freshness, Freshness::Pending(_));
+        let working = presentation.interim.is_some();
         let state = if working { State::Working } else { State::Completed };
         let mut status = json!({ "state": dialect.state(state), "timestamp": self.now });
-        if let Some(headline) = &answered.headline {
-            status["message"] = self.says(&id, &context, headline);
+        if let Some(summary) = &presentation.summary {
+            status["message"] = self.says(&id, &context, summary);
         }
-        let mut parts = vec![dialect.data_part(&answered.value)];
-        if let Some(headline) = &answered.headline {
-            parts.push(dialect.text_part(headline));
+        let mut parts = vec![dialect.data_part(&answer.value)];
+        if let Some(summary) = &presentation.summary {
+            parts.push(dialect.text_part(summary));
         }
         let artifact = match dialect {
             Dialect::Legacy => json!({ "name": "result", "index": 0, "parts": parts }),

@@ -8,9 +8,12 @@ use ep_kernel::ports::{NewKey, NewUser};
 use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use serde_json::{Value, json};
 
+use tokio::time::Instant;
+
 use super::End;
+use super::target::GRACE;
 use crate::config::Config;
-use crate::wiring;
+use crate::wiring::{self, Environment};
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
@@ -77,13 +80,13 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
-    let running = wiring::assemble(config).await?;
-    let ended = carry_out(&running.app, command).await;
-    running.stop(std::time::Duration::from_secs(5)).await;
+    let service = wiring::assemble(config, Environment::system()).await?;
+    let ended = run_in(&service.app, command).await;
+    service.stop(Instant::now() + GRACE).await;
     ended
 }
 
-async fn carry_out(app: &App, command: Command) -> anyhow::Result<End> {
+async fn run_in(app: &App, command: Command) -> anyhow::Result<End> {
     match command {
         Command::CreateUser { email, credit_usd, json } => {
             let user = create_user(app, &email, credit_usd).await?;
@@ -99,7 +102,7 @@ async fn carry_out(app: &App, command: Command) -> anyhow::Result<End> {
         }
         Command::RevokeKey { email, key_id } => {
             let user = find(app, &email).await?;
-            if !app.accounts.revoke_key(user, key_id, app.clock.now()).await.map_err(Fault::from)? {
+            if !app.accounts.revoke_key(user, key_id, app.ports.clock.now()).await.map_err(Fault::from)? {
                 return Err(Fault::new(Kind::NotFound, "this account has no such active key").into());
             }
             println!("revoked");
@@ -107,8 +110,11 @@ async fn carry_out(app: &App, command: Command) -> anyhow::Result<End> {
         Command::Credit { email, usd, reference } => {
             let user = find(app, &email).await?;
             let amount = positive(usd)?;
-            let new =
-                app.accounts.credit(user, amount, &reference, app.clock.now()).await.map_err(Fault::from)?;
+            let new = app
+                .accounts
+                .credit(user, amount, &reference, app.ports.clock.now())
+                .await
+                .map_err(Fault::from)?;
             println!(
                 "{}",
                 if new { format!("credited {amount}") } else { "this reference was credited before".into() }
@@ -184,7 +190,7 @@ async fn create_user(app: &App, email: &str, credit_usd: UsdFigure) -> Result<Us
     }
     let starter_credit = credit_usd.floor_micro();
     let id = UserId::from_random(app.entropy.bytes());
-    let user = NewUser { id, email: email.to_owned(), starter_credit, created_at: app.clock.now() };
+    let user = NewUser { id, email: email.to_owned(), starter_credit, created_at: app.ports.clock.now() };
     app.accounts.create_user(&user).await?;
     Ok(id)
 }
@@ -195,10 +201,10 @@ async fn create_key(app: &App, user: UserId, label: &str) -> Result<(KeyId, ApiK
     let new = NewKey {
         id,
         user,
-        hash: key.hash(&app.settings.pepper),
+        hash: key.hash(&app.guard.pepper),
         prefix: key.prefix().to_owned(),
         label: label.to_owned(),
-        created_at: app.clock.now(),
+        created_at: app.ports.clock.now(),
     };
     app.accounts.add_key(&new).await?;
     Ok((id, key))

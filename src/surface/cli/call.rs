@@ -5,7 +5,7 @@ use ep_tools::TOOLS;
 use serde_json::Value;
 
 use super::End;
-use super::ask::Place;
+use super::target::Target;
 use crate::config::Config;
 
 #[derive(clap::Args)]
@@ -22,7 +22,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     let Some(name) = arguments.name else {
-        for entry in TOOLS {
+        for entry in TOOLS.iter() {
             println!("{:<18} {}", entry.spec.name, entry.spec.title);
         }
         return Ok(End::Done);
@@ -32,9 +32,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     })?;
     let input: Value = serde_json::from_str(&arguments.input)
         .map_err(|error| Fault::new(Kind::MalformedJson, format!("the input is not JSON: {error}")))?;
-    let place = Place::new(config, arguments.server.as_deref()).await?;
-    let answer = place.ask(entry, input, None).await;
-    place.close().await;
+    let target = Target::new(config, arguments.server.as_deref()).await?;
+    let answer = target.call(entry, input, None).await;
+    target.close().await;
     println!("{}", serde_json::to_string_pretty(&answer?)?);
     Ok(End::Done)
 }

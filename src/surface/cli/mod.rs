@@ -1,20 +1,23 @@
 //! The command line.
 
 mod admin;
-mod ask;
 mod call;
 mod hints;
 mod poll;
 mod remote;
 mod show;
+mod target;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use ep_kernel::fault::Fault;
+use tokio::time::Instant;
 
 use crate::config::{self, Config};
-use crate::{documents, server, surface, telemetry, wiring};
+use crate::wiring::{self, Environment};
+use crate::{documents, server, surface, telemetry};
 
 /// Asks many AI models one question; each votes, and the poll stops as early as it honestly may.
 #[derive(Parser)]
@@ -86,7 +89,7 @@ pub fn main() -> ExitCode {
         }
     };
     let ended = runtime.block_on(run(command));
-    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    runtime.shutdown_timeout(Duration::from_millis(200));
     match ended {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Code(code)) => ExitCode::from(code),
@@ -124,15 +127,16 @@ async fn run(command: Command) -> anyhow::Result<End> {
         }
         Command::Mcp => {
             let config = quietly(config);
-            let running = wiring::assemble(&config).await?;
-            running.begin_upkeep();
-            surface::mcp::serve_stdio(running.app.clone(), ep_tools::TOOLS).await?;
-            running.stop(std::time::Duration::from_secs(config.server.shutdown_grace_s)).await;
+            let service = wiring::assemble(&config, Environment::system()).await?;
+            service.start_background_work();
+            surface::mcp::serve_stdio(service.app.clone(), service.site.tools).await?;
+            service.stop(Instant::now() + Duration::from_secs(config.server.shutdown_grace_s)).await;
             Ok(End::Done)
         }
         Command::Migrate => {
             let config = quietly(config);
-            wiring::assemble(&config).await?.stop(std::time::Duration::from_secs(5)).await;
+            let service = wiring::assemble(&config, Environment::system()).await?;
+            service.stop(Instant::now() + target::GRACE).await;
             eprintln!("the database is current");
             Ok(End::Done)
         }
@@ -157,12 +161,12 @@ fn quietly(mut config: Config) -> Config {
 
 fn render(check: bool) -> anyhow::Result<End> {
     let root = std::env::current_dir()?;
-    anyhow::ensure!(root.join("agent-cards/owner.json").exists(), "run this in the repository's root folder");
+    anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
     if !check {
-        documents::render::write(&root)?;
+        documents::write(&root)?;
         return Ok(End::Done);
     }
-    let stale = documents::render::stale(&root);
+    let stale = documents::stale(&root);
     for file in &stale {
         eprintln!("{file} is stale; run `ep render`");
     }

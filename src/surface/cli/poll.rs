@@ -3,13 +3,14 @@
 use ep_kernel::event::{PollEvent, Progress};
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::{Entry, Tool};
+use ep_polling::stopping::MAX_ROSTER;
 use ep_tools::polls::PollQuestion;
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::ask::Place;
 use super::show::{self, Live};
+use super::target::Target;
 use super::{End, INTERRUPTED, hints};
 use crate::config::Config;
 
@@ -49,6 +50,9 @@ pub(super) struct Arguments {
     server: Option<String>,
 }
 
+/// Steps that may wait to be shown: one per model, the start and the end.
+const STEPS: usize = MAX_ROSTER + 2;
+
 /// A number that JSON can hold.
 fn finite(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("it must be a number")
@@ -78,23 +82,23 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     if arguments.server.is_none() && !arguments.json {
         hints::before_a_poll(config).await;
     }
-    let place = Place::new(config, arguments.server.as_deref()).await?;
-    let (steps, mut received) = mpsc::unbounded_channel();
+    let target = Target::new(config, arguments.server.as_deref()).await?;
+    let (steps, mut received) = mpsc::channel(STEPS);
     let mut live = Live::new(!arguments.json);
     let answer = {
-        let mut asked = std::pin::pin!(place.ask(entry, arguments.input(), Some(steps)));
+        let mut asked = std::pin::pin!(target.call(entry, arguments.input(), Some(steps)));
         let mut cancelled = false;
         loop {
             tokio::select! {
                 biased;
-                Some(step) = received.recv() => tell(&mut live, step),
+                Some(step) = received.recv() => show_step(&mut live, step),
                 answer = &mut asked => break answer,
                 _ = tokio::signal::ctrl_c() => {
                     // The first Ctrl-C ends the poll with the votes it has, the second one leaves at once.
-                    let ended = !cancelled && live.poll_id().zip(place.app()).is_some_and(|(id, app)| app.executor.cancel(id));
+                    let ended = !cancelled && live.poll_id().zip(target.app()).is_some_and(|(id, app)| app.ports.polls.cancel(id));
                     if !ended {
                         live.clear();
-                        eprintln!("interrupted{}", if place.app().is_none() { "; the poll goes on at the server" } else { "" });
+                        eprintln!("interrupted{}", if target.app().is_none() { "; the poll goes on at the server" } else { "" });
                         return Ok(End::Code(INTERRUPTED));
                     }
                     cancelled = true;
@@ -108,12 +112,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         // Without a key a server asks its free models; what they said in full is in the public result.
         Ok((free, cancelled)) if free.get("theme").is_some() => {
             let result = json!({ "poll_id": free["poll_id"] });
-            place.ask(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
+            target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
         }
         other => other,
     };
-    let here = place.app().is_some();
-    place.close().await;
+    let here = target.app().is_some();
+    target.close().await;
     let (answer, cancelled) = answer?;
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&answer)?);
@@ -127,7 +131,7 @@ fn entry_of<T: Tool>() -> anyhow::Result<&'static Entry> {
     ep_tools::find(T::SPEC.name).ok_or_else(|| anyhow::anyhow!("the catalogue lacks {}", T::SPEC.name))
 }
 
-fn tell(live: &mut Live, step: Progress) {
+fn show_step(live: &mut Live, step: Progress) {
     match serde_json::from_value(step.data) {
         Ok(PollEvent::Started(started)) => live.started(&started),
         Ok(PollEvent::Vote(vote)) => live.vote(&vote),

@@ -1,4 +1,4 @@
-//! Operations at a server, over its REST doors and event streams.
+//! Operations at a server, over its REST bindings and event streams.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use ep_kernel::tool::{Entry, Method, Rest};
 use futures::StreamExt;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
-use tokio::sync::mpsc::UnboundedSender;
+use sse_stream::{Sse, SseStream};
+use tokio::sync::mpsc::Sender;
 
 /// A server of Ensemble Poll.
 pub(super) struct Remote {
@@ -19,7 +20,7 @@ pub(super) struct Remote {
 }
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// Silence after which a stream is given up; keep-alives come every 15 s.
+/// How long a stream may be silent; keep-alives come every 15 s.
 const SILENCE: Duration = Duration::from_mins(1);
 
 impl Remote {
@@ -33,57 +34,54 @@ impl Remote {
     }
 
     /// Carries out an operation: through its event stream where there is one and a key, so that steps can
-    /// be told and no proxy cuts a long silence, else through its REST door.
-    pub(super) async fn ask(
+    /// be shown and no proxy ends a long silence, else through its REST binding.
+    pub(super) async fn call(
         &self,
         entry: &'static Entry,
         input: Value,
-        steps: Option<UnboundedSender<Progress>>,
+        steps: Option<Sender<Progress>>,
     ) -> Result<Value, Fault> {
         match (entry.spec.stream, entry.spec.rest) {
             (Some(stream), _) if self.key.is_some() => self.stream(stream, input, steps).await,
             (_, Some(rest)) => self.rest(rest, input).await,
-            _ => {
-                Err(Fault::new(Kind::UnknownRoute, format!("{} has no REST door; use MCP", entry.spec.name)))
-            }
+            _ => Err(Fault::new(
+                Kind::UnknownRoute,
+                format!("{} has no REST binding; use MCP", entry.spec.name),
+            )),
         }
     }
 
     async fn rest(&self, rest: Rest, input: Value) -> Result<Value, Fault> {
         let response = self.send(self.request(rest, input)?).await?;
-        response.json().await.map_err(|error| unusable(&error))
+        response.json().await.map_err(|error| broken_off(&error))
     }
 
     async fn stream(
         &self,
         rest: Rest,
         input: Value,
-        steps: Option<UnboundedSender<Progress>>,
+        steps: Option<Sender<Progress>>,
     ) -> Result<Value, Fault> {
         let response = self.send(self.request(rest, input)?).await?;
         let kind = response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or("");
         if !kind.starts_with("text/event-stream") {
-            return response.json().await.map_err(|error| unusable(&error));
+            return response.json().await.map_err(|error| broken_off(&error));
         }
-        let mut bytes = response.bytes_stream();
-        let mut events = Events::default();
-        while let Some(chunk) = bytes.next().await {
-            for (event, data) in events.take(&chunk.map_err(|error| unusable(&error))?) {
-                let data: Value = serde_json::from_str(&data).map_err(Fault::internal)?;
-                match event.as_str() {
-                    "complete" => return Ok(data),
-                    "error" => return Err(from_problem(&data)),
-                    name => {
-                        if let (Some(steps), Some(name)) = (&steps, known(name)) {
-                            drop(steps.send(Progress {
-                                event: name,
-                                id: 0,
-                                data,
-                                done: 0,
-                                total: 0,
-                                message: String::new(),
-                            }));
-                        }
+        let mut events = SseStream::from_bytes_stream(response.bytes_stream());
+        while let Some(event) = events.next().await {
+            let Sse { event: Some(name), data: Some(data), .. } =
+                event.map_err(|error| broken_off(&error))?
+            else {
+                continue;
+            };
+            let data: Value = serde_json::from_str(&data).map_err(Fault::internal)?;
+            match name.as_str() {
+                "complete" => return Ok(data),
+                "error" => return Err(from_problem(&data)),
+                name => {
+                    if let (Some(steps), Some(event)) = (&steps, known(name)) {
+                        let (id, done, total, message) = (0, 0, 0, String::new());
+                        drop(steps.try_send(Progress { event, id, data, done, total, message }));
                     }
                 }
             }
@@ -153,8 +151,9 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn unusable(error: &reqwest::Error) -> Fault {
-    Fault::new(Kind::Unavailable, "the server's answer broke off or is not JSON").caused_by(error.to_string())
+fn broken_off(error: &impl std::fmt::Display) -> Fault {
+    Fault::new(Kind::Unavailable, "the server's response ended early or is not JSON")
+        .caused_by(error.to_string())
 }
 
 /// The fault that a server showed as problem details.
@@ -165,50 +164,4 @@ fn from_problem(problem: &Value) -> Fault {
 
 fn known(event: &str) -> Option<&'static str> {
     ["started", "vote"].into_iter().find(|name| *name == event)
-}
-
-/// Cuts a stream of bytes into server-sent events.
-#[derive(Default)]
-struct Events {
-    rest: Vec<u8>,
-}
-
-impl Events {
-    fn take(&mut self, chunk: &[u8]) -> Vec<(String, String)> {
-        self.rest.extend_from_slice(chunk);
-        let mut events = Vec::new();
-        while let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
-            let block: Vec<u8> = self.rest.drain(..end + 2).collect();
-            let block = String::from_utf8_lossy(&block).into_owned();
-            let field = |name: &str| {
-                let lines = block.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-                lines.map(|value| value.strip_prefix(' ').unwrap_or(value)).collect::<Vec<_>>().join("\n")
-            };
-            let (event, data) = (field("event"), field("data"));
-            if !data.is_empty() {
-                events.push((event, data));
-            }
-        }
-        events
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_survive_any_cut() {
-        let stream =
-            b": keep-alive\n\nevent: started\nid: 0\ndata: {\"a\":1}\n\nevent: complete\ndata: {}\n\n";
-        for cut in 0..stream.len() {
-            let mut events = Events::default();
-            let mut seen = events.take(&stream[..cut]);
-            seen.extend(events.take(&stream[cut..]));
-            assert_eq!(
-                seen,
-                [("started".into(), "{\"a\":1}".into()), ("complete".to_owned(), "{}".to_owned())]
-            );
-        }
-    }
 }

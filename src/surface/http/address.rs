@@ -1,4 +1,4 @@
-//! Where a request came from.
+//! The client's address.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,8 +6,8 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
-/// The address of the client: the peer's, unless the peer is a trusted proxy; then the last hop in
-/// `X-Forwarded-For` that is none.
+/// The peer's address, unless the peer is a trusted proxy; then the last untrusted hop in
+/// `X-Forwarded-For`.
 pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
     let peer = parts
         .extensions

@@ -1,4 +1,4 @@
-//! Reads a JSON body, within bounds.
+//! Reads a JSON body, bounded in size and time.
 
 use std::time::Duration;
 
@@ -10,23 +10,31 @@ use serde_json::{Map, Value};
 
 /// Largest body, in bytes.
 pub const MAX_BODY: usize = 64 * 1024;
-/// Longest a body may take to arrive.
-const ARRIVES_WITHIN: Duration = Duration::from_secs(10);
+/// How long a body may take to arrive.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads a body as JSON; an empty one is an empty object.
 pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> {
-    let bytes = read(body).await?;
+    let bytes = read(headers, body).await?;
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
     }
-    check_type(headers)?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
     })
 }
 
-/// Reads a body's bytes.
-pub async fn read(body: Body) -> Result<Bytes, Fault> {
+/// Reads the bytes of a body that must be JSON by its media type, unless it is empty.
+pub async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
+    let bytes = read_bytes(body).await?;
+    if !bytes.iter().all(u8::is_ascii_whitespace) {
+        check_type(headers)?;
+    }
+    Ok(bytes)
+}
+
+/// Reads a body's bytes, whatever its media type.
+pub async fn read_bytes(body: Body) -> Result<Bytes, Fault> {
     let too_large = || {
         Fault::new(
             Kind::PayloadTooLarge,
@@ -36,13 +44,13 @@ pub async fn read(body: Body) -> Result<Bytes, Fault> {
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(too_large());
     }
-    match tokio::time::timeout(ARRIVES_WITHIN, axum::body::to_bytes(body, MAX_BODY)).await {
+    match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, MAX_BODY)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
         Ok(Err(_)) => Err(Fault::new(Kind::MalformedJson, "the body broke off; send it again")),
         Err(_) => Err(Fault::new(
             Kind::MalformedJson,
-            format!("the body did not arrive within {} s; send it again", ARRIVES_WITHIN.as_secs()),
+            format!("the body did not arrive within {} s; send it again", READ_TIMEOUT.as_secs()),
         )),
     }
 }
@@ -58,7 +66,7 @@ fn is_too_large(error: &axum::Error) -> bool {
     false
 }
 
-/// JSON by any of its media types. A missing type is taken for JSON.
+/// Accepts the media types of JSON; a missing type counts as JSON.
 fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let essence = kind.to_str().unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();

@@ -1,15 +1,15 @@
-//! What the transport would refuse in plain text, or with a status that misleads: said as JSON-RPC errors.
+//! JSON-RPC errors in place of what the transport refuses in plain text, or with a misleading status.
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::surface::http::json_response;
+use crate::surface::http::json;
 
-/// The refusal of a body that is no JSON-RPC message, if it is none.
-pub(super) fn not_a_message(bytes: &[u8]) -> Option<Response<Body>> {
+/// Refuses a body that is no JSON-RPC message.
+pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
     let refused = |code, message| Some(rpc_error(400, &Value::Null, code, message));
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(message)) => message,
@@ -39,14 +39,14 @@ pub(super) fn not_a_message(bytes: &[u8]) -> Option<Response<Body>> {
 }
 
 fn rpc_error(status: u16, id: &Value, code: i32, message: &str) -> Response<Body> {
-    json_response(
+    json(
         status,
-        &json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
+        &serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }),
     )
 }
 
-/// Plain HTTP clients leave these out, say `*/*`, or read JSON alone; the transport insists on all of them.
-/// Tells whether the client can read an event stream.
+/// Completes the headers that the transport requires and plain HTTP clients leave out. Returns whether the
+/// client can read an event stream.
 pub(super) fn complete_headers(parts: &mut Parts) -> bool {
     let accepts: Vec<&str> =
         parts.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
@@ -62,8 +62,8 @@ pub(super) fn complete_headers(parts: &mut Parts) -> bool {
     streams
 }
 
-/// The transport refuses some requests in plain text; callers get JSON all the same.
-pub(super) async fn speak_json(response: Response<Body>) -> Response<Body> {
+/// Turns an error of the transport in plain text into a JSON-RPC error.
+pub(super) async fn plain_errors_as_json(response: Response<Body>) -> Response<Body> {
     let plain =
         response.headers().get(CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
     if response.status().as_u16() < 400 || !plain {

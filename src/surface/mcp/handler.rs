@@ -5,12 +5,13 @@ use std::sync::{Arc, OnceLock};
 
 use axum::http::request::Parts;
 use ep_kernel::app::App;
-use ep_kernel::caller::{Caller, Credential, RequestId};
+use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::Allowance;
-use ep_kernel::tool::{Access, Effect, Latency};
+use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::tool::{Effect, Latency};
+use ep_polling::stopping::MAX_ROSTER;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
@@ -26,6 +27,7 @@ use tokio::sync::mpsc;
 
 use super::catalogue::{Catalogue, IDEMPOTENCY_KEY, Toolset};
 use super::guide;
+use crate::surface::http::RequestHead;
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
 const KEPT_MS: u64 = 300_000;
@@ -45,47 +47,58 @@ const WITH_PARAMETERS: &[(&str, &str)] = &[
 /// Where the protocol wants the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Through which door requests come.
+/// How requests come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
-    /// HTTP: the caller was proven before the transport saw the request.
+pub(super) enum Transport {
+    /// HTTP: the guard admitted the caller before the transport saw the request.
     Http,
     /// Standard input: the operator, in this very process.
     Stdio,
 }
 
-/// What the gate knows of an HTTP request, and what it wants to hear of the call it made.
+/// What is known of an HTTP request besides its message.
 #[derive(Clone)]
-pub(super) struct Visit {
-    pub(super) caller: Caller,
-    pub(super) address: IpAddr,
-    pub(super) request_id: RequestId,
-    /// `Idempotency-Key`, for clients that can set headers; the argument goes first.
-    pub(super) idempotency_key: Option<String>,
+pub(super) struct RequestScope {
+    /// Who calls, and what is left of the allowance.
+    pub(super) admission: Admission,
+    /// The request's head.
+    pub(super) head: RequestHead,
     /// Whether the client can read an event stream.
     pub(super) streams: bool,
-    /// What is left of the caller's allowance, and whether the answer is an earlier one.
-    pub(super) told: Arc<OnceLock<(Option<Allowance>, bool)>>,
+    /// Set by the operation that was called: whether its answer repeats an earlier one.
+    pub(super) outcome: Arc<OnceLock<bool>>,
 }
+
+/// One call, whichever transport it came through.
+struct Origin {
+    request: Request,
+    /// `Idempotency-Key`, for clients that can set headers; the argument goes first.
+    idempotency_key: Option<String>,
+    streams: bool,
+    outcome: Arc<OnceLock<bool>>,
+}
+
+/// Steps of one call that may wait for the client: one per model, the start and the end.
+const QUEUE: usize = MAX_ROSTER + 2;
 
 /// Answers one client.
 #[derive(Clone)]
 pub(super) struct Handler {
     app: Arc<App>,
     catalogue: Catalogue,
-    door: Door,
+    transport: Transport,
 }
 
 impl Handler {
-    pub(super) fn new(app: Arc<App>, catalogue: Catalogue, door: Door) -> Self {
-        Self { app, catalogue, door }
+    pub(super) fn new(app: Arc<App>, catalogue: Catalogue, transport: Transport) -> Self {
+        Self { app, catalogue, transport }
     }
 
     fn implementation(&self) -> Implementation {
-        Implementation::new("ensemble-poll", self.app.settings.version)
+        Implementation::new("ensemble-poll", self.app.ports.settings.version)
             .with_title("Ensemble Poll")
             .with_description("Polls many AI models on one question")
-            .with_website_url(self.app.settings.base_url.clone())
+            .with_website_url(self.app.ports.links.base_url().to_owned())
     }
 
     fn toolset(context: &RequestContext<RoleServer>) -> Toolset {
@@ -95,19 +108,21 @@ impl Handler {
         if all { Toolset::All } else { Toolset::Core }
     }
 
-    /// Who calls, as the gate proved it; `None` only where the transport lost it.
-    fn visit(&self, context: &RequestContext<RoleServer>) -> Option<Visit> {
-        match self.door {
-            Door::Stdio => Some(Visit {
-                caller: Caller::Local,
-                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    /// Where a call came from; `None` only where the request's scope is missing.
+    fn origin(&self, context: &RequestContext<RoleServer>) -> Option<Origin> {
+        if self.transport == Transport::Stdio {
+            let request = Request {
+                surface: "mcp_stdio",
                 request_id: RequestId::from_random(self.app.entropy.bytes()),
-                idempotency_key: None,
-                streams: true,
-                told: Arc::default(),
-            }),
-            Door::Http => context.extensions.get::<Parts>()?.extensions.get::<Visit>().cloned(),
+                credential: Credential::Admitted(Admission::LOCAL),
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            };
+            return Some(Origin { request, idempotency_key: None, streams: true, outcome: Arc::default() });
         }
+        let scope = context.extensions.get::<Parts>()?.extensions.get::<RequestScope>()?.clone();
+        let RequestScope { admission, head, streams, outcome } = scope;
+        let request = head.admitted("mcp", admission);
+        Some(Origin { request, idempotency_key: head.idempotency_key, streams, outcome })
     }
 
     /// Puts the server's name on a result.
@@ -119,47 +134,45 @@ impl Handler {
 
     async fn call(
         &self,
-        request: CallToolRequestParams,
+        params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let Some(&(entry, _)) = self.catalogue.find(&request.name) else {
-            return Err(self.unknown_tool(&request.name));
+        let Some(&(entry, _)) = self.catalogue.find(&params.name) else {
+            return Err(self.unknown_tool(&params.name));
         };
-        let Some(visit) = self.visit(context) else {
-            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "the caller got lost on the way", None));
+        let Some(origin) = self.origin(context) else {
+            let message = "internal error: the request's scope is missing";
+            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
         };
-        let mut arguments = request.arguments.unwrap_or_default();
-        let idempotency_key = take_key(&mut arguments).or(visit.idempotency_key);
-        let (sink, mut steps) = progress(context, visit.streams);
-        let request_id = visit.request_id;
+        let Origin { request, idempotency_key, streams, outcome } = origin;
+        let mut arguments = params.arguments.unwrap_or_default();
+        let idempotency_key = take_key(&mut arguments).or(idempotency_key);
+        let (sink, mut steps) = progress(context, streams);
+        let request_id = request.request_id;
         let call = Call {
-            app: Arc::clone(&self.app),
-            surface: if self.door == Door::Http { "mcp" } else { "mcp_stdio" },
-            request_id,
-            credential: Credential::Proven(visit.caller),
-            address: visit.address,
-            door: Access::PUBLIC,
             idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
-            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.app.settings.mcp_wait),
+            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.app.ports.settings.mcp_wait),
             progress: sink,
-            told: None,
+            ..Call::new(request)
         };
-        let mut dispatched = std::pin::pin!(dispatch(entry, call, Ok(Value::Object(arguments))));
+        let mut dispatched = std::pin::pin!(dispatch(&self.app, entry, call, Ok(Value::Object(arguments))));
         let done = loop {
             tokio::select! {
                 biased;
                 Some(step) = steps.recv() => notify(context, step).await,
                 done = &mut dispatched => break done,
-                // The client has left; what changes something goes on without it.
+                // The client disconnected; what changes something goes on without it.
                 () = context.ct.cancelled() => return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
             }
         };
         while let Ok(step) = steps.try_recv() {
             notify(context, step).await;
         }
-        visit.told.set((done.allowance, done.replayed)).ok();
+        let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
+        // Set once: each request makes one call.
+        let _ = outcome.set(is_replay);
         Ok(match done.result {
-            Ok(answered) => CallToolResult::structured(answered.value),
+            Ok(done) => CallToolResult::structured(done.answer.value),
             Err(fault) => self.refusal(&fault, request_id),
         })
     }
@@ -173,7 +186,7 @@ impl Handler {
 
     /// A fault as a result the model can read and act on.
     fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
-        let problem = fault.problem(&self.app.settings.base_url, &request_id.to_string());
+        let problem = fault.problem(&self.app.ports.links, &request_id.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
         result.structured_content = serde_json::to_value(problem).ok();
         result
@@ -222,7 +235,7 @@ impl ServerHandler for Handler {
         Ok(result.into())
     }
 
-    /// What the transport could not read: methods that there are not, and parameters that do not fit.
+    /// Unknown methods and invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -329,10 +342,10 @@ fn take_key(arguments: &mut JsonObject) -> Option<String> {
 fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,
-) -> (Option<ProgressSink>, mpsc::UnboundedReceiver<Progress>) {
-    let (steps, received) = mpsc::unbounded_channel();
+) -> (Option<ProgressSink>, mpsc::Receiver<Progress>) {
+    let (steps, received) = mpsc::channel(QUEUE);
     let wanted = streams && context.meta.get_progress_token().is_some();
-    (wanted.then(|| ProgressSink::new(move |step| drop(steps.send(step)))), received)
+    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(step)))), received)
 }
 
 async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
@@ -341,6 +354,6 @@ async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
         .with_total(f64::from(step.total))
         .with_message(step.message);
     if let Err(error) = context.peer.notify_progress(note).await {
-        tracing::debug!(error = %error, "progress could not be told");
+        tracing::debug!(error = %error, "progress could not be sent");
     }
 }

@@ -2,25 +2,26 @@
 //!
 //! Stateless, and both eras on one endpoint: clients of 2026-07-28, whose requests describe themselves,
 //! and clients that begin with `initialize`. The protocol is the rmcp crate's; it is named nowhere
-//! outside this folder. What it leaves open is done here: who may call, bodies that are not JSON, plain
-//! text errors.
+//! outside this folder. What it leaves open is done here: bodies that are not JSON-RPC, and errors in plain
+//! text.
 
 mod catalogue;
 mod envelope;
 mod guide;
 mod handler;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{Method, Response};
-use axum::routing::any;
-use ep_kernel::admission::{account, count};
+use axum::extract::Request;
+use axum::http::Response;
+use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use ep_kernel::app::App;
-use ep_kernel::tool::Entry;
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Entry, Rate};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -28,22 +29,31 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tower::ServiceExt as _;
 
 use self::catalogue::Catalogue;
-use self::envelope::{complete_headers, not_a_message, speak_json};
-use self::handler::{Door, Handler, Visit};
-use super::http::{Gate, Incoming, MAX_BODY, fault, finish, read_body, wrong_method};
+use self::envelope::{check_message, complete_headers, plain_errors_as_json};
+use self::handler::{Handler, RequestScope, Transport};
+use super::http::{Exchange, MAX_BODY, read_bytes, replayed};
+use super::route::{Kind, Protocol, Route};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
-/// The MCP endpoint.
-pub fn routes(gate: &Gate) -> Router<Gate> {
-    let service = service(&gate.app, gate.tools);
-    let handler = any(move |state: State<Gate>, request: Request| serve(state, service.clone(), request));
-    Router::new().route("/api/mcp", handler.clone()).route("/api/mcp/", handler)
+/// The MCP endpoint; every request needs an API key, listing tools included.
+pub static ROUTES: [Route; 2] = [route("/api/mcp"), route("/api/mcp/")];
+
+const fn route(path: &'static str) -> Route {
+    Route {
+        name: "mcp",
+        method: Method::Post,
+        path: Cow::Borrowed(path),
+        access: Access::KEY,
+        rate: Rate::Default,
+        kind: Kind::Protocol(Protocol::Mcp),
+        summary: Cow::Borrowed("Model Context Protocol over Streamable HTTP."),
+    }
 }
 
 /// Serves MCP on standard input and output until the client closes them.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Result<()> {
-    let handler = Handler::new(app, Catalogue::new(tools), Door::Stdio);
+    let handler = Handler::new(app, Catalogue::new(tools), Transport::Stdio);
     match handler.serve(rmcp::transport::stdio()).await {
         Ok(running) => drop(running.waiting().await?),
         // Closed before it said anything: a host that only looked.
@@ -53,8 +63,57 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Resu
     Ok(())
 }
 
+/// Answers requests to the MCP endpoint.
+#[derive(Clone)]
+pub struct Endpoint(Service);
+
+impl Endpoint {
+    /// An endpoint that offers these operations.
+    pub fn new(app: &Arc<App>, tools: &'static [Entry]) -> Self {
+        Self(service(app, tools))
+    }
+
+    /// Answers one request that the guard has admitted.
+    pub async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+        let Exchange { head, request, .. } = exchange;
+        let (mut parts, body) = request.into_parts();
+        let bytes = read_bytes(body).await?;
+        if let Some(refusal) = check_message(&bytes) {
+            admission.check_allowance()?;
+            return Ok(refusal);
+        }
+        let (streams, outcome) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
+        parts.extensions.insert(RequestScope {
+            admission: admission.clone(),
+            head,
+            streams,
+            outcome: Arc::clone(&outcome),
+        });
+        // The transport never fails: its error type has no values.
+        let answered = match self.0.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
+            Ok(response) => response.map(Body::new),
+            Err(never) => match never {},
+        };
+        let mut response = plain_errors_as_json(answered).await;
+        match outcome.get() {
+            Some(true) => replayed(&mut response),
+            Some(false) => {}
+            // No operation was called that would have checked it.
+            None if !is_stream(&response) => admission.check_allowance()?,
+            None => {}
+        }
+        Ok(response)
+    }
+}
+
+/// Whether a response is an event stream, which begins before the operation is called.
+fn is_stream(response: &Response<Body>) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    kind.starts_with(b"text/event-stream")
+}
+
 fn service(app: &Arc<App>, tools: &'static [Entry]) -> Service {
-    let base_url = &app.settings.base_url;
+    let base_url = app.ports.links.base_url();
     let host = url::Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let hosts = host.into_iter().chain(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     let origins = [origin(base_url), "http://localhost:*".into(), "http://127.0.0.1:*".into()];
@@ -66,7 +125,7 @@ fn service(app: &Arc<App>, tools: &'static [Entry]) -> Service {
         .with_allowed_origins(origins)
         .with_cancellation_token(app.tasks.token());
     let (app, catalogue) = (Arc::clone(app), Catalogue::new(tools));
-    let make = move || Ok(Handler::new(Arc::clone(&app), catalogue.clone(), Door::Http));
+    let make = move || Ok(Handler::new(Arc::clone(&app), catalogue.clone(), Transport::Http));
     StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config)
 }
 
@@ -77,57 +136,4 @@ fn origin(base_url: &str) -> String {
         Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?))
     });
     full.unwrap_or_else(|| base_url.to_owned())
-}
-
-async fn serve(State(gate): State<Gate>, service: Service, request: Request) -> Response<Body> {
-    let (mut parts, body) = request.into_parts();
-    let incoming = Incoming::read(&gate, &parts);
-    if parts.method != Method::POST {
-        return wrong_method(&gate, &parts, "POST, OPTIONS");
-    }
-    // MCP is for accounts: every request must prove one, listing tools included.
-    let caller = match account(&gate.app, incoming.credential.clone(), incoming.address).await {
-        Ok(caller) => caller,
-        Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
-    };
-    let bytes = match read_body(body).await {
-        Ok(bytes) => bytes,
-        Err(refusal) => return fault(&gate, &incoming.shown, &refusal, None),
-    };
-    if let Some(mut refusal) = not_a_message(&bytes) {
-        finish(&incoming.shown, refusal.headers_mut(), None);
-        return refusal;
-    }
-    let told = Arc::new(OnceLock::new());
-    let visit = Visit {
-        caller: caller.clone(),
-        address: incoming.address,
-        request_id: incoming.shown.request_id,
-        idempotency_key: incoming.shown.idempotency_key.clone(),
-        streams: complete_headers(&mut parts),
-        told: Arc::clone(&told),
-    };
-    parts.extensions.insert(visit);
-    // The transport never fails: its error type has no values.
-    let answered = match service.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
-        Ok(response) => response.map(Body::new),
-        Err(never) => match never {},
-    };
-    let mut response = speak_json(answered).await;
-    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    let (allowance, replayed) = match told.get() {
-        Some(told) => *told,
-        // An event stream begins before anything is told.
-        None if kind.starts_with(b"text/event-stream") => (None, false),
-        None => match count(&gate.app, &caller).await {
-            Ok(allowance) => (allowance, false),
-            Err(refused) => return fault(&gate, &incoming.shown, &refused.fault, refused.allowance.as_ref()),
-        },
-    };
-    finish(&incoming.shown, response.headers_mut(), allowance.as_ref());
-    if replayed {
-        let replayed = HeaderName::from_static("idempotent-replayed");
-        response.headers_mut().insert(replayed, HeaderValue::from_static("true"));
-    }
-    response
 }

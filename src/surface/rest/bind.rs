@@ -1,7 +1,7 @@
 //! Builds a tool's input from path, query and body.
 //!
 //! Path and query values are text; the input's schema, read once at start, says which of them are
-//! numbers or truth values. What does not parse stays text, so that decoding names the member.
+//! numbers or booleans. What does not parse stays text, so that decoding names the member.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use ep_kernel::tool::{Entry, Rest};
 use serde_json::{Map, Number, Value};
 
 /// One operation at one path and method.
-pub(super) struct Binding {
+pub struct Binding {
     pub(super) entry: &'static Entry,
     pub(super) rest: Rest,
-    /// Whether the answer is its event stream.
+    /// Whether it answers with an event stream.
     pub(super) streamed: bool,
     kinds: HashMap<String, Scalar>,
 }
@@ -28,7 +28,8 @@ enum Scalar {
 }
 
 impl Binding {
-    pub(super) fn new(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
+    /// Reads the input's schema once.
+    pub fn new(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
         let schema = entry.input();
         let members = schema.get("properties").and_then(Value::as_object);
         let kinds = members.into_iter().flatten().filter_map(|(name, member)| {

@@ -1,97 +1,101 @@
 //! Server-sent events (WHATWG HTML, section 9.2): a call whose progress is sent as it happens.
 //!
 //! `started`, then one event per step, then exactly one `complete` or `error`. What fails before the
-//! first event is an ordinary response with its status. A client that leaves does not end its call.
+//! first event is an ordinary response with its status. A client that disconnects does not end its call.
 
 use std::convert::Infallible;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Response};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::caller::RequestId;
+use ep_kernel::dispatch::{Call, Dispatched, begin};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
-use ep_kernel::tool::Freshness;
+use ep_kernel::guard::Guarded;
+use ep_kernel::links::Links;
+use ep_polling::stopping::MAX_ROSTER;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::bind::Binding;
-use crate::surface::http::{Gate, Incoming, Shown, fault, finish, outcome};
+use super::respond;
+use crate::surface::http::{AppState, counted, fault, replayed};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Steps that may wait for the client: one per model, the start and the end.
+const QUEUE: usize = MAX_ROSTER + 2;
 
 enum Step {
     Progress(Progress),
-    End(Box<Dispatched>),
+    End(Box<Guarded<Dispatched>>),
 }
 
 pub(super) async fn stream(
-    gate: &Gate,
+    state: &AppState,
+    request: &HeaderMap,
     binding: &Binding,
-    incoming: Incoming,
+    call: Call,
     input: Result<Value, Fault>,
 ) -> Response<Body> {
-    let (steps, mut received) = mpsc::unbounded_channel();
+    let (steps, mut received) = mpsc::channel(QUEUE);
     let progress = steps.clone();
-    // At most one step per model and call: the queue is bounded by the roster.
-    let sink = ProgressSink::new(move |step| drop(progress.send(Step::Progress(step))));
-    let shown = incoming.shown.clone();
-    let told = Arc::new(OnceLock::new());
-    let call = Call {
-        told: Some(Arc::clone(&told)),
-        ..incoming.call(gate, "sse", binding.rest.only, None, Some(sink))
+    // The queue holds every step of a call; a step that does not fit belongs to nobody.
+    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
+    let request_id = call.request.request_id;
+    let begun = match begin(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
+        Ok(begun) => begun,
+        Err(refused) => return respond(state, request, &binding.rest, refused),
     };
-    let entry = binding.entry;
-    gate.app.tasks.spawn(async move {
-        let done = dispatch(entry, call, input).await;
-        drop(steps.send(Step::End(Box::new(done))));
+    let allowance = begun.admission().allowance;
+    state.app.tasks.spawn(async move {
+        let done = begun.run(input).await;
+        drop(steps.send(Step::End(Box::new(done))).await);
     });
     let first = match received.recv().await {
-        // What fails or is only priced has no story, just an answer; a replayed call has an end.
-        Some(Step::End(done)) if done.result.is_err() || !done.replayed => {
-            return outcome(gate, &shown, binding.rest.status, &done);
+        // Errors and dry runs get a plain response, not a stream; a replayed poll gets its last event.
+        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| done.replayed) => {
+            return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
-        None => return fault(gate, &shown, &Fault::internal("the call ended without a word"), None),
+        None => return fault(Fault::internal("the call ended without a result")),
     };
+    let is_replay = matches!(&first, Step::End(_));
     let rest =
         futures::stream::unfold(
             received,
             |mut received| async move { Some((received.recv().await?, received)) },
         );
-    let replayed = matches!(&first, Step::End(_));
-    let base_url = gate.app.settings.base_url.clone();
-    let request = shown.clone();
+    let links = Arc::clone(&state.app.ports.links);
     let events = futures::stream::once(async move { first })
         .chain(rest)
-        .map(move |step| tell(&base_url, &request, step));
-    let body = Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+        .map(move |step| Ok::<_, Infallible>(event(&links, request_id, step)));
+    let body = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
     let mut response = body.into_response();
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    finish(&shown, headers, told.get().copied().flatten().as_ref());
-    if replayed {
-        headers.insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    if is_replay {
+        replayed(&mut response);
     }
-    response
+    counted(response, allowance)
 }
 
-fn tell(base_url: &str, shown: &Shown, step: Step) -> Event {
+fn event(links: &Links, request_id: RequestId, step: Step) -> Event {
     match step {
         Step::Progress(Progress { event, id, data, .. }) => write(event, Some(id), &data),
         Step::End(done) => match done.result {
-            Ok(answered) if matches!(answered.freshness, Freshness::Pending(_)) => {
-                write("running", None, &answered.value)
+            Ok(Dispatched { answer, .. }) => {
+                let name = if answer.presentation.interim.is_some() { "running" } else { "complete" };
+                write(name, None, &answer.value)
             }
-            Ok(answered) => write("complete", None, &answered.value),
-            Err(refusal) => write("error", None, &refusal.problem(base_url, &shown.request_id.to_string())),
+            Err(refusal) => write("error", None, &refusal.problem(links, &request_id.to_string())),
         },
     }
 }

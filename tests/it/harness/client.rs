@@ -1,5 +1,6 @@
 //! A caller over HTTP.
 
+use ep_kernel::tool::{Entry, Rest};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -113,4 +114,30 @@ pub fn question(members: Value) -> Value {
         body[name] = value.clone();
     }
     body
+}
+
+/// The example of an operation's input.
+pub fn example(entry: &Entry) -> Value {
+    serde_json::from_str(entry.spec.example).unwrap_or_else(|error| panic!("{}: {error}", entry.spec.name))
+}
+
+/// Calls an operation through its REST binding.
+pub async fn by_rest(client: &Client, rest: Rest, input: &Value) -> Reply {
+    let mut path = rest.path.to_owned();
+    let mut members = input.as_object().unwrap().clone();
+    for (name, value) in input.as_object().unwrap() {
+        let placeholder = format!("{{{name}}}");
+        if path.contains(&placeholder) {
+            path = path.replace(&placeholder, value.as_str().unwrap());
+            members.remove(name);
+        }
+    }
+    if rest.method == ep_kernel::method::Method::Post {
+        client.post(&path, &Value::Object(members)).await
+    } else {
+        let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+        let query: Vec<(String, String)> =
+            members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
+        client.send(client.request(Method::GET, &path).query(&query)).await
+    }
 }

@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ensemble_poll::config::{self, Config};
-use ensemble_poll::{server, wiring};
+use ensemble_poll::documents::Site;
+use ensemble_poll::server;
+use ensemble_poll::wiring::{self, Environment};
 use ep_kernel::api_key::ApiKey;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::ports::SessionVerifier;
 use ep_kernel::ports::{NewKey, NewUser};
+use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_store::testing::{Database, Postgres};
@@ -34,6 +38,10 @@ pub struct Setup {
     /// Environment variables.
     pub variables: Vec<(&'static str, String)>,
     pub tools: &'static [Entry],
+    /// A clock and randomness that the test controls.
+    pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
+    /// Proves session cookies.
+    pub sessions: Option<Arc<dyn SessionVerifier>>,
 }
 
 impl Default for Setup {
@@ -42,7 +50,9 @@ impl Default for Setup {
             engine: Engine::Sqlite,
             script: Some(Script::panel(50)),
             variables: Vec::new(),
-            tools: ep_tools::TOOLS,
+            tools: &ep_tools::TOOLS,
+            controlled: None,
+            sessions: None,
         }
     }
 }
@@ -64,6 +74,12 @@ impl Setup {
         self
     }
 
+    /// With a clock that stands still, and randomness that follows from `seed`.
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.controlled = Some((Arc::default(), Arc::new(SeededEntropy::new(seed))));
+        self
+    }
+
     /// On this database.
     pub fn on(mut self, engine: Engine) -> Self {
         self.engine = engine;
@@ -78,6 +94,10 @@ impl Setup {
 /// A running service, and what it runs on.
 pub struct Service {
     pub app: Arc<App>,
+    /// What is served.
+    pub site: Arc<Site>,
+    /// The clock, where the test controls it.
+    pub clock: Option<Arc<ManualClock>>,
     pub url: String,
     pub upstream: Option<ScriptedUpstream>,
     pub data: TempDir,
@@ -107,24 +127,41 @@ impl Service {
             ("EP_RATE_LIMIT_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_FREE_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0".into()),
             ("EP_CONFIG", "/dev/null".into()),
         ];
         variables.extend(upstream.iter().map(|upstream| ("EP_UPSTREAM_URL", upstream.base_url())));
         variables.extend(database.iter().map(|database| ("EP_DATABASE_URL", database.url().to_owned())));
         variables.extend(setup.variables);
         let config = configured(&variables);
-        let running = wiring::assemble(&config).await.unwrap();
-        running.begin_upkeep();
-        let app = Arc::clone(&running.app);
-        let router = server::router(Arc::clone(&app), setup.tools, &config);
+        let mut environment =
+            Environment { tools: setup.tools, sessions: setup.sessions, ..Environment::system() };
+        let clock = setup.controlled.map(|(clock, entropy)| {
+            environment.clock = clock.clone();
+            environment.entropy = entropy;
+            clock
+        });
+        let assembled = wiring::assemble(&config, environment).await.unwrap();
+        assembled.start_background_work();
+        let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
+        let router = server::router(&assembled, &config);
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(async move {
             let grace = Duration::from_secs(5);
             let stopped = async { drop(stopped.await) };
-            server::serve_on(listener, router, stopped, grace).await.unwrap();
-            running.stop(grace).await;
+            let deadline = server::serve_on(listener, router, stopped, grace).await;
+            assembled.stop(deadline).await;
         });
-        Self { app, url: format!("http://{address}"), upstream, data, _stop: stop, _database: database }
+        Self {
+            app,
+            site,
+            clock,
+            url: format!("http://{address}"),
+            upstream,
+            data,
+            _stop: stop,
+            _database: database,
+        }
     }
 
     /// A caller without credentials.
@@ -141,7 +178,7 @@ impl Service {
     pub async fn user_with(&self, credit: MicroUsd) -> (UserId, Client) {
         let app = &self.app;
         let id = UserId::from_random(app.entropy.bytes());
-        let now = app.clock.now();
+        let now = app.ports.clock.now();
         let user =
             NewUser { id, email: format!("{id}@example.com"), starter_credit: credit, created_at: now };
         app.accounts.create_user(&user).await.unwrap();
@@ -156,10 +193,10 @@ impl Service {
         let new = NewKey {
             id,
             user,
-            hash: key.hash(&app.settings.pepper),
+            hash: key.hash(&app.guard.pepper),
             prefix: key.prefix().to_owned(),
             label: "test".to_owned(),
-            created_at: app.clock.now(),
+            created_at: app.ports.clock.now(),
         };
         app.accounts.add_key(&new).await.unwrap();
         (id, key.reveal().to_owned())

@@ -15,11 +15,10 @@ mod work;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api_key::hex;
-use crate::app::Tasks;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
 use crate::ports::{Clock, Entropy, Lease, Models, NewPoll, Opened, PollRecord, PollStore};
+use crate::tasks::Tasks;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
@@ -70,7 +69,7 @@ impl PollExecutor {
     /// A executor whose leases last `lease` and whose polls may take `deadline`.
     pub fn new(ports: Ports, lease: Duration, deadline: Duration) -> Self {
         let Ports { polls, models, clock, entropy, tasks } = ports;
-        let worker = hex(&entropy.bytes::<16>());
+        let worker = hex::encode(entropy.bytes::<16>());
         Self(Arc::new(Inner {
             polls,
             models,

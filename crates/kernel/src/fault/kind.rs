@@ -1,6 +1,6 @@
 //! The one table of error kinds.
 
-use serde::{Deserialize, Serialize};
+use crate::links::Links;
 
 /// What kind of failure it is. Everything that follows from the kind stands in its [`Row`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,32 +53,27 @@ pub struct Row {
 }
 
 /// One way out of a failure.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Recovery {
     /// A stable word for the action.
     pub action: &'static str,
     /// The action in a sentence.
     pub description: &'static str,
-    /// The request to make, where the action is one.
-    pub request: Option<(&'static str, &'static str)>,
+    /// The operation or document to ask for, by its name, where the action is a request.
+    pub request: Option<&'static str>,
 }
 
 const fn advice(action: &'static str, description: &'static str) -> Recovery {
     Recovery { action, description, request: None }
 }
 
-const fn call(
-    action: &'static str,
-    description: &'static str,
-    method: &'static str,
-    path: &'static str,
-) -> Recovery {
-    Recovery { action, description, request: Some((method, path)) }
+const fn call(action: &'static str, description: &'static str, name: &'static str) -> Recovery {
+    Recovery { action, description, request: Some(name) }
 }
 
 const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
 const DRY_RUN: Recovery =
-    call("check_first", "Validate and price a poll without asking any model.", "POST", "/api/poll/dry-run");
+    call("check_first", "Validate and price a poll without asking any model.", "dry_run_poll");
 const WAIT: Recovery = advice("wait", "Wait for the time in Retry-After, then send the same request again.");
 const RETRY: Recovery = advice("retry", "Send the same request again later, with the same Idempotency-Key.");
 const REPORT: Recovery = advice("report", "If it persists, report the request id.");
@@ -118,7 +113,7 @@ static TABLE: [Row; 20] = [
         "There is no such preset",
         (400, -32602, -32602, 2),
         false,
-        &[FIX, call("list_models", "See which models the registry holds.", "GET", "/api/models")],
+        &[FIX, call("list_models", "See which models the registry holds.", "list_models")],
     ),
     row(
         Kind::Unauthenticated,
@@ -128,7 +123,7 @@ static TABLE: [Row; 20] = [
         false,
         &[
             advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
-            call("ask_free", "Ask the open-weight free models, without credentials.", "POST", "/api/poll"),
+            call("ask_free", "Ask the open-weight free models, without credentials.", "poll_free"),
         ],
     ),
     row(
@@ -156,7 +151,7 @@ static TABLE: [Row; 20] = [
         "There is no such path",
         (404, -32601, -32601, 7),
         false,
-        &[call("read_card", "Read what this service offers.", "GET", "/.well-known/agent-card.json")],
+        &[call("read_card", "Read what this service offers.", "agent_card")],
     ),
     row(
         Kind::MethodNotAllowed,
@@ -274,8 +269,13 @@ impl Kind {
     }
 
     /// The URI that names it in problem details; it resolves to the catalogue of errors.
-    pub fn uri(self, base_url: &str) -> String {
-        format!("{base_url}/api/errors/catalog#{}", self.row().code)
+    pub fn uri(self, links: &Links) -> String {
+        format!("{}#{}", Self::catalogue(links), self.row().code)
+    }
+
+    /// The address of the catalogue of errors.
+    pub fn catalogue(links: &Links) -> String {
+        links.url("list_errors", &[])
     }
 
     /// Whether it is our failure rather than the caller's: these are logged as errors.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::{Kind, Recovery, Row};
 pub use problem::{ErrorBody, Problem, RecoveryAction};
 
-/// A failure as its caller sees it. The source, if any, is for the log alone and is never shown.
+/// A failure as its caller sees it. The source, if any, goes to the log and is never shown.
 #[derive(Clone)]
 pub struct Fault {
     kind: Kind,
@@ -25,6 +25,7 @@ pub struct Fault {
     fields: Vec<FieldFault>,
     retry_after: Option<Duration>,
     source: Option<Arc<dyn Error + Send + Sync>>,
+    replayed: bool,
 }
 
 /// Which member of the input is wrong, and how.
@@ -39,7 +40,14 @@ pub struct FieldFault {
 impl Fault {
     /// A failure of this kind. The message is a sentence that tells the caller what to do next.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), fields: Vec::new(), retry_after: None, source: None }
+        Self {
+            kind,
+            message: message.into(),
+            fields: Vec::new(),
+            retry_after: None,
+            source: None,
+            replayed: false,
+        }
     }
 
     /// Input that breaks a rule.
@@ -104,6 +112,11 @@ impl Fault {
         self.retry_after.map(|wait| wait.as_millis().div_ceil(1000).max(1) as u64)
     }
 
+    /// Whether it repeats the reply to an earlier, identical request.
+    pub const fn is_replayed(&self) -> bool {
+        self.replayed
+    }
+
     /// The chain of causes, for the log.
     pub fn causes(&self) -> String {
         let mut text = String::new();
@@ -133,15 +146,15 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// A fault as an idempotent reply keeps it: what the caller saw, without its cause.
+/// A fault as an idempotency record stores it: what the caller saw, without its cause.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct KeptFault {
+pub struct StoredFault {
     code: String,
     message: String,
     fields: Vec<FieldFault>,
 }
 
-impl From<&Fault> for KeptFault {
+impl From<&Fault> for StoredFault {
     fn from(fault: &Fault) -> Self {
         Self {
             code: fault.kind.row().code.to_owned(),
@@ -151,9 +164,16 @@ impl From<&Fault> for KeptFault {
     }
 }
 
-impl From<KeptFault> for Fault {
-    fn from(kept: KeptFault) -> Self {
+impl From<StoredFault> for Fault {
+    fn from(kept: StoredFault) -> Self {
         let kind = Kind::from_code(&kept.code).unwrap_or(Kind::Internal);
-        Self { kind, message: kept.message, fields: kept.fields, retry_after: None, source: None }
+        Self {
+            kind,
+            message: kept.message,
+            fields: kept.fields,
+            retry_after: None,
+            source: None,
+            replayed: true,
+        }
     }
 }

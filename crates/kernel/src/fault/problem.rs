@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, FieldFault, Recovery};
+use crate::links::Links;
 
 /// The interface's error body.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -59,13 +60,14 @@ pub struct RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// The action as shown to a caller of the service at `base_url`.
-    pub fn new(recovery: &Recovery, base_url: &str, retry_after: Option<u64>) -> Self {
+    /// The action as callers see it.
+    pub fn new(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Self {
+        let request = recovery.request.map(|name| links.request(name));
         Self {
             action: recovery.action.into(),
             description: recovery.description.into(),
-            method: recovery.request.map(|(method, _)| method.into()),
-            href: recovery.request.map(|(_, path)| format!("{base_url}{path}")),
+            method: request.as_ref().map(|(method, _)| method.as_str().into()),
+            href: request.map(|(_, url)| url),
             retry_after: if recovery.action == "wait" { retry_after } else { None },
         }
     }
@@ -77,12 +79,12 @@ impl Fault {
         ErrorBody { error: self.message().to_owned() }
     }
 
-    /// The same failure as problem details, for the service at `base_url` and this request.
-    pub fn problem(&self, base_url: &str, request_id: &str) -> Problem {
+    /// The same failure as problem details, for this request.
+    pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
         let row = self.kind().row();
         let wait = self.retry_after_seconds();
         Problem {
-            kind: self.kind().uri(base_url),
+            kind: self.kind().uri(links),
             title: row.title.into(),
             status: row.http,
             detail: self.message().to_owned(),
@@ -90,7 +92,7 @@ impl Fault {
             code: row.code.into(),
             retryable: row.retryable,
             errors: self.fields().to_vec(),
-            recovery_actions: row.recovery.iter().map(|r| RecoveryAction::new(r, base_url, wait)).collect(),
+            recovery_actions: row.recovery.iter().map(|r| RecoveryAction::new(r, links, wait)).collect(),
         }
     }
 }

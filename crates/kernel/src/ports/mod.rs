@@ -1,8 +1,8 @@
-//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>` in
-//! [`App`](crate::app::App). Each names its promises; the crates that implement them keep them, and
+//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>`. Each names its promises; the crates that implement them keep them, and
 //! one conformance suite holds every database to the same ones.
 
 mod accounts;
+mod credentials;
 mod idempotency;
 mod models;
 mod polls;
@@ -14,6 +14,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use accounts::{AccountStore, Audit, Balance, KeyOwner, NewKey, NewUser};
+pub use credentials::{SessionVerifier, TokenVerifier};
 pub use idempotency::{ClaimState, IdempotencyStore};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::app::Tasks;
 use ep_kernel::executor::{PollExecutor, PollState, Ports};
 use ep_kernel::ports::{Clock, Closing, Entropy, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::tasks::Tasks;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;

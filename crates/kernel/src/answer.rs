@@ -1,0 +1,124 @@
+//! What an operation answers: a value, and how surfaces present it.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The output of an operation.
+pub trait ToolOutput: Serialize + JsonSchema + Send {
+    /// How surfaces present it; by default as JSON that must not be cached.
+    fn presentation(&self) -> Presentation {
+        Presentation::default()
+    }
+}
+
+/// The answer of one call, on its way to a surface.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The output as JSON: what MCP and A2A send.
+    pub value: Value,
+    /// How surfaces present it.
+    pub presentation: Presentation,
+}
+
+impl From<Value> for Answer {
+    fn from(value: Value) -> Self {
+        Self { value, presentation: Presentation::default() }
+    }
+}
+
+/// Everything about an answer besides its value.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Presentation {
+    /// Who may keep it, and how long.
+    pub cache: Cache,
+    /// Set where it is not the final answer yet: ask again after this long.
+    pub interim: Option<Duration>,
+    /// The answer in one sentence, for people and for agents that read prose.
+    pub summary: Option<String>,
+    /// The id of the task it belongs to, where a protocol has tasks.
+    pub task_id: Option<String>,
+    /// The address of what was created (`Location`).
+    pub location: Option<String>,
+    /// Starts or ends the caller's browser session. Never stored.
+    #[serde(skip)]
+    pub session: Option<SessionChange>,
+    /// Holds a secret in plain text: its idempotency record is encrypted, and it is never logged.
+    pub sensitive: bool,
+    /// What REST sends as the body.
+    pub body: Body,
+}
+
+/// Who may keep an answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cache {
+    /// Nobody: it may be different the next moment.
+    #[default]
+    NoStore,
+    /// Anyone, this long.
+    Shared(Duration),
+    /// Anyone, for good: it will never change.
+    Immutable,
+}
+
+/// A browser session that an answer starts or ends.
+#[derive(Debug, Clone)]
+pub enum SessionChange {
+    /// Sets the session cookie.
+    Start {
+        /// The cookie's value.
+        token: SecretString,
+        /// How long the browser keeps it.
+        lifetime: Duration,
+    },
+    /// Clears the session cookie.
+    End,
+}
+
+/// What REST sends as the body of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Body {
+    /// The value, or the member of it that the REST binding names.
+    #[default]
+    Json,
+    /// This text, in the media type that the REST binding names.
+    Text(String),
+}
+
+impl Presentation {
+    /// Anyone may keep the answer this long.
+    pub fn shared(time: Duration) -> Self {
+        Self { cache: Cache::Shared(time), ..Self::default() }
+    }
+
+    /// Anyone may keep the answer for good.
+    pub fn immutable() -> Self {
+        Self { cache: Cache::Immutable, ..Self::default() }
+    }
+
+    /// The answer is not final yet: ask again after this long.
+    pub fn interim(wait: Duration) -> Self {
+        Self { interim: Some(wait), ..Self::default() }
+    }
+
+    /// Adds the answer in one sentence.
+    pub fn summary(mut self, summary: impl Into<String>) -> Self {
+        self.summary = Some(summary.into());
+        self
+    }
+
+    /// Adds the id of the task that it belongs to.
+    pub fn task(mut self, id: impl ToString) -> Self {
+        self.task_id = Some(id.to_string());
+        self
+    }
+
+    /// Sends this text as the REST body.
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.body = Body::Text(text.into());
+        self
+    }
+}

@@ -1,0 +1,151 @@
+//! What one call of one tool is given: who calls, and the ports that operations need.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::caller::{Caller, RequestId, UserId};
+use crate::event::{Progress, ProgressSink};
+use crate::executor::PollExecutor;
+use crate::links::Links;
+use crate::ports::{AccountStore, Balance, Clock, Models, PollStore, StoreError};
+
+/// What operations may reach. Nothing here can credit an account or read another's secrets.
+#[derive(Clone)]
+pub struct ToolPorts {
+    /// What the operator decided.
+    pub settings: Arc<Settings>,
+    /// Absolute links.
+    pub links: Arc<Links>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// The models that vote.
+    pub models: Arc<dyn Models>,
+    /// Opens, runs and follows polls.
+    pub polls: PollExecutor,
+    /// Reads balances.
+    pub balances: Balances,
+    /// Says whether the database answers.
+    pub health: Health,
+}
+
+/// Reads balances, and nothing else of an account.
+#[derive(Clone)]
+pub struct Balances(pub Arc<dyn AccountStore>);
+
+impl Balances {
+    /// An account's money; `None` for an unknown account.
+    pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
+        self.0.balance(user).await
+    }
+}
+
+/// Says whether the database answers.
+#[derive(Clone)]
+pub struct Health(pub Arc<dyn PollStore>);
+
+impl Health {
+    /// Whether the database answers.
+    pub async fn database_answers(&self) -> bool {
+        self.0.ping().await.is_ok()
+    }
+}
+
+/// What the operator decided, as far as operations need it.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Whether polls are charged to prepaid balances. Without, anyone with a key polls at the
+    /// operator's expense.
+    pub billing: bool,
+    /// How long one poll may take.
+    pub poll_deadline: Duration,
+    /// How long an MCP client waits for a poll unless it says otherwise.
+    pub mcp_wait: Duration,
+    /// The service's version.
+    pub version: &'static str,
+    /// The commit it was built from, shortened, where known.
+    pub commit: Option<&'static str>,
+}
+
+/// One call of one tool.
+#[derive(Clone)]
+pub struct Ctx {
+    /// Who calls.
+    pub caller: Caller,
+    /// The request's id in logs.
+    pub request_id: RequestId,
+    /// How long the caller waits for models before it prefers an interim answer.
+    pub wait_limit: Option<Duration>,
+    /// Names the request where it is idempotent: the same name is the same request, even after a crash.
+    pub request_ref: Option<String>,
+    pub(crate) ports: ToolPorts,
+    pub(crate) progress: Option<ProgressSink>,
+    pub(crate) upstream_us: Arc<AtomicU64>,
+}
+
+impl Ctx {
+    /// A call by this caller that nobody watches, for tests of single operations.
+    pub fn new(ports: ToolPorts, caller: Caller, request_id: RequestId) -> Self {
+        Self {
+            caller,
+            request_id,
+            wait_limit: None,
+            request_ref: None,
+            ports,
+            progress: None,
+            upstream_us: Arc::default(),
+        }
+    }
+
+    /// What the operator decided.
+    pub fn settings(&self) -> &Settings {
+        &self.ports.settings
+    }
+
+    /// Absolute links.
+    pub fn links(&self) -> &Links {
+        &self.ports.links
+    }
+
+    /// The time of day.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.ports.clock
+    }
+
+    /// The models that vote.
+    pub fn models(&self) -> &dyn Models {
+        &*self.ports.models
+    }
+
+    /// Opens, runs and follows polls.
+    pub const fn polls(&self) -> &PollExecutor {
+        &self.ports.polls
+    }
+
+    /// Reads balances.
+    pub const fn balances(&self) -> &Balances {
+        &self.ports.balances
+    }
+
+    /// Says whether the database answers.
+    pub const fn health(&self) -> &Health {
+        &self.ports.health
+    }
+
+    /// Whether anybody watches this call's progress.
+    pub const fn is_watched(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Reports a step to whoever watches.
+    pub fn report(&self, progress: Progress) {
+        if let Some(sink) = &self.progress {
+            sink.report(progress);
+        }
+    }
+
+    /// Notes how long this call waited for models, so that the time the service adds can be measured.
+    pub fn waited_for_models(&self, time: Duration) {
+        self.upstream_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,415 @@
+//! The guard: everything the service answers passes it.
+//!
+//! Identify → access → rate → deadline → panic → log and metrics, over any future.
+//! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool; protocol
+//! endpoints, documents, redirects, webhooks, pages, 404 and 405 pass it too.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures::FutureExt;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
+use tracing::{Instrument, Span};
+
+use crate::api_key::{ApiKey, Pepper};
+use crate::caller::{Caller, RequestId};
+use crate::fault::{Fault, Kind};
+use crate::key_uses::KeyUses;
+use crate::ports::{AccountStore, Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
+use crate::tool::{Access, Rate};
+
+/// Identifies callers, checks access and counts requests.
+pub struct Guard {
+    /// Requests per minute.
+    pub limits: Limits,
+    /// Counts requests.
+    pub limiter: Arc<dyn Limiter>,
+    /// Finds API keys.
+    pub keys: Arc<dyn AccountStore>,
+    /// Hashes of API keys are made with this.
+    pub pepper: Pepper,
+    /// Proves browser sessions, where there are any.
+    pub sessions: Option<Arc<dyn SessionVerifier>>,
+    /// Proves access tokens, where an issuer is configured.
+    pub tokens: Option<Arc<dyn TokenVerifier>>,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// When keys were last used; written every few seconds.
+    pub key_uses: KeyUses,
+}
+
+/// Requests per minute; zero is no limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Of one account.
+    pub account: u32,
+    /// Of one address without credentials.
+    pub anonymous: u32,
+    /// Free polls of one address.
+    pub free: u32,
+    /// Of one address, for what anyone may read.
+    pub public: u32,
+}
+
+/// What the guard must know about something that is served.
+#[derive(Debug, Clone, Copy)]
+pub struct Policy {
+    /// Its name in logs and metrics.
+    pub name: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// Which allowance requests are counted against.
+    pub rate: Rate,
+    /// How long it may take.
+    pub deadline: Duration,
+    /// Added to the refusal of a caller without a credential: where clients put it.
+    pub credential_hint: &'static str,
+    /// Whether it is a protocol whose operations pass the guard again: they refuse a caller without
+    /// allowance in the protocol's own form, and they log what was answered.
+    pub protocol: bool,
+}
+
+/// How long something may take that does not wait for models.
+pub const INSTANT: Duration = Duration::from_secs(15);
+
+impl Policy {
+    /// The policy of something that answers at once.
+    pub const fn instant(name: &'static str, access: Access, rate: Rate) -> Self {
+        Self { name, access, rate, deadline: INSTANT, credential_hint: "", protocol: false }
+    }
+}
+
+/// A request as a surface hands it to the guard.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The surface, for logs and metrics.
+    pub surface: &'static str,
+    /// The request's id in logs and error bodies.
+    pub request_id: RequestId,
+    /// The credential that was sent.
+    pub credential: Credential,
+    /// The client's address.
+    pub address: IpAddr,
+}
+
+/// The credential of a request.
+#[derive(Debug, Clone)]
+pub enum Credential {
+    /// None.
+    None,
+    /// `Authorization: Bearer …`, whatever it holds.
+    Bearer(SecretString),
+    /// The session cookie.
+    Session(SecretString),
+    /// The guard has admitted and counted this request already.
+    Admitted(Admission),
+}
+
+/// A caller whom the guard has admitted.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    /// Who is calling.
+    pub caller: Caller,
+    /// What is left of the caller's allowance, where there is a limit.
+    pub allowance: Option<Allowance>,
+}
+
+impl Admission {
+    /// The operator in this very process: no account, no limits.
+    pub const LOCAL: Self = Self { caller: Caller::Local, allowance: None };
+
+    /// Refuses a caller whose allowance is used up.
+    pub fn check_allowance(&self) -> Result<(), Fault> {
+        exhausted(self.allowance.as_ref()).map_or(Ok(()), Err)
+    }
+}
+
+/// An admitted request that has not been carried out yet.
+pub struct Admitted {
+    policy: Policy,
+    surface: &'static str,
+    request_id: RequestId,
+    admission: Admission,
+    started: Instant,
+    upstream_us: Arc<AtomicU64>,
+    span: Span,
+}
+
+/// What became of a request.
+#[derive(Debug)]
+pub struct Guarded<T> {
+    /// The request's id.
+    pub request_id: RequestId,
+    /// The answer or the refusal.
+    pub result: Result<T, Fault>,
+    /// What is left of the caller's allowance, where there is a limit.
+    pub allowance: Option<Allowance>,
+}
+
+/// A refusal, and what is left of the allowance that the request was counted against.
+#[derive(Debug)]
+struct Refused {
+    fault: Fault,
+    allowance: Option<Allowance>,
+}
+
+impl Guard {
+    /// Identifies the caller, checks access and counts the request. A refusal is logged and final.
+    pub async fn admit<T>(&self, policy: Policy, request: Request) -> Result<Admitted, Guarded<T>> {
+        let Request { surface, request_id, credential, address } = request;
+        let span = tracing::info_span!(
+            "call",
+            tool = policy.name,
+            surface,
+            request_id = %request_id,
+            caller = tracing::field::Empty,
+            user = tracing::field::Empty,
+        );
+        let started = Instant::now();
+        let entered = self.enter(&policy, credential, address).instrument(span.clone()).await;
+        let admission = match entered {
+            Ok(admission) => admission,
+            Err(Refused { fault, allowance }) => {
+                let result = Err(fault);
+                span.in_scope(|| close(&policy, surface, started.elapsed(), Duration::ZERO, &result));
+                return Err(Guarded { request_id, result, allowance });
+            }
+        };
+        span.record("caller", admission.caller.kind());
+        if let Some(user) = admission.caller.user() {
+            span.record("user", tracing::field::display(user));
+        }
+        let upstream_us = Arc::default();
+        Ok(Admitted { policy, surface, request_id, admission, started, upstream_us, span })
+    }
+
+    /// Admits a request and carries `work` out, given the caller.
+    pub async fn run<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        policy: Policy,
+        request: Request,
+        work: impl FnOnce(Admission) -> F,
+    ) -> Guarded<T> {
+        match self.admit(policy, request).await {
+            Ok(admitted) => {
+                let work = work(admitted.admission.clone());
+                admitted.run(work).await
+            }
+            Err(refused) => refused,
+        }
+    }
+
+    /// Counts a request that something outside the guard has answered, for its headers.
+    pub async fn count(&self, address: IpAddr) -> Option<Allowance> {
+        self.take(Rate::Exempt, &Caller::Anonymous { address }).await
+    }
+
+    async fn enter(
+        &self,
+        policy: &Policy,
+        credential: Credential,
+        address: IpAddr,
+    ) -> Result<Admission, Refused> {
+        let admission = match credential {
+            Credential::Admitted(admission) => {
+                if let Err(fault) = admission.check_allowance() {
+                    return Err(Refused { fault, allowance: admission.allowance });
+                }
+                admission
+            }
+            credential => {
+                let caller = match self.identify(credential).await {
+                    Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
+                    Err(fault) if fault.kind() == Kind::Unauthenticated => {
+                        // Guessing costs the guesser: it is counted against the address.
+                        let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
+                        return Err(Refused {
+                            fault: exhausted(allowance.as_ref()).unwrap_or(fault),
+                            allowance,
+                        });
+                    }
+                    Err(fault) => return Err(Refused { fault, allowance: None }),
+                };
+                let allowance = self.take(policy.rate, &caller).await;
+                if policy.rate != Rate::Exempt
+                    && !policy.protocol
+                    && let Some(fault) = exhausted(allowance.as_ref())
+                {
+                    return Err(Refused { fault, allowance });
+                }
+                Admission { caller, allowance }
+            }
+        };
+        match check_access(policy, &admission.caller) {
+            Ok(()) => Ok(admission),
+            Err(fault) => {
+                let fault = exhausted(admission.allowance.as_ref()).unwrap_or(fault);
+                Err(Refused { fault, allowance: admission.allowance })
+            }
+        }
+    }
+
+    /// Proves who is calling; `None` where no credential was sent. A wrong credential is a failure, never
+    /// an anonymous caller.
+    async fn identify(&self, credential: Credential) -> Result<Option<Caller>, Fault> {
+        let (caller, refusal) = match credential {
+            Credential::None => return Ok(None),
+            Credential::Admitted(admission) => return Ok(Some(admission.caller)),
+            Credential::Bearer(token) => (
+                self.bearer(&token).await?,
+                "this API key is not valid: it is misspelt or revoked; \
+                 send Authorization: Bearer ep_k_… with an active key",
+            ),
+            Credential::Session(token) => (
+                match &self.sessions {
+                    Some(sessions) => sessions.user(&token).await?.map(|user| Caller::Session { user }),
+                    None => None,
+                },
+                "this session has ended: sign in again, or send no session cookie",
+            ),
+        };
+        caller.map(Some).ok_or_else(|| Fault::new(Kind::Unauthenticated, refusal))
+    }
+
+    async fn bearer(&self, token: &SecretString) -> Result<Option<Caller>, Fault> {
+        if let Some(key) = ApiKey::parse(token.expose_secret()) {
+            let owner = self.keys.key_owner(&key.hash(&self.pepper)).await?;
+            return Ok(owner.map(|owner| {
+                self.key_uses.note(owner.key, self.clock.now());
+                Caller::Key { user: owner.user, key: owner.key }
+            }));
+        }
+        match &self.tokens {
+            Some(tokens) => Ok(tokens.user(token).await?.map(|user| Caller::Token { user })),
+            None => Ok(None),
+        }
+    }
+
+    /// Counts one request against the caller's allowance; `None` where there is no limit.
+    async fn take(&self, rate: Rate, caller: &Caller) -> Option<Allowance> {
+        let (policy, per_minute) = match (rate, caller) {
+            (_, Caller::Local) => return None,
+            (Rate::Free, _) => ("free", self.limits.free),
+            (Rate::Public | Rate::Exempt, _) => ("public", self.limits.public),
+            (Rate::Default, Caller::Anonymous { .. }) => ("anonymous", self.limits.anonymous),
+            (Rate::Default, _) => ("default", self.limits.account),
+        };
+        let per_minute = NonZeroU32::new(per_minute)?;
+        Some(self.limiter.take(policy, &caller.scope(), per_minute).await)
+    }
+}
+
+impl Admitted {
+    /// Who is calling, and what is left of the allowance.
+    pub const fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// The request's id.
+    pub const fn request_id(&self) -> RequestId {
+        self.request_id
+    }
+
+    /// Counts the microseconds that the request waits for models.
+    pub(crate) fn upstream_us(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.upstream_us)
+    }
+
+    /// How long the request may take.
+    pub(crate) const fn deadline(&self) -> Duration {
+        self.policy.deadline
+    }
+
+    /// Carries the request out within its deadline; a panic becomes a fault.
+    pub async fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
+        let deadline = self.policy.deadline;
+        self.finish(bounded(deadline, work)).await
+    }
+
+    /// Carries out work that keeps the deadline itself.
+    pub(crate) async fn finish<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
+        let result = work.instrument(self.span.clone()).await;
+        let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
+        self.span.in_scope(|| close(&self.policy, self.surface, self.started.elapsed(), upstream, &result));
+        Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
+    }
+}
+
+/// Runs `work`; a panic or an overrun becomes a fault.
+pub(crate) async fn bounded<T>(
+    deadline: Duration,
+    work: impl Future<Output = Result<T, Fault>>,
+) -> Result<T, Fault> {
+    match tokio::time::timeout(deadline, AssertUnwindSafe(work).catch_unwind()).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("of an unknown kind");
+            Err(Fault::internal(format!("panic: {text}")))
+        }
+        Err(_) => Err(Fault::new(
+            Kind::DeadlineExceeded,
+            format!("no answer within {} s; try again later", deadline.as_secs()),
+        )),
+    }
+}
+
+/// Refuses callers whom the policy does not admit.
+fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
+    let access = policy.access;
+    if access.admits(caller) {
+        return Ok(());
+    }
+    let advice = match (access.cookie, access.key) {
+        (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
+        (true, false) => "sign in with a browser: this takes a session cookie",
+        (false, true) => "send Authorization: Bearer ep_k_… with an API key",
+        (false, false) => "send the request without credentials",
+    };
+    let hint = policy.credential_hint;
+    Err(Fault::new(Kind::Unauthenticated, format!("authentication required: {advice}{hint}")))
+}
+
+/// The refusal of a caller whose allowance is used up.
+fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
+    let Allowance { limit, exhausted, .. } = allowance?;
+    let wait = (*exhausted)?;
+    let seconds = wait.as_millis().div_ceil(1000).max(1);
+    let message = format!("too many requests ({limit} per minute); wait {seconds} s, then try again");
+    Some(Fault::new(Kind::RateLimited, message).retry_after(wait))
+}
+
+/// One log line and the metrics of a finished request.
+fn close<T>(
+    policy: &Policy,
+    surface: &'static str,
+    took: Duration,
+    upstream: Duration,
+    result: &Result<T, Fault>,
+) {
+    let tool = policy.name;
+    let code = result.as_ref().map_or_else(|fault| fault.kind().row().code, |_| "ok");
+    metrics::counter!("ep_requests_total", "tool" => tool, "surface" => surface, "code" => code).increment(1);
+    metrics::histogram!("ep_request_duration_seconds", "tool" => tool, "surface" => surface).record(took);
+    if !upstream.is_zero() {
+        let added = took.saturating_sub(upstream);
+        metrics::histogram!("ep_added_latency_seconds", "tool" => tool, "surface" => surface).record(added);
+    }
+    let took_ms = took.as_secs_f64() * 1e3;
+    match result {
+        Err(fault) if fault.kind() == Kind::Internal => {
+            tracing::error!(code, took_ms, causes = fault.causes(), "call failed: {fault}");
+        }
+        Err(fault) if fault.kind().is_ours() => {
+            tracing::warn!(code, took_ms, causes = fault.causes(), "call failed: {fault}");
+        }
+        Err(fault) => tracing::info!(code, took_ms, "call refused: {fault}"),
+        Ok(_) if policy.protocol => tracing::debug!(code, took_ms, "call answered"),
+        Ok(_) => tracing::info!(code, took_ms, "call answered"),
+    }
+}

@@ -1,0 +1,68 @@
+//! Absolute links to what the service serves, by name.
+
+use std::collections::HashMap;
+
+use crate::method::Method;
+
+/// Finds the address of an operation, a document or a protocol endpoint by its name.
+///
+/// The surfaces make it from the route table, so that nothing else names a path.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    base_url: String,
+    routes: HashMap<String, (Method, String)>,
+}
+
+impl Links {
+    /// Links below `base_url` (without a trailing slash) to these routes: name, method, path with
+    /// `{placeholders}`. Of several routes with one name the first counts.
+    pub fn new(
+        base_url: impl Into<String>,
+        routes: impl IntoIterator<Item = (String, Method, String)>,
+    ) -> Self {
+        let mut links = Self { base_url: base_url.into(), routes: HashMap::new() };
+        for (name, method, path) in routes {
+            links.routes.entry(name).or_insert((method, path));
+        }
+        links
+    }
+
+    /// The public base URL, without a trailing slash: the only source of absolute links.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The method and address of what has this name; the base URL where nothing has.
+    pub fn request(&self, name: &str) -> (Method, String) {
+        let (method, path) =
+            self.routes.get(name).map_or((Method::Get, ""), |(method, path)| (*method, path));
+        (method, format!("{}{path}", self.base_url))
+    }
+
+    /// The address of what has this name, its placeholders filled. Values must need no escaping: ids.
+    pub fn url(&self, name: &str, values: &[(&str, &str)]) -> String {
+        let (_, mut url) = self.request(name);
+        for (placeholder, value) in values {
+            url = url.replace(&format!("{{{placeholder}}}"), value);
+        }
+        url
+    }
+
+    /// Whether something has this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.routes.contains_key(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_absolute_and_filled() {
+        let routes = [("get_result".to_owned(), Method::Get, "/api/results/{poll_id}".to_owned())];
+        let links = Links::new("https://ep.example", routes);
+        assert_eq!(links.url("get_result", &[("poll_id", "EP-1")]), "https://ep.example/api/results/EP-1");
+        assert_eq!(links.request("unknown"), (Method::Get, "https://ep.example".to_owned()));
+    }
+}

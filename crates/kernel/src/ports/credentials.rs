@@ -1,0 +1,21 @@
+//! Credentials other than API keys.
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+
+use crate::caller::UserId;
+use crate::fault::Fault;
+
+/// Proves browser sessions.
+#[async_trait]
+pub trait SessionVerifier: Send + Sync {
+    /// Whose session this cookie value proves; `None` where it is forged, expired or ended.
+    async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault>;
+}
+
+/// Proves access tokens of a configured issuer (RFC 6750).
+#[async_trait]
+pub trait TokenVerifier: Send + Sync {
+    /// Whose token this is; `None` where it is forged, expired, or meant for another service.
+    async fn user(&self, token: &SecretString) -> Result<Option<UserId>, Fault>;
+}

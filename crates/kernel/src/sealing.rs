@@ -1,0 +1,74 @@
+//! Encryption of secrets at rest.
+
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use secrecy::{ExposeSecret, SecretBox};
+use sha2::{Digest, Sha256};
+
+use crate::fault::Fault;
+
+/// Bytes of a nonce: large enough to be drawn at random (draft-irtf-cfrg-xchacha §2).
+const NONCE: usize = 24;
+
+/// Encrypts what the database must not hold in plain text, under a key derived from the service's secret.
+pub struct Sealer(SecretBox<[u8; 32]>);
+
+impl Sealer {
+    /// A sealer for one purpose; every purpose has a key of its own.
+    pub fn derive(secret: &[u8], purpose: &str) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(b"ep sealing v1\0");
+        digest.update((purpose.len() as u64).to_be_bytes());
+        digest.update(purpose.as_bytes());
+        digest.update(secret);
+        Self(SecretBox::new(Box::new(digest.finalize().into())))
+    }
+
+    /// Encrypts a text. `context` must be given again to decrypt it, so that a sealed text cannot be moved
+    /// to another record.
+    pub fn seal(&self, text: &str, context: &str, nonce: [u8; NONCE]) -> Result<String, Fault> {
+        let payload = Payload { msg: text.as_bytes(), aad: context.as_bytes() };
+        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload);
+        let sealed = sealed.map_err(|_| Fault::internal("a text could not be encrypted"))?;
+        Ok(format!("{}{}", hex::encode(nonce), hex::encode(sealed)))
+    }
+
+    /// Decrypts a sealed text; fails where it, its context or the service's secret has changed.
+    pub fn open(&self, sealed: &str, context: &str) -> Result<String, Fault> {
+        let unreadable = || Fault::internal("a sealed text cannot be decrypted; has EP_SECRET_KEY changed?");
+        let bytes = hex::decode(sealed).map_err(|_| unreadable())?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE>().ok_or_else(unreadable)?;
+        let payload = Payload { msg: sealed, aad: context.as_bytes() };
+        let text = self.cipher().decrypt(&XNonce::from(*nonce), payload).map_err(|_| unreadable())?;
+        String::from_utf8(text).map_err(|_| unreadable())
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(self.0.expose_secret().into())
+    }
+}
+
+impl std::fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sealer(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_secret_purpose_and_context_open_it() {
+        let sealer = Sealer::derive(b"secret", "replies");
+        let sealed = sealer.seal("ep_k_plain", "scope", [7; NONCE]).unwrap();
+        assert!(!sealed.contains("ep_k_") && !sealed.contains(&hex::encode("ep_k_plain")));
+        assert_eq!(sealer.open(&sealed, "scope").unwrap(), "ep_k_plain");
+        assert!(sealer.open(&sealed, "other").is_err());
+        assert!(Sealer::derive(b"other", "replies").open(&sealed, "scope").is_err());
+        assert!(Sealer::derive(b"secret", "cookies").open(&sealed, "scope").is_err());
+        for garbage in ["", "zz", "00", &sealed[..sealed.len() - 2]] {
+            assert!(sealer.open(garbage, "scope").is_err(), "{garbage}");
+        }
+    }
+}

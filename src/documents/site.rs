@@ -1,0 +1,84 @@
+//! What documents are rendered from.
+
+use std::sync::OnceLock;
+
+use axum::body::Bytes;
+use ep_kernel::links::Links;
+use ep_kernel::tool::Entry;
+
+use super::{DOCUMENTS, Document, Form};
+use crate::surface::http::EntityTag;
+use crate::surface::route::Route;
+use crate::surface::routes;
+
+/// The settings that documents depend on.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The public base URL, without a trailing slash.
+    pub base_url: String,
+}
+
+/// Everything that documents are rendered from: settings, operations, routes, and each other.
+pub struct Site {
+    /// The settings.
+    pub settings: Settings,
+    /// Every operation.
+    pub tools: &'static [Entry],
+    /// Everything that is served.
+    pub routes: Vec<Route>,
+    /// Absolute links to the routes.
+    pub links: Links,
+    /// Each form of each document, rendered at its first use.
+    rendered: Vec<Vec<OnceLock<Option<Rendered>>>>,
+}
+
+/// A rendered form of a document.
+#[derive(Clone)]
+pub struct Rendered {
+    /// Its bytes, exactly as served.
+    pub bytes: Bytes,
+    /// Their tag.
+    pub tag: Option<EntityTag>,
+}
+
+impl Site {
+    /// The site of a service with these settings and operations.
+    pub fn new(settings: Settings, tools: &'static [Entry]) -> Self {
+        let rendered =
+            DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
+        let mut site = Self {
+            settings,
+            tools,
+            routes: Vec::new(),
+            links: Links::default(),
+            rendered: rendered.collect(),
+        };
+        site.routes = routes::table(&site);
+        site.links = routes::links(&site.settings.base_url, &site.routes);
+        site
+    }
+
+    /// The bytes of another document in its default form, for documents that quote or digest it. A
+    /// document must not ask for itself, directly or through others.
+    pub fn document(&self, name: &str) -> Option<Bytes> {
+        let index = DOCUMENTS.iter().position(|document| document.name == name)?;
+        self.rendered(index, 0).map(|rendered| rendered.bytes)
+    }
+
+    /// A form of a document, rendered once.
+    pub(super) fn rendered(&self, document: usize, form: usize) -> Option<Rendered> {
+        let cell = self.rendered.get(document)?.get(form)?;
+        let render = || {
+            let bytes = (DOCUMENTS[document].forms[form].render)(self)?;
+            Some(Rendered { tag: EntityTag::of(&bytes), bytes })
+        };
+        cell.get_or_init(render).clone()
+    }
+
+    /// The forms of every document, with their places.
+    pub(super) fn forms() -> impl Iterator<Item = (&'static Document, &'static Form, usize, usize)> {
+        DOCUMENTS.iter().enumerate().flat_map(|(d, document)| {
+            document.forms.iter().enumerate().map(move |(f, form)| (document, form, d, f))
+        })
+    }
+}

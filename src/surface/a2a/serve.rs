@@ -1,0 +1,131 @@
+//! The two endpoints: JSON-RPC, and the bare body of `tasks/send`.
+
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use jsonrpsee_core::server::{ConnectionId, Extensions, MethodCallback};
+use jsonrpsee_types::{Id, Params, Request};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::dialect::Dialect;
+use super::envelope::{Unreadable, check_version, error, read};
+use super::methods::{METHODS, unknown};
+use super::operations::send;
+use super::session::Session;
+use crate::surface::http::{Exchange, fault, json as json_response, read_body, read_json};
+
+/// Longest response, in bytes: far above any poll's.
+const MAX_RESPONSE: usize = 16 * 1024 * 1024;
+
+/// `POST /api/a2a`.
+pub fn serve(exchange: Exchange, admission: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    answer(exchange, admission).boxed()
+}
+
+/// `POST /api/a2a/tasks/send`: bare, or in a JSON-RPC envelope; the reply comes in the same.
+pub fn serve_tasks_send(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    answer_tasks_send(exchange, admission).boxed()
+}
+
+async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let (parts, body) = request.into_parts();
+    let session = Session::new(state, head, admission);
+    let base_url = session.state.links().base_url().to_owned();
+    let body = match read_body(&parts.headers, body).await {
+        Ok(body) => body,
+        Err(fault) => {
+            let refusal = super::errors::Refusal::from(fault);
+            return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, &base_url))));
+        }
+    };
+    let response = match read(&body) {
+        Ok(request) => match check_version(&parts.headers) {
+            Ok(()) => call(&session, &request).await,
+            Err(refusal) => {
+                error(request.id(), refusal.error(Dialect::of_method(&request.method), &base_url))
+            }
+        },
+        Err(Unreadable { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
+    };
+    session.check_allowance()?;
+    Ok(reply(&response))
+}
+
+/// Calls a method of the table.
+async fn call(session: &Session, request: &Request<'_>) -> Box<RawValue> {
+    let id = request.id().into_owned();
+    let Some(callback) = METHODS.method(&request.method) else {
+        let dialect = Dialect::of_method(&request.method);
+        return error(id, unknown(&request.method).error(dialect, session.state.links().base_url()));
+    };
+    let params = Params::new(request.params.as_ref().map(|params| params.get())).into_owned();
+    let mut extensions = Extensions::new();
+    extensions.insert(session.clone());
+    match callback {
+        MethodCallback::Async(method) => {
+            method(id, params, ConnectionId(0), MAX_RESPONSE, extensions).await.into_json()
+        }
+        MethodCallback::Sync(method) => method(id, params, MAX_RESPONSE, extensions).into_json(),
+        // The table has no subscriptions: streams do not fit into JSON-RPC over HTTP.
+        MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
+            error(id, unknown(&request.method).error(Dialect::V1, session.state.links().base_url()))
+        }
+    }
+}
+
+/// A JSON-RPC reply. Errors are sent with status 200 too: common clients lose the body of any other.
+fn reply(body: &RawValue) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.get().to_owned()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let (parts, body) = request.into_parts();
+    let sent = read_json(&parts.headers, body).await?;
+    let session = Session::new(state, head, admission);
+    let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
+    let params = if enveloped { sent.get("params").cloned().unwrap_or_default() } else { sent.clone() };
+    let result = send(&session, &params, written_in(&params)).await;
+    session.check_allowance()?;
+    let id = || sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let wrap = |key: &str, value: &Value| json!({ "jsonrpc": "2.0", "id": id(), key: value });
+    match result {
+        Ok(task) => {
+            let mut response = json_response(200, &if enveloped { wrap("result", &task) } else { task });
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            Ok(response)
+        }
+        Err(refusal) if enveloped => {
+            let error = refusal.error(Dialect::Legacy, session.state.links().base_url());
+            let mut response = fault(refusal.as_fault());
+            let status = response.status();
+            response = json_response(
+                status.as_u16(),
+                &wrap("error", &serde_json::to_value(error).unwrap_or_default()),
+            );
+            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            Ok(response)
+        }
+        Err(refusal) => Err(refusal.as_fault()),
+    }
+}
+
+/// The dialect of a body sent to the old path: newer clients may write their own there.
+fn written_in(params: &Value) -> Dialect {
+    let message = params.get("message");
+    let role = message.and_then(|message| message.get("role")).and_then(Value::as_str).unwrap_or("");
+    if role.starts_with("ROLE_") { Dialect::V1 } else { Dialect::Legacy }
+}

@@ -1,0 +1,61 @@
+//! One request of an agent, whose caller the guard has admitted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ep_kernel::answer::Answer;
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use ep_kernel::tool::Entry;
+use ep_polling::time::Timestamp;
+use serde_json::Value;
+
+use crate::surface::http::{AppState, RequestHead};
+
+/// What the methods of the protocol work with.
+#[derive(Clone)]
+pub(super) struct Session {
+    pub(super) state: AppState,
+    pub(super) head: RequestHead,
+    pub(super) admission: Admission,
+    /// Whether an operation was called, which then checked the caller's allowance.
+    dispatched: Arc<AtomicBool>,
+}
+
+impl Session {
+    pub(super) fn new(state: AppState, head: RequestHead, admission: Admission) -> Self {
+        Self { state, head, admission, dispatched: Arc::default() }
+    }
+
+    /// The operations that may be called.
+    pub(super) fn tools(&self) -> &'static [Entry] {
+        self.state.site.tools
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.state.app.ports.clock.now()
+    }
+
+    /// Calls an operation.
+    pub(super) async fn dispatch(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        wait_limit: Option<Duration>,
+    ) -> Result<Answer, Fault> {
+        self.dispatched.store(true, Ordering::Relaxed);
+        let call = Call {
+            idempotency_key: self.head.idempotency_key.clone(),
+            wait_limit,
+            ..Call::new(self.head.admitted("a2a", self.admission.clone()))
+        };
+        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+    }
+
+    /// Refuses a caller without allowance, where no operation has done so already.
+    pub(super) fn check_allowance(&self) -> Result<(), Fault> {
+        if self.dispatched.load(Ordering::Relaxed) { Ok(()) } else { self.admission.check_allowance() }
+    }
+}

@@ -1,0 +1,86 @@
+//! One way to call operations, wherever the service runs: in this process, or at a URL.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::app::App;
+use ep_kernel::caller::RequestId;
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::event::{Progress, ProgressSink};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::tool::Entry;
+use serde_json::Value;
+use tokio::sync::mpsc::Sender;
+use tokio::time::Instant;
+
+use super::remote::Remote;
+use crate::config::Config;
+use crate::wiring::{self, Assembled, Environment};
+
+/// How long a command waits for what it left running before it ends.
+pub(super) const GRACE: Duration = Duration::from_secs(5);
+
+/// Where operations are carried out.
+pub(super) enum Target {
+    /// In this process, as the operator.
+    InProcess(Box<Assembled>),
+    /// At a server.
+    Server(Remote),
+}
+
+impl Target {
+    /// The server where one is named, else this process.
+    pub(super) async fn new(config: &Config, server: Option<&str>) -> anyhow::Result<Self> {
+        match server {
+            Some(url) => Ok(Self::Server(Remote::new(url)?)),
+            None => Ok(Self::InProcess(Box::new(wiring::assemble(config, Environment::system()).await?))),
+        }
+    }
+
+    /// Carries out an operation, sending its steps as they happen.
+    pub(super) async fn call(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        steps: Option<Sender<Progress>>,
+    ) -> Result<Value, Fault> {
+        match self {
+            Self::InProcess(service) => call_in_process(&service.app, entry, input, steps).await,
+            Self::Server(remote) => remote.call(entry, input, steps).await,
+        }
+    }
+
+    /// The service, where it is this process.
+    pub(super) const fn app(&self) -> Option<&Arc<App>> {
+        match self {
+            Self::InProcess(service) => Some(&service.app),
+            Self::Server(_) => None,
+        }
+    }
+
+    /// Ends it; what still runs has a moment to end.
+    pub(super) async fn close(self) {
+        if let Self::InProcess(service) = self {
+            service.stop(Instant::now() + GRACE).await;
+        }
+    }
+}
+
+async fn call_in_process(
+    app: &Arc<App>,
+    entry: &'static Entry,
+    input: Value,
+    steps: Option<Sender<Progress>>,
+) -> Result<Value, Fault> {
+    let request = Request {
+        surface: "cli",
+        request_id: RequestId::from_random(app.entropy.bytes()),
+        credential: Credential::Admitted(Admission::LOCAL),
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
+    let call = Call { progress, ..Call::new(request) };
+    dispatch(app, entry, call, Ok(input)).await.result.map(|done| done.answer.value)
+}

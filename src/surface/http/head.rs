@@ -1,0 +1,106 @@
+//! The extractor of a request's head: who calls, from where, and how answers should look.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::{ACCEPT, AUTHORIZATION, HeaderMap};
+use axum::http::request::Parts;
+use ep_kernel::caller::RequestId;
+use ep_kernel::guard::Credential;
+
+use super::{AppState, address, session};
+
+/// How the caller wants errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorStyle {
+    /// `{"error": "…"}`.
+    Plain,
+    /// Problem details (RFC 9457).
+    Problem,
+}
+
+/// A request's head, as far as every surface needs it. The layer reads it once.
+#[derive(Debug, Clone)]
+pub struct RequestHead {
+    /// The request's id in logs, headers and error bodies.
+    pub request_id: RequestId,
+    /// The credential that was sent: a bearer token before a session cookie.
+    pub credential: Credential,
+    /// The client's address.
+    pub address: IpAddr,
+    /// How the caller wants errors.
+    pub error_style: ErrorStyle,
+    /// `Idempotency-Key`, as it was sent.
+    pub idempotency_key: Option<String>,
+}
+
+impl RequestHead {
+    pub(super) fn read(state: &AppState, parts: &Parts) -> Self {
+        let headers = &parts.headers;
+        Self {
+            request_id: RequestId::from_random(state.app.entropy.bytes()),
+            credential: credential(headers),
+            address: address::of(parts, &state.proxies),
+            error_style: error_style(headers),
+            idempotency_key: text(headers, "idempotency-key").map(str::to_owned),
+        }
+    }
+}
+
+impl FromRequestParts<AppState> for RequestHead {
+    type Rejection = Infallible;
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Infallible> {
+        let read = parts.extensions.get::<Self>().cloned();
+        Ok(read.unwrap_or_else(|| Self::read(state, parts)))
+    }
+}
+
+fn credential(headers: &HeaderMap) -> Credential {
+    if let Some(value) = text(headers, AUTHORIZATION.as_str()) {
+        let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+        // Another scheme is a wrong credential, not a missing one.
+        let token = if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" };
+        return Credential::Bearer(token.to_owned().into());
+    }
+    session::read(headers).map_or(Credential::None, Credential::Session)
+}
+
+/// A header as text. One that is not visible ASCII counts as present and empty, so that it is refused
+/// where it matters.
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or(""))
+}
+
+fn error_style(headers: &HeaderMap) -> ErrorStyle {
+    let machine = text(headers, "x-machine-client").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let accepts =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    let problem = accepts.into_iter().any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/problem+json"));
+        let refused =
+            parts.any(|p| p.strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).is_some_and(|q| q <= 0.0));
+        named && !refused
+    });
+    if machine || problem { ErrorStyle::Problem } else { ErrorStyle::Plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problem_details_only_where_asked_for() {
+        let styled = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            error_style(&headers)
+        };
+        assert_eq!(styled("accept", "*/*"), ErrorStyle::Plain);
+        assert_eq!(styled("accept", "application/json, application/problem+json"), ErrorStyle::Problem);
+        assert_eq!(styled("accept", "application/problem+json;q=0"), ErrorStyle::Plain);
+        assert_eq!(styled("x-machine-client", "true"), ErrorStyle::Problem);
+        assert_eq!(styled("x-machine-client", "false"), ErrorStyle::Plain);
+    }
+}

@@ -1,0 +1,94 @@
+//! The layer around everything: it reads the request's head once and closes every response.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, Response};
+use axum::middleware::Next;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Credential;
+use ep_kernel::tool::SessionChange;
+
+use super::response::{Counted, FaultReply, REPLAYED, bytes_of};
+use super::{AppState, ErrorStyle, RequestHead, rate_limit, session};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Gives the request its head; writes faults in the style their caller asked for, and the headers that
+/// every response carries.
+pub async fn close(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    let head = RequestHead::read(&state, &parts);
+    parts.extensions.insert(head.clone());
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(FaultReply(fault)) = response.extensions_mut().remove() {
+        write_fault(&state, &head, &fault, &mut response);
+    }
+    let allowance = match response.extensions_mut().remove() {
+        Some(Counted(allowance)) => allowance,
+        // Answered outside the guard: a preflight request, or a panic of a surface.
+        None => state.app.guard.count(head.address).await,
+    };
+    let headers = response.headers_mut();
+    set(headers, REQUEST_ID, &head.request_id.to_string());
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(key) = &head.idempotency_key {
+        // A value that no header can hold is left out.
+        set(headers, IDEMPOTENCY_KEY, key);
+    }
+    if let Some(allowance) = allowance {
+        rate_limit::write(headers, &allowance);
+    }
+    response
+}
+
+fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &mut Response<Body>) {
+    let links = state.links();
+    let (body, media_type) = match head.error_style {
+        ErrorStyle::Plain => (bytes_of(&fault.body()), "application/json"),
+        ErrorStyle::Problem => {
+            (bytes_of(&fault.problem(links, &head.request_id.to_string())), "application/problem+json")
+        }
+    };
+    *response.body_mut() = Body::from(body);
+    let headers = response.headers_mut();
+    headers.remove(CONTENT_LENGTH);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.append(VARY, HeaderValue::from_static("Accept, X-Machine-Client"));
+    if let Some(seconds) = fault.retry_after_seconds() {
+        set(headers, RETRY_AFTER, &seconds.to_string());
+    }
+    if fault.is_replayed() {
+        headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    if fault.kind() == Kind::Unauthenticated {
+        // RFC 6750 §3: the error code only where a token was sent.
+        let challenge = match head.credential {
+            Credential::Bearer(_) => "Bearer realm=\"ensemble-poll\", error=\"invalid_token\"",
+            _ => "Bearer realm=\"ensemble-poll\"",
+        };
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        if matches!(head.credential, Credential::Session(_))
+            && let Some(cleared) = session::write(&SessionChange::End, links.base_url())
+        {
+            headers.append(SET_COOKIE, cleared);
+        }
+    }
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+/// The response to a panic of a surface itself; panics of operations are caught by the guard.
+pub fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<Body> {
+    tracing::error!("a surface panicked");
+    super::fault(Fault::internal("panic in a surface"))
+}

@@ -1,0 +1,25 @@
+//! Rate-limit headers.
+
+use axum::http::HeaderMap;
+use axum::http::header::{HeaderName, HeaderValue};
+use ep_kernel::ports::Allowance;
+
+/// Writes what is left of an allowance: the interface's three numbers, and the structured fields of the
+/// IETF draft "RateLimit header fields for HTTP" (httpapi, draft 10).
+pub(super) fn write(headers: &mut HeaderMap, allowance: &Allowance) {
+    let Allowance { policy, limit, window, remaining, .. } = allowance;
+    // A caller with nothing left needs to know when the next request is allowed, not when all are.
+    let reset = allowance.exhausted.unwrap_or(allowance.reset).as_millis().div_ceil(1000);
+    let window = window.as_secs();
+    for (name, value) in [
+        ("ratelimit-limit", limit.to_string()),
+        ("ratelimit-remaining", remaining.to_string()),
+        ("ratelimit-reset", reset.to_string()),
+        ("ratelimit-policy", format!("\"{policy}\";q={limit};w={window}")),
+        ("ratelimit", format!("\"{policy}\";r={remaining};t={reset}")),
+    ] {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+}

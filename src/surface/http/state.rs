@@ -1,0 +1,59 @@
+//! What HTTP handlers work with.
+
+use std::sync::Arc;
+
+use axum::extract::RawPathParams;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::http::Request;
+use ep_kernel::app::App;
+use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
+use ep_kernel::links::Links;
+use ipnet::IpNet;
+
+use super::RequestHead;
+use crate::documents::Site;
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub struct AppState {
+    /// The service.
+    pub app: Arc<App>,
+    /// Documents, and the routes they describe.
+    pub site: Arc<Site>,
+    /// Proxies whose forwarded headers are trusted.
+    pub proxies: Arc<[IpNet]>,
+}
+
+impl AppState {
+    /// Absolute links to what is served.
+    pub fn links(&self) -> &Links {
+        &self.app.ports.links
+    }
+}
+
+/// The placeholders of a path, unless their escapes are not UTF-8.
+pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+/// One request on its way to a handler.
+pub struct Exchange {
+    /// What the handler can reach.
+    pub state: AppState,
+    /// The request's head, read once.
+    pub head: RequestHead,
+    /// The placeholders of the path.
+    pub params: PathParams,
+    /// The request itself.
+    pub request: Request<axum::body::Body>,
+}
+
+impl RequestHead {
+    /// The request as the guard sees it, with this credential.
+    pub fn guarded(&self, surface: &'static str, credential: Credential) -> GuardRequest {
+        GuardRequest { surface, request_id: self.request_id, credential, address: self.address }
+    }
+
+    /// A further call of a request that the guard has admitted: it is not counted again.
+    pub fn admitted(&self, surface: &'static str, admission: Admission) -> GuardRequest {
+        self.guarded(surface, Credential::Admitted(admission))
+    }
+}

@@ -1,0 +1,110 @@
+//! What one served path is: its method, who may call it, what it is counted against, and what answers.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::{Admission, Policy};
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Entry, Rate, Rest};
+use futures::future::BoxFuture;
+
+use super::http::Exchange;
+
+/// One method at one path.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Its name: of the operation, the document or the protocol.
+    pub name: &'static str,
+    /// The method; GET answers HEAD too.
+    pub method: Method,
+    /// The path, with `{placeholders}`.
+    pub path: Cow<'static, str>,
+    /// Who may call it.
+    pub access: Access,
+    /// Which allowance requests are counted against.
+    pub rate: Rate,
+    /// What it is, and what answers it.
+    pub kind: Kind,
+    /// What it does, in one sentence.
+    pub summary: Cow<'static, str>,
+}
+
+/// What a route is, and what answers it.
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// An operation as a plain request and response.
+    Operation(&'static Entry, Rest),
+    /// An operation whose progress is sent as server-sent events.
+    Stream(&'static Entry, Rest),
+    /// A protocol of its own: MCP, A2A.
+    Protocol(Protocol),
+    /// A document, by its name.
+    Document,
+    /// Sends a browser elsewhere.
+    Redirect(Handler),
+    /// Called by another service, which signs its requests.
+    Webhook(Handler),
+    /// A page for people.
+    Page(Handler),
+}
+
+/// The protocols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Model Context Protocol, Streamable HTTP.
+    Mcp,
+    /// Agent2Agent, JSON-RPC.
+    A2a,
+    /// The older `tasks/send` of A2A, a plain POST.
+    A2aTasksSend,
+}
+
+/// Answers a request that the guard has admitted.
+pub type Handler = fn(Exchange, Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>>;
+
+impl Route {
+    /// A binding of an operation.
+    pub const fn of(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
+        let spec = &entry.spec;
+        let kind = if streamed { Kind::Stream(entry, rest) } else { Kind::Operation(entry, rest) };
+        Self {
+            name: spec.name,
+            method: rest.method,
+            path: Cow::Borrowed(rest.path),
+            access: spec.access.and(rest.only),
+            rate: spec.rate,
+            kind,
+            summary: Cow::Borrowed(spec.summary),
+        }
+    }
+
+    /// The surface, for logs and metrics.
+    pub const fn surface(&self) -> &'static str {
+        match self.kind {
+            Kind::Operation(..) => "rest",
+            Kind::Stream(..) => "sse",
+            Kind::Protocol(Protocol::Mcp) => "mcp",
+            Kind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
+            Kind::Document => "document",
+            Kind::Redirect(_) | Kind::Webhook(_) | Kind::Page(_) => "web",
+        }
+    }
+
+    /// The policy by which the guard judges requests to what is no operation.
+    pub fn policy(&self) -> Policy {
+        let policy = Policy::instant(self.name, self.access, self.rate);
+        let Kind::Protocol(protocol) = self.kind else { return policy };
+        // The operations inside keep deadlines of their own, refuse in the protocol's form, and are logged.
+        let credential_hint = match protocol {
+            Protocol::Mcp => "; in an MCP client's settings this is a header",
+            Protocol::A2a | Protocol::A2aTasksSend => "; the agent card names it as the scheme bearer",
+        };
+        Policy { deadline: LONGEST, credential_hint, protocol: true, ..policy }
+    }
+}
+
+/// Longer than any operation: bounds protocol requests that hang.
+const LONGEST: Duration = Duration::from_hours(1);

@@ -1,0 +1,158 @@
+//! The router: every route of the table, 404 and 405, through the guard.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{ALLOW, HeaderValue};
+use axum::http::{Method, Response};
+use axum::routing::any;
+use ep_kernel::caller::Caller;
+use ep_kernel::fault::{Fault, Kind as FaultKind};
+use ep_kernel::guard::{Admission, Credential, Policy};
+use ep_kernel::tool::{Access, Rate};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault};
+use super::rest::Binding;
+use super::route::{Kind, Protocol, Route};
+use super::{a2a, mcp, rest};
+use crate::documents;
+
+/// The routes of one path.
+struct PathRoutes {
+    targets: Vec<Target>,
+    /// The methods, as `Allow` lists them.
+    allow: HeaderValue,
+}
+
+struct Target {
+    route: Route,
+    answer: Answer,
+}
+
+/// What answers a route.
+enum Answer {
+    /// The operation's own dispatch, which passes the guard itself.
+    Operation(Binding),
+    /// Anything else, once the guard has admitted the request.
+    Admitted(Arc<dyn Fn(Exchange, Admission) -> Answered + Send + Sync>),
+}
+
+type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
+
+/// A router over these routes.
+pub fn router(state: &AppState) -> Router<AppState> {
+    let endpoint = mcp::Endpoint::new(&state.app, state.site.tools);
+    let mut paths: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    for route in &state.site.routes {
+        let answer = match route.kind {
+            Kind::Operation(entry, rest) => Answer::Operation(Binding::new(entry, rest, false)),
+            Kind::Stream(entry, rest) => Answer::Operation(Binding::new(entry, rest, true)),
+            Kind::Protocol(Protocol::Mcp) => {
+                let endpoint = endpoint.clone();
+                Answer::Admitted(Arc::new(move |exchange, admission| {
+                    endpoint.clone().serve(exchange, admission).boxed()
+                }))
+            }
+            Kind::Protocol(Protocol::A2a) => Answer::Admitted(Arc::new(a2a::serve)),
+            Kind::Protocol(Protocol::A2aTasksSend) => Answer::Admitted(Arc::new(a2a::serve_tasks_send)),
+            Kind::Document => Answer::Admitted(Arc::new(documents::serve)),
+            Kind::Redirect(handler) | Kind::Webhook(handler) | Kind::Page(handler) => {
+                Answer::Admitted(Arc::new(handler))
+            }
+        };
+        paths.entry(route.path.to_string()).or_default().push(Target { route: route.clone(), answer });
+    }
+    let router = paths.into_iter().fold(Router::new(), |router, (path, targets)| {
+        let allow = allowed(&targets);
+        let routes = Arc::new(PathRoutes { targets, allow });
+        let handler =
+            move |State(state): State<AppState>, head: RequestHead, params: PathParams, request: Request| {
+                let routes = Arc::clone(&routes);
+                async move { serve(&routes, Exchange { state, head, params, request }).await }
+            };
+        router.route(&path, any(handler))
+    });
+    router.fallback(unknown_route)
+}
+
+/// What no route matches is judged by this.
+const UNKNOWN: Policy = Policy::instant("unknown_route", Access::PUBLIC, Rate::Public);
+/// A path asked for with another method is judged by this.
+const WRONG_METHOD: Policy = Policy::instant("wrong_method", Access::PUBLIC, Rate::Public);
+
+async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
+    let path: String = request.uri().path().chars().take(100).collect();
+    let card = state.links().url(documents::AGENT_CARD, &[]);
+    let card = card.strip_prefix(state.links().base_url()).unwrap_or(&card);
+    let refusal = Fault::new(FaultKind::UnknownRoute, format!("there is nothing at {path}; see {card}"));
+    refuse(&state, &head, UNKNOWN, refusal).await
+}
+
+/// A refusal that passes the guard like everything else.
+async fn refuse(state: &AppState, head: &RequestHead, policy: Policy, refusal: Fault) -> Response<Body> {
+    // The credential does not matter to what does not exist.
+    let request = head.guarded("rest", Credential::None);
+    let guarded = state.app.guard.run(policy, request, |_| std::future::ready(Err::<(), _>(refusal))).await;
+    let response = guarded.result.map_or_else(fault, |()| Response::new(Body::empty()));
+    counted(response, guarded.allowance)
+}
+
+async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
+    let method = match exchange.request.method() {
+        &Method::HEAD => &Method::GET,
+        method => method,
+    };
+    let Some(target) = choose(&routes.targets, method.as_str(), &exchange.head) else {
+        let allow = routes.allow.to_str().unwrap_or_default();
+        let message = format!("{} is not allowed here; use {allow}", exchange.request.method());
+        let refusal = Fault::new(FaultKind::MethodNotAllowed, message);
+        let mut response = refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal).await;
+        response.headers_mut().insert(ALLOW, routes.allow.clone());
+        return response;
+    };
+    let route = &target.route;
+    let answer = match &target.answer {
+        Answer::Operation(binding) => return rest::serve(binding, route, exchange).await,
+        Answer::Admitted(answer) => answer,
+    };
+    let app = Arc::clone(&exchange.state.app);
+    // Documents are the same for everyone, also for a caller whose credential is wrong.
+    let credential = match route.kind {
+        Kind::Document => Credential::None,
+        _ => exchange.head.credential.clone(),
+    };
+    let request = exchange.head.guarded(route.surface(), credential);
+    let guarded = app.guard.run(route.policy(), request, |admission| answer(exchange, admission)).await;
+    counted(guarded.result.unwrap_or_else(fault), guarded.allowance)
+}
+
+/// The route for this method; where two share it, the one for this kind of caller. A credential is proven
+/// later: a wrong one must not lead to the route for callers without any.
+fn choose<'a>(targets: &'a [Target], method: &str, head: &RequestHead) -> Option<&'a Target> {
+    let mut fitting = targets.iter().filter(|target| target.route.method.as_str() == method).peekable();
+    let first = fitting.peek().copied()?;
+    let anonymous = matches!(head.credential, Credential::None);
+    let stranger = Caller::Anonymous { address: head.address };
+    let for_caller = fitting.find(|target| {
+        let access = target.route.access;
+        if anonymous { access.admits(&stranger) } else { access.cookie || access.key }
+    });
+    for_caller.or(Some(first))
+}
+
+/// The methods of a path, as `Allow` lists them.
+fn allowed(targets: &[Target]) -> HeaderValue {
+    let mut methods: Vec<&str> = targets.iter().map(|target| target.route.method.as_str()).collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    methods.push("OPTIONS");
+    methods.sort_unstable();
+    methods.dedup();
+    HeaderValue::try_from(methods.join(", ")).unwrap_or(HeaderValue::from_static("OPTIONS"))
+}

@@ -1,0 +1,35 @@
+//! The one table of everything that is served.
+//!
+//! Router, `Allow`, documents, links and the tests that walk access and refusals derive from it; nothing
+//! else names a path.
+
+use ep_kernel::links::Links;
+use ep_kernel::tool::Entry;
+
+use super::route::Route;
+use super::{a2a, mcp};
+use crate::documents::{self, Site};
+
+/// Every route of a service with these operations and this configuration.
+pub fn table(site: &Site) -> Vec<Route> {
+    let mut routes: Vec<Route> = site.tools.iter().flat_map(operations).collect();
+    routes.extend(mcp::ROUTES.iter().cloned());
+    routes.extend(a2a::ROUTES.iter().cloned());
+    routes.extend(documents::routes(site));
+    routes
+}
+
+/// The routes of one operation: its REST binding and its event stream, as far as it has them.
+fn operations(entry: &'static Entry) -> impl Iterator<Item = Route> {
+    let rest = entry.spec.rest.map(|rest| Route::of(entry, rest, false));
+    let stream = entry.spec.stream.map(|rest| Route::of(entry, rest, true));
+    rest.into_iter().chain(stream)
+}
+
+/// Absolute links to these routes.
+pub fn links(base_url: &str, routes: &[Route]) -> Links {
+    Links::new(
+        base_url,
+        routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string())),
+    )
+}

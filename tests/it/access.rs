@@ -1,0 +1,227 @@
+//! Walks the route table: who is let in, who is refused, and what every response carries.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ensemble_poll::surface::route::{Kind, Route};
+use ep_kernel::caller::UserId;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::SessionVerifier;
+use ep_kernel::tool::{Access, Agents};
+use ep_polling::money::MicroUsd;
+use ep_tools::TOOLS;
+use reqwest::Method;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Reply, Service, Setup, example};
+
+/// Cookies of this form prove the user they name.
+struct NamedSessions;
+
+#[async_trait]
+impl SessionVerifier for NamedSessions {
+    async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault> {
+        let user = cookie.expose_secret().strip_prefix("session-of-");
+        Ok(user.and_then(|user| user.parse().ok()))
+    }
+}
+
+async fn service() -> Service {
+    let setup = Setup { sessions: Some(Arc::new(NamedSessions)), ..Setup::demo() };
+    let limits = [
+        "EP_RATE_LIMIT_PER_MINUTE",
+        "EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE",
+        "EP_RATE_LIMIT_FREE_PER_MINUTE",
+        "EP_RATE_LIMIT_PUBLIC_PER_MINUTE",
+    ];
+    limits.into_iter().fold(setup, |setup, limit| setup.with(limit, "100000")).boot().await
+}
+
+/// A path whose placeholders name nothing that exists.
+fn filled(route: &Route) -> String {
+    route.path.replace("{poll_id}", "EP-20260101-0000000000")
+}
+
+fn method(route: &Route) -> Method {
+    route.method.as_str().parse().unwrap()
+}
+
+/// Sends a request to a route, with the example where it takes a body, and further headers.
+async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply {
+    let body = match route.kind {
+        Kind::Operation(entry, _) | Kind::Stream(entry, _) => example(entry),
+        _ => json!({}),
+    };
+    let request = client.request(method(route), &filled(route));
+    let request = if route.method == ep_kernel::method::Method::Post { request.json(&body) } else { request };
+    client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+}
+
+/// What every response carries, whoever asked for whatever.
+#[track_caller]
+fn closed(reply: &Reply, what: &str) {
+    for name in [
+        "x-request-id",
+        "ratelimit-limit",
+        "ratelimit-remaining",
+        "ratelimit-reset",
+        "ratelimit-policy",
+        "ratelimit",
+    ] {
+        assert!(!reply.header(name).is_empty(), "{what} answers without {name}: {}", reply.status);
+    }
+    assert_eq!(reply.header("x-content-type-options"), "nosniff", "{what}");
+}
+
+/// Documents are the same for everyone, whatever credential comes along.
+fn is_document(route: &Route) -> bool {
+    matches!(route.kind, Kind::Document)
+}
+
+/// Who may call the routes that a request with this credential can lead to.
+fn admitted(routes: &[Route], route: &Route, caller: Access) -> bool {
+    let same = routes.iter().filter(|other| other.method == route.method && other.path == route.path);
+    same.map(|other| other.access.and(caller)).any(|access| access.anonymous || access.cookie || access.key)
+}
+
+#[tokio::test]
+async fn every_route_admits_and_refuses_whom_its_access_says() {
+    let service = service().await;
+    let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let cookie = format!("ep_session=session-of-{id}");
+    let wrong_key = service.anonymous().with_key(&format!("ep_k_{}", "x".repeat(43)));
+    let nobody = service.anonymous();
+    let routes = &service.site.routes;
+    let mut refused = 0;
+    for route in routes {
+        let what = format!("{} {}", route.method.as_str(), route.path);
+        let callers: [(&str, Reply, bool); 5] = [
+            ("a stranger", send(&nobody, route, &[]).await, admitted(routes, route, Access::ANONYMOUS)),
+            ("a key", send(&user, route, &[]).await, admitted(routes, route, Access::KEY)),
+            (
+                "a cookie",
+                send(&nobody, route, &[("cookie", &cookie)]).await,
+                admitted(routes, route, Access::COOKIE),
+            ),
+            ("a wrong key", send(&wrong_key, route, &[]).await, is_document(route)),
+            (
+                "a stale cookie",
+                send(&nobody, route, &[("cookie", "ep_session=old")]).await,
+                is_document(route),
+            ),
+        ];
+        for (who, reply, admits) in callers {
+            closed(&reply, &what);
+            assert_eq!(reply.status != 401, admits, "{who} at {what}: {} {}", reply.status, reply.text);
+            assert!(reply.status < 500, "{who} at {what}: {}", reply.text);
+            if !admits {
+                refused += 1;
+                assert!(reply.header("www-authenticate").starts_with("Bearer"), "{who} at {what}");
+                assert!(reply.json()["error"].is_string(), "{who} at {what}");
+            }
+        }
+    }
+    assert!(refused > 3 * routes.len() / 2, "{refused}");
+}
+
+#[tokio::test]
+async fn refusals_come_in_the_style_that_was_asked_for() {
+    let service = service().await;
+    let client = service.anonymous().with_key("ep_k_wrong");
+    let problem = [("accept", "application/problem+json")];
+    for route in service.site.routes.iter().filter(|route| !is_document(route)) {
+        let reply = send(&client, route, &problem).await;
+        assert_eq!(reply.header("content-type"), "application/problem+json", "{}", route.path);
+        let body = reply.expect(401);
+        assert_eq!((&body["code"], &body["status"]), (&json!("unauthenticated"), &json!(401)));
+    }
+    for (method, path, status) in
+        [(Method::GET, "/nowhere", 404), (Method::PUT, "/api/poll", 405), (Method::DELETE, "/api/mcp", 405)]
+    {
+        let request = service.anonymous().request(method, path);
+        let plain = service.anonymous().send(request.try_clone().unwrap()).await;
+        closed(&plain, path);
+        plain.refused(status);
+        let reply = service.anonymous().send(request.header("x-machine-client", "true")).await;
+        closed(&reply, path);
+        assert_eq!(reply.header("content-type"), "application/problem+json", "{path}");
+        assert_eq!(reply.expect(status)["status"], status);
+    }
+}
+
+#[tokio::test]
+async fn every_path_lists_its_methods() {
+    let service = service().await;
+    let client = service.anonymous();
+    for route in &service.site.routes {
+        let reply = client.send(client.request(Method::PATCH, &filled(route))).await;
+        closed(&reply, &route.path);
+        assert_eq!(reply.status, 405, "{}", route.path);
+        let allow = reply.header("allow");
+        assert!(
+            allow.contains(route.method.as_str()) && allow.contains("OPTIONS"),
+            "{}: {allow}",
+            route.path
+        );
+        let preflight = client
+            .request(Method::OPTIONS, &filled(route))
+            .header("origin", "https://elsewhere.example")
+            .header("access-control-request-method", route.method.as_str());
+        let reply = client.send(preflight).await;
+        closed(&reply, &route.path);
+        assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, "*"), "{}", route.path);
+    }
+}
+
+#[tokio::test]
+async fn a_second_user_finds_nothing_of_the_first_ones() {
+    let service = service().await;
+    let (owner, other) = (service.user().await, service.user().await);
+    let poll = owner.poll(json!({ "private": true })).await.expect(200);
+    let id = poll["poll_id"].as_str().unwrap();
+    let mut tried = 0;
+    for route in service.site.routes.iter().filter(|route| route.path.contains("{poll_id}")) {
+        let path = route.path.replace("{poll_id}", id);
+        let of = |client: &Client| client.request(method(route), &path);
+        assert_eq!(owner.send(of(&owner)).await.status, 200, "{path} for its owner");
+        for client in [&other, &service.anonymous()] {
+            let reply = client.send(of(client)).await;
+            assert_eq!(reply.status, 404, "{path}: {}", reply.text);
+            assert!(!reply.text.contains("better one"), "{path} tells the question");
+        }
+        tried += 1;
+    }
+    for entry in TOOLS.iter().filter(|entry| entry.spec.agents != Agents::None) {
+        if entry.input().get("properties").and_then(|members| members.get("poll_id")).is_none() {
+            continue;
+        }
+        let name = entry.spec.name;
+        let found = owner.tool(name, json!({ "poll_id": id })).await;
+        assert_eq!(found["isError"], Value::Bool(false), "{name} for its owner");
+        let refused = other.tool(name, json!({ "poll_id": id })).await;
+        assert_eq!(refused["structuredContent"]["code"], "not_found", "{name} over MCP");
+        let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": { "poll_id": id } }],
+            "metadata": { "skillId": name } });
+        let reply = other.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+        assert_eq!(reply["error"]["code"], -32001, "{name} over A2A");
+        tried += 1;
+    }
+    assert!(tried >= 2);
+}
+
+#[tokio::test]
+async fn a_bearer_token_goes_before_a_cookie() {
+    let service = service().await;
+    let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let stale = ("cookie", "ep_session=old");
+    assert_eq!(user.post_with("/api/poll", &crate::harness::question(json!({})), &[stale]).await.status, 200);
+    let cookie = format!("theme=dark; ep_session=session-of-{id}");
+    let nobody = service.anonymous();
+    let paid =
+        nobody.post_with("/api/poll", &crate::harness::question(json!({})), &[("cookie", &cookie)]).await;
+    assert!(paid.expect(200).get("costs").is_some(), "a session polls like an account");
+    let reply = nobody.post_with("/api/poll", &crate::harness::question(json!({})), &[stale]).await;
+    assert!(reply.header("set-cookie").starts_with("ep_session=;"), "{:?}", reply.headers);
+    reply.refused(401);
+}

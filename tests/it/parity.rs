@@ -1,0 +1,108 @@
+//! The same request through every surface gives the same answer, byte for byte.
+//!
+//! Each call boots a service of its own with the same seed and a clock that stands still, so that ids,
+//! votes, orders and times are the same. Only measured durations are left out of the comparison.
+
+use ep_kernel::tool::{Agents, Entry};
+use ep_tools::TOOLS;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Setup, by_rest, example};
+
+/// Members that hold measured durations, in milliseconds.
+const DURATIONS: [&str; 4] = ["latency_ms", "gather_ms", "total_ms", "typical_vote_ms"];
+
+/// Sets measured durations to zero.
+fn without_durations(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if DURATIONS.contains(&name.as_str()) && member.is_number() {
+                    *member = json!(0);
+                }
+                without_durations(member);
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(without_durations),
+        _ => {}
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Surface {
+    Rest,
+    Stream,
+    Mcp,
+    A2a,
+}
+
+/// The answer of one operation through one surface, by a service that has done nothing but one poll.
+async fn answer(entry: &'static Entry, surface: Surface) -> String {
+    let setup = Setup::demo().seeded(7).with("EP_BASE_URL", "https://polls.example.com");
+    let service = setup.boot().await;
+    let user = service.user().await;
+    let poll = user.poll(json!({ "preset": "frontier_generalist" })).await.expect(200);
+    let mut input = example(entry);
+    if input.get("poll_id").is_some() {
+        input["poll_id"] = poll["poll_id"].clone();
+    }
+    let mut value = match surface {
+        Surface::Rest => {
+            let rest = entry.spec.rest.unwrap();
+            let anonymous = !entry.spec.access.and(rest.only).key;
+            let client = if anonymous { service.anonymous() } else { user };
+            by_rest(&client, rest, &input).await.expect(rest.status)
+        }
+        Surface::Stream => last_event(&user, entry.spec.stream.unwrap().path, &input).await,
+        Surface::Mcp => user.tool(entry.spec.name, input).await["structuredContent"].clone(),
+        Surface::A2a => {
+            let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": input }],
+                "metadata": { "skillId": entry.spec.name } });
+            let reply = user.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+            reply["result"]["task"]["artifacts"][0]["parts"][0]["data"].clone()
+        }
+    };
+    without_durations(&mut value);
+    value.to_string()
+}
+
+async fn last_event(client: &Client, path: &str, input: &Value) -> Value {
+    let text = client.post(path, input).await.text;
+    let last = text.split("event: complete").nth(1).unwrap_or_else(|| panic!("no complete event in {text}"));
+    let data = last.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
+fn surfaces(entry: &Entry) -> Vec<Surface> {
+    let spec = &entry.spec;
+    let mut surfaces = Vec::new();
+    surfaces.extend(spec.rest.map(|_| Surface::Rest));
+    surfaces.extend(spec.stream.map(|_| Surface::Stream));
+    surfaces.extend((spec.agents != Agents::None).then_some(Surface::Mcp));
+    surfaces.extend((spec.agents == Agents::Core).then_some(Surface::A2a));
+    surfaces
+}
+
+#[tokio::test]
+async fn every_operation_answers_the_same_through_every_surface() {
+    let mut compared = 0;
+    for entry in TOOLS.iter() {
+        let mut answers = Vec::new();
+        for surface in surfaces(entry) {
+            answers.push((surface, answer(entry, surface).await));
+        }
+        let (first, expected) =
+            answers.first().unwrap_or_else(|| panic!("{} has no surface", entry.spec.name));
+        for (surface, answer) in &answers[1..] {
+            assert_eq!(answer, expected, "{} through {surface:?} and {first:?}", entry.spec.name);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 8, "{compared}");
+}
+
+#[tokio::test]
+async fn the_same_seed_gives_the_same_poll_and_another_seed_another() {
+    let entry = ep_tools::find("poll_question").unwrap();
+    assert_eq!(answer(entry, Surface::Rest).await, answer(entry, Surface::Rest).await);
+}
