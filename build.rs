@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file_path = folder.join("count_options.rs");
     fs::write(&file_path, file)?;
     // The declaration as written, told where the file is.
-    fs::write(folder.join("mod.rs"), format!("#[path = {file_path:?}]\n{declarations}"))?;
+    fs::write(folder.join("mod.rs"), format!("#[path = \"{}\"]\n{declarations}", file_path.display()))?;
     fs::write(folder.join("entry.rs"), entry.trim().trim_end_matches(','))?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use ep_kernel::fault::Kind;
 use super::Site;
 
 /// The reference of errors, in Markdown.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 pub(super) fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\

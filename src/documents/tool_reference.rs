@@ -8,6 +8,7 @@ use ep_kernel::tool::{Access, Agents, Entry};
 use super::Site;
 
 /// The reference of operations, in Markdown.
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 pub(super) fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",

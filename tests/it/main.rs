@@ -4,6 +4,7 @@
 //! service cannot tell from a real one. `harness` says how.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![expect(clippy::disallowed_methods, reason = "tests spawn what they wait for, and read the real clock")]
 
 mod harness;
 

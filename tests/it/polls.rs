@@ -379,3 +379,19 @@ async fn the_demo_roster_says_that_it_is_simulated() {
         service.anonymous().post("/api/poll", &json!({ "question": "Is water wet?" })).await.expect(200);
     assert_eq!(free["simulated"], true);
 }
+
+#[tokio::test]
+async fn ids_and_times_follow_the_clock() {
+    let service = Setup::demo().seeded(1).boot().await;
+    let client = service.user().await;
+    let clock = service.clock.clone().unwrap();
+    let mut seen = Vec::new();
+    for date in ["20261121", "20261122"] {
+        let poll = client.poll(json!({ "preset": "frontier_generalist" })).await.expect(200);
+        let id = poll["poll_id"].as_str().unwrap().to_owned();
+        assert!(id.starts_with(&format!("EP-{date}-")), "{id}");
+        seen.push(poll["created_at"].as_str().unwrap().to_owned());
+        clock.advance(Duration::from_hours(24));
+    }
+    assert_eq!(seen, ["2026-11-21T12:00:00.000Z", "2026-11-22T12:00:00.000Z"]);
+}

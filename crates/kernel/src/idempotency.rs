@@ -51,7 +51,7 @@ pub enum Claimed {
     /// A new request: carry it out, then call [`Idempotency::finish`].
     New(Claim),
     /// It was carried out before; this was the reply.
-    Replay(Result<Answer, Fault>),
+    Replay(Box<Result<Answer, Fault>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -100,7 +100,9 @@ impl Idempotency {
         match self.store.begin(&scope, &fingerprint(input), now, until, expires).await? {
             ClaimState::Fresh => Ok(Claimed::New(Claim { scope })),
             ClaimState::Done(reply) if reply == PENDING => Ok(Claimed::New(Claim { scope })),
-            ClaimState::Done(reply) => self.read(&reply, &scope).map(Claimed::Replay),
+            ClaimState::Done(reply) => {
+                self.read(&reply, &scope).map(|reply| Claimed::Replay(Box::new(reply)))
+            }
             ClaimState::Running => Err(Fault::new(
                 Kind::InProgress,
                 "a request with this Idempotency-Key is still running; send it again in a few seconds",

@@ -71,6 +71,7 @@ pub(crate) mod stored {
     use super::Budget;
     use crate::money::{MicroUsd, UsdFigure};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
     pub(crate) fn serialize<S: Serializer>(budget: &Budget, serializer: S) -> Result<S::Ok, S::Error> {
         budget.amount().serialize(serializer)
     }

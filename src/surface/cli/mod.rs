@@ -129,7 +129,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let config = quietly(config);
             let service = wiring::assemble(&config, Environment::system()).await?;
             service.start_background_work();
-            surface::mcp::serve_stdio(service.app.clone(), service.site.tools).await?;
+            Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools)).await?;
             service.stop(Instant::now() + Duration::from_secs(config.server.shutdown_grace_s)).await;
             Ok(End::Done)
         }

@@ -59,7 +59,11 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.append(VARY, HeaderValue::from_static("Accept, X-Machine-Client"));
+    let others: Vec<HeaderValue> = headers.get_all(VARY).iter().cloned().collect();
+    headers.insert(VARY, HeaderValue::from_static("Accept, X-Machine-Client"));
+    for other in others {
+        headers.append(VARY, other);
+    }
     if let Some(seconds) = fault.retry_after_seconds() {
         set(headers, RETRY_AFTER, &seconds.to_string());
     }

@@ -97,10 +97,9 @@ impl Endpoint {
         let mut response = plain_errors_as_json(answered).await;
         match outcome.get() {
             Some(true) => replayed(&mut response),
-            Some(false) => {}
             // No operation was called that would have checked it.
             None if !is_stream(&response) => admission.check_allowance()?,
-            None => {}
+            Some(false) | None => {}
         }
         Ok(response)
     }
