@@ -391,7 +391,7 @@ async fn ids_and_times_follow_the_clock() {
         let id = poll["poll_id"].as_str().unwrap().to_owned();
         assert!(id.starts_with(&format!("EP-{date}-")), "{id}");
         seen.push(poll["created_at"].as_str().unwrap().to_owned());
-        clock.advance(Duration::from_hours(24));
+        clock.advance(std::time::Duration::from_hours(24));
     }
     assert_eq!(seen, ["2026-11-21T12:00:00.000Z", "2026-11-22T12:00:00.000Z"]);
 }

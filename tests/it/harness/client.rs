@@ -141,3 +141,22 @@ pub async fn by_rest(client: &Client, rest: Rest, input: &Value) -> Reply {
         client.send(client.request(Method::GET, &path).query(&query)).await
     }
 }
+
+/// Members that hold measured durations, in milliseconds.
+const DURATIONS: [&str; 4] = ["latency_ms", "gather_ms", "total_ms", "typical_vote_ms"];
+
+/// Sets measured durations to zero.
+pub fn without_durations(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if DURATIONS.contains(&name.as_str()) && member.is_number() {
+                    *member = json!(0);
+                }
+                without_durations(member);
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(without_durations),
+        _ => {}
+    }
+}

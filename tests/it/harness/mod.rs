@@ -3,5 +3,5 @@
 mod client;
 mod service;
 
-pub use client::{Client, Reply, by_rest, example, question};
+pub use client::{Client, Reply, by_rest, example, question, without_durations};
 pub use service::{Engine, Service, Setup};

@@ -1,4 +1,4 @@
-//! Follows one poll, whoever runs it.
+//! Follows one poll, whichever process runs it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,66 +9,68 @@ use crate::fault::Fault;
 use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
 
-/// How often a poll that another process runs is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the database is read for a poll that another process runs.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Follows one poll to its end: through memory where this process runs it, through the database where
-/// another does.
+/// Follows one poll to its end: from memory where this process runs it, else from the database.
 pub struct Follow {
     executor: PollExecutor,
-    place: Place,
+    source: Source,
 }
 
-enum Place {
-    Here(Watch),
-    Elsewhere { state: PollState, seen: usize },
+/// Where the ballots come from.
+enum Source {
+    /// This process runs the poll.
+    Memory(Watch),
+    /// Another process runs it.
+    Database { state: PollState, seen: usize },
 }
 
 impl Follow {
-    pub(super) fn here(executor: PollExecutor, watch: Watch) -> Self {
-        Self { executor, place: Place::Here(watch) }
+    pub(super) fn in_memory(executor: PollExecutor, watch: Watch) -> Self {
+        Self { executor, source: Source::Memory(watch) }
     }
 
-    pub(super) fn elsewhere(executor: PollExecutor, state: PollState) -> Self {
-        Self { executor, place: Place::Elsewhere { state, seen: 0 } }
+    pub(super) fn in_database(executor: PollExecutor, state: PollState) -> Self {
+        Self { executor, source: Source::Database { state, seen: 0 } }
     }
 
-    /// What was fixed when the poll opened.
+    /// The poll's plan.
     pub fn record(&self) -> Arc<PollRecord> {
-        match &self.place {
-            Place::Here(watch) => watch.state().record,
-            Place::Elsewhere { state, .. } => Arc::clone(&state.record),
+        match &self.source {
+            Source::Memory(watch) => watch.state().record,
+            Source::Database { state, .. } => Arc::clone(&state.record),
         }
     }
 
-    /// The poll as it stands.
+    /// The current state.
     pub async fn state(&mut self) -> Result<PollState, Fault> {
-        match &mut self.place {
-            Place::Here(watch) => Ok(watch.state()),
-            Place::Elsewhere { state, .. } => {
+        match &mut self.source {
+            Source::Memory(watch) => Ok(watch.state()),
+            Source::Database { state, .. } => {
                 if state.record.closing.is_none() {
                     let id = state.record.id.clone();
-                    *state = self.executor.state(&id).await?.ok_or_else(|| super::broken_off(&id))?;
+                    *state = self.executor.state(&id).await?.ok_or_else(|| super::interrupted(&id))?;
                 }
                 Ok(state.clone())
             }
         }
     }
 
-    /// The ballots since the last call, as soon as there are any; none once the poll has ended.
+    /// Waits for ballots since the last call and returns them; an empty list once the poll has ended.
     pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
         loop {
-            if let Place::Here(watch) = &mut self.place {
+            if let Source::Memory(watch) = &mut self.source {
                 return watch.next().await;
             }
             let state = self.state().await?;
-            let Place::Elsewhere { seen, .. } = &mut self.place else { continue };
+            let Source::Database { seen, .. } = &mut self.source else { continue };
             let new = state.ballots[*seen..].to_vec();
             if !new.is_empty() || state.record.closing.is_some() {
                 *seen += new.len();
                 return Ok(new);
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Polls running in this process, and those who watch them.
+//! Polls running in this process, and their watchers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 
-/// A poll as it stands: what was fixed, what was answered, how it ended.
+/// The state of a poll: its plan, its ballots so far, and how it ended.
 #[derive(Debug, Clone)]
 pub struct PollState {
-    /// What was fixed when it opened, and how it ended, once it has.
+    /// Its plan, and how it ended, once it has.
     pub record: Arc<PollRecord>,
     /// Its ballots so far, in order.
     pub ballots: Vec<Arc<Ballot>>,
@@ -31,26 +31,26 @@ impl PollState {
 
 /// The polls this process runs.
 #[derive(Default)]
-pub(super) struct Running(Mutex<HashMap<PollId, Entry>>);
+pub(super) struct RunningPolls(Mutex<HashMap<PollId, Running>>);
 
-struct Entry {
+struct Running {
     state: watch::Receiver<PollState>,
     cancel: CancellationToken,
 }
 
-impl Running {
+impl RunningPolls {
     pub(super) fn add(&self, state: PollState) -> (watch::Sender<PollState>, CancellationToken) {
         let id = state.record.id.clone();
         let (sender, receiver) = watch::channel(state);
         let cancel = CancellationToken::new();
         if let Ok(mut running) = self.0.lock() {
-            running.insert(id, Entry { state: receiver, cancel: cancel.clone() });
+            running.insert(id, Running { state: receiver, cancel: cancel.clone() });
         }
         (sender, cancel)
     }
 
     pub(super) fn cancel(&self, id: &PollId) -> bool {
-        self.0.lock().is_ok_and(|running| running.get(id).map(|entry| entry.cancel.cancel()).is_some())
+        self.0.lock().is_ok_and(|running| running.get(id).map(|poll| poll.cancel.cancel()).is_some())
     }
 
     pub(super) fn remove(&self, id: &PollId) {
@@ -76,12 +76,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// The poll as it stands.
+    /// The current state.
     pub(super) fn state(&self) -> PollState {
         self.receiver.borrow().clone()
     }
 
-    /// The ballots since the last call, as soon as there are any; none once the poll has ended.
+    /// Waits for ballots since the last call and returns them; an empty list once the poll has ended.
     pub(super) async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
         loop {
             {
@@ -93,17 +93,18 @@ impl Watch {
                 }
             }
             if self.receiver.changed().await.is_err() {
-                return Err(super::broken_off(&self.receiver.borrow().record.id));
+                return Err(super::interrupted(&self.receiver.borrow().record.id));
             }
         }
     }
 }
 
-/// Adds ballots, or the end, to a running poll as its watchers see it.
+/// Shows new ballots to the watchers.
 pub(super) fn publish(sender: &watch::Sender<PollState>, ballots: &[Ballot]) {
     sender.send_modify(|state| state.ballots.extend(ballots.iter().cloned().map(Arc::new)));
 }
 
+/// Shows the end of the poll to the watchers.
 pub(super) fn publish_end(sender: &watch::Sender<PollState>, closing: Closing, settled: bool) {
     sender.send_modify(|state| {
         let record = Arc::make_mut(&mut state.record);

@@ -1,5 +1,5 @@
-//! Conducts polls: opens them, runs them under a lease, lets others watch, settles the money, and takes
-//! up what a crash left behind.
+//! The poll executor: opens polls, runs them under a lease, lets others watch, settles the money, and
+//! resumes what a crash interrupted.
 //!
 //! An accepted poll belongs to the database, not to the connection it came through. Its ballots are its
 //! event log: watchers of a running poll read the copy in this process's memory, everyone else reads the
@@ -29,7 +29,7 @@ pub use follow::Follow;
 pub use live::PollState;
 pub use projection::EventProjection;
 
-/// Conducts this process's polls.
+/// Runs this process's polls.
 #[derive(Clone)]
 pub struct PollExecutor(Arc<Inner>);
 
@@ -42,16 +42,16 @@ struct Inner {
     worker: String,
     lease: Duration,
     deadline: Duration,
-    running: live::Running,
-    recent: recent::Recent,
-    /// Polls lately read that can never change again.
+    running: live::RunningPolls,
+    recent: recent::RecentLatencies,
+    /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
 }
 
 /// Settled polls kept in memory: about 20 kB each.
-const KEPT: usize = 500;
+const SETTLED_POLLS: usize = 500;
 
-/// What a executor works with.
+/// What the executor works with.
 pub struct Ports {
     /// Polls and ballots.
     pub polls: Arc<dyn PollStore>,
@@ -66,7 +66,7 @@ pub struct Ports {
 }
 
 impl PollExecutor {
-    /// A executor whose leases last `lease` and whose polls may take `deadline`.
+    /// An executor whose leases last `lease` and whose polls may take `deadline`.
     pub fn new(ports: Ports, lease: Duration, deadline: Duration) -> Self {
         let Ports { polls, models, clock, entropy, tasks } = ports;
         let worker = hex::encode(entropy.bytes::<16>());
@@ -79,25 +79,25 @@ impl PollExecutor {
             worker,
             lease,
             deadline,
-            running: live::Running::default(),
-            recent: recent::Recent::default(),
-            settled: quick_cache::sync::Cache::new(KEPT),
+            running: live::RunningPolls::default(),
+            recent: recent::RecentLatencies::default(),
+            settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
         }))
     }
 
-    /// Fixes a poll without opening it: for estimates and dry runs.
+    /// Plans a poll without opening it: for estimates and dry runs.
     pub fn plan(&self, draft: Draft, roster: Roster) -> Plan {
         Plan::new(draft, roster, Seed::new(self.0.entropy.bytes()), self.0.deadline)
     }
 
-    /// How many calls the poll launches before its first answer: the wave its hold must cover at least.
+    /// How many calls the poll starts before its first answer: what its hold must cover at least.
     pub fn first_wave(plan: &Plan) -> usize {
         let members = plan.roster.len() as u32;
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
         needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
-    /// Opens a poll and begins it. The same `request_ref` opens the same poll once.
+    /// Opens a poll and starts it. The same `request_ref` opens the same poll once.
     pub async fn open(
         &self,
         plan: Plan,
@@ -131,7 +131,7 @@ impl PollExecutor {
         }
     }
 
-    /// A poll as it stands, running or closed.
+    /// The state of a poll, running or closed.
     pub async fn state(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
         if let Some(watch) = self.0.running.watch(id) {
             return Ok(Some(watch.state()));
@@ -149,13 +149,13 @@ impl PollExecutor {
         Ok(Some(state))
     }
 
-    /// Follows a poll to its end, whoever runs it.
+    /// Follows a poll to its end, whichever process runs it.
     pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
         if let Some(watch) = self.0.running.watch(id) {
-            return Ok(Some(Follow::here(self.clone(), watch)));
+            return Ok(Some(Follow::in_memory(self.clone(), watch)));
         }
         let state = self.state(id).await?;
-        Ok(state.map(|state| Follow::elsewhere(self.clone(), state)))
+        Ok(state.map(|state| Follow::in_database(self.clone(), state)))
     }
 
     /// The median time of this process's recent votes, in milliseconds; `None` before the first one.
@@ -168,21 +168,21 @@ impl PollExecutor {
         self.0.running.cancel(id)
     }
 
-    /// Takes up polls that nobody works on any more; answers how many.
+    /// Resumes polls whose lease has ended; returns how many.
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;
         let adopted = inner.polls.adopt(&inner.lease(), inner.clock.now(), 32).await?;
         let mut count = 0;
         for record in adopted {
-            // After a pause longer than the lease, a process can meet its own polls.
+            // After a pause longer than the lease, these can be this process's own polls.
             if inner.running.watch(&record.id).is_some() {
                 continue;
             }
             count += 1;
             let ballots = inner.polls.ballots(&record.id, 0).await?;
-            tracing::info!(poll = %record.id, ballots = ballots.len(), "taking up a poll that was left behind");
+            tracing::info!(poll = %record.id, ballots = ballots.len(), "resuming a poll");
             match &record.closing {
-                Some(_) => work::settle_left_behind(inner, &record, &ballots).await?,
+                Some(_) => work::settle_interrupted(inner, &record, &ballots).await?,
                 None => self.begin(record, ballots),
             }
         }
@@ -195,7 +195,7 @@ impl PollExecutor {
         Ok(())
     }
 
-    /// Gives this process's leases up, so that the next one can take its polls up at once.
+    /// Ends this process's leases, so that another process can resume its polls at once.
     pub async fn release(&self) -> Result<(), Fault> {
         let lease = Lease { worker: self.0.worker.clone(), until: self.0.clock.now() };
         self.0.polls.renew(&lease).await?;
@@ -218,8 +218,8 @@ impl Inner {
     }
 }
 
-/// The fault of whoever waits for a poll that this process could not carry on.
-fn broken_off(id: &PollId) -> Fault {
+/// What a watcher is told of a poll that this process could not finish.
+fn interrupted(id: &PollId) -> Fault {
     Fault::new(
         Kind::PollFailed,
         format!(

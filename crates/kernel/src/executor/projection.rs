@@ -1,4 +1,4 @@
-//! Tells a poll's story: a fold over its plan and its ballots.
+//! Derives progress events from a poll's ballots.
 
 use crate::event::{StartedEvent, VoteEvent};
 use crate::ports::PollRecord;
@@ -8,7 +8,7 @@ use ep_polling::money::Usd;
 use ep_polling::stopping::Responses;
 use ep_polling::tally::Tally;
 
-/// Folds ballots into events.
+/// Derives events from ballots, one after the other.
 pub struct EventProjection<'a> {
     record: &'a PollRecord,
     responses: Responses,
@@ -17,7 +17,7 @@ pub struct EventProjection<'a> {
 }
 
 impl<'a> EventProjection<'a> {
-    /// A projection of this poll, before its first ballot.
+    /// The projection of this poll before its first ballot.
     pub fn new(record: &'a PollRecord) -> Self {
         let plan = &record.plan;
         Self {
@@ -28,7 +28,7 @@ impl<'a> EventProjection<'a> {
         }
     }
 
-    /// How it began.
+    /// The first event.
     pub fn started(&self, result_url: String) -> StartedEvent {
         let plan = &self.record.plan;
         StartedEvent {
@@ -41,8 +41,8 @@ impl<'a> EventProjection<'a> {
         }
     }
 
-    /// The bound reached so far: how sure it is that the whole roster would name the leader of the tally.
-    /// Zero while another option leads the evidence.
+    /// The confidence reached so far that the whole roster would name the leader of the tally; zero while
+    /// another option leads the evidence.
     pub fn confidence(&self) -> f64 {
         let reported = self.responses.confidence();
         if reported.option == self.tally.leader() { reported.confidence() } else { 0.0 }
@@ -61,7 +61,7 @@ impl<'a> EventProjection<'a> {
         self.cost = self.cost.plus(ballot.spend.amount);
     }
 
-    /// Takes the next ballot into account and tells it.
+    /// Takes the next ballot into account and returns its event.
     pub fn vote(&mut self, ballot: &Ballot) -> VoteEvent {
         self.add(ballot);
         let plan = &self.record.plan;

@@ -1,20 +1,20 @@
-//! How long votes have taken lately.
+//! Latencies of recent votes.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
 /// Votes remembered.
-const KEPT: usize = 512;
+const MOST: usize = 512;
 
 /// The latencies of this process's recent votes, in milliseconds.
 #[derive(Default)]
-pub(super) struct Recent(Mutex<VecDeque<u32>>);
+pub(super) struct RecentLatencies(Mutex<VecDeque<u32>>);
 
-impl Recent {
+impl RecentLatencies {
     pub(super) fn add(&self, latencies: impl Iterator<Item = u32>) {
         if let Ok(mut kept) = self.0.lock() {
             kept.extend(latencies);
-            let excess = kept.len().saturating_sub(KEPT);
+            let excess = kept.len().saturating_sub(MOST);
             kept.drain(..excess);
         }
     }

@@ -1,4 +1,4 @@
-//! The work on one poll: run it, close it, wait for what it left in flight, settle.
+//! The work on one poll: run it, close it, wait for unused calls, settle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
 
-/// How long a poll waits for a database that failed.
-const RETRY: Duration = Duration::from_secs(2);
+/// How long a poll waits after a failure of the database before it tries again.
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Begins or resumes a poll in the background. It is watchable at once.
+/// Starts or resumes a poll in the background. It can be watched at once.
 pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
     let record = Arc::new(record);
@@ -28,23 +28,22 @@ pub(super) fn begin(inner: Arc<Inner>, record: PollRecord, prior: Vec<Ballot>) {
     let tasks = inner.tasks.clone();
     tasks.spawn(
         async move {
-            // A stopping service gives its polls the time that shutdown allows; what is not done by then
-            // is left to the next process, which resumes it from its ballots.
-            carry_on(&inner, &record, prior, &publisher, &cancel).await;
+            // What is not done when the service has stopped is resumed by the next process from its ballots.
+            run_until_closed(&inner, &record, prior, &publisher, &cancel).await;
             inner.running.remove(&record.id);
         }
         .instrument(span),
     );
 }
 
-struct Book<'a> {
+struct PublishingRecorder<'a> {
     polls: &'a dyn PollStore,
     id: &'a PollId,
     publisher: &'a watch::Sender<PollState>,
 }
 
 #[async_trait]
-impl Recorder for Book<'_> {
+impl Recorder for PublishingRecorder<'_> {
     async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError> {
         self.polls.record(self.id, ballots).await?;
         publish(self.publisher, ballots);
@@ -52,23 +51,23 @@ impl Recorder for Book<'_> {
     }
 }
 
-/// Carries a poll out, however often the database fails in between: what it has acknowledged stands.
-async fn carry_on(
+/// Runs a poll to its end, however often the database fails in between: recorded ballots are kept.
+async fn run_until_closed(
     inner: &Inner,
     record: &PollRecord,
     mut prior: Vec<Ballot>,
     publisher: &watch::Sender<PollState>,
     cancel: &CancellationToken,
 ) {
-    while let Err(error) = carry_out(inner, record, prior, publisher, cancel).await {
+    while let Err(error) = run_once(inner, record, prior, publisher, cancel).await {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
-        tracing::error!(error = %error, cause, "poll interrupted; it goes on when the database does");
+        tracing::error!(error = %error, cause, "poll interrupted; it continues when the database answers again");
         prior = loop {
             tokio::select! {
-                () = tokio::time::sleep(RETRY) => {}
+                () = tokio::time::sleep(RETRY_AFTER) => {}
                 () = inner.tasks.stopping() => return,
             }
-            match look_again(inner, record, publisher).await {
+            match reload(inner, record, publisher).await {
                 Ok(Some(ballots)) => break ballots,
                 Ok(None) => return,
                 Err(error) => tracing::warn!(error = %error, "the database still fails"),
@@ -77,8 +76,8 @@ async fn carry_on(
     }
 }
 
-/// How a poll stands after an interruption: its ballots, if it is still to be carried out.
-async fn look_again(
+/// Reads a poll's ballots again after a failure; `None` where it needs no further work.
+async fn reload(
     inner: &Inner,
     record: &PollRecord,
     publisher: &watch::Sender<PollState>,
@@ -87,14 +86,14 @@ async fn look_again(
     let ballots = inner.polls.ballots(&record.id, 0).await?;
     publisher.send_modify(|state| state.ballots = ballots.iter().cloned().map(Arc::new).collect());
     let Some(closing) = stored.closing.clone() else { return Ok(Some(ballots)) };
-    settle_left_behind(inner, &stored, &ballots).await?;
+    settle_interrupted(inner, &stored, &ballots).await?;
     publish_end(publisher, closing, true);
     Ok(None)
 }
 
-/// Settles a poll that was closed while its unused calls were still in flight, and then lost: what those
-/// cost was never heard, so only the ballots are charged.
-pub(super) async fn settle_left_behind(
+/// Settles a poll whose process ended while unused calls were still in flight: what those cost is not
+/// known, so only the ballots are charged.
+pub(super) async fn settle_interrupted(
     inner: &Inner,
     record: &PollRecord,
     ballots: &[Ballot],
@@ -105,7 +104,7 @@ pub(super) async fn settle_left_behind(
     Ok(())
 }
 
-async fn carry_out(
+async fn run_once(
     inner: &Inner,
     record: &PollRecord,
     prior: Vec<Ballot>,
@@ -114,8 +113,8 @@ async fn carry_out(
 ) -> Result<(), StoreError> {
     let budget = record.plan.budget.amount();
     let ceiling = record.held.map_or(budget, |held| held.min(budget));
-    let book = Book { polls: &*inner.polls, id: &record.id, publisher };
-    let finished = run(&record.plan, prior, ceiling, &inner.models, &book, cancel).await?;
+    let recorder = PublishingRecorder { polls: &*inner.polls, id: &record.id, publisher };
+    let finished = run(&record.plan, prior, ceiling, &inner.models, &recorder, cancel).await?;
     let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
     let draining = !finished.unfinished.is_empty();
     let closing = closing(inner, record, &finished, draining);
