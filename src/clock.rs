@@ -23,8 +23,7 @@ pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        // Linux answers this from the kernel's generator, which cannot run dry after boot. A system
-        // without randomness must not make keys.
+        // Without randomness no key may be made; after boot, Linux always has some.
         if let Err(error) = SysRng.try_fill_bytes(bytes) {
             tracing::error!(error = %error, "the system has no randomness");
             std::process::abort();

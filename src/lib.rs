@@ -2,7 +2,7 @@
 //! early as it honestly may.
 //!
 //! The kernel (`ep-kernel`) knows what a poll and a tool are; the catalogue (`ep-tools`) holds the
-//! operations; this package holds the doors to them ([`surface`]), the documents rendered from them
+//! operations; this package holds the surfaces ([`surface`]), the documents rendered from them
 //! ([`documents`]) and the wiring. `docs/architecture.md` is the bird's-eye view.
 
 pub mod clock;

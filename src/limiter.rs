@@ -15,10 +15,10 @@ use governor::{Quota, RateLimiter};
 type Buckets = RateLimiter<String, DashMapStateStore<String>, DefaultClock, StateInformationMiddleware>;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// Above this many callers, those whose bucket is full again are forgotten.
-const CROWD: usize = 10_000;
+/// Above this many callers, those whose bucket is full again are removed.
+const MANY_CALLERS: usize = 10_000;
 
-/// Counts in memory. Right for one process; replicas share a database's count instead.
+/// Counts in memory, for a single process; replicas share a database's count instead.
 #[derive(Default)]
 pub struct MemoryLimiter {
     policies: Mutex<HashMap<(&'static str, NonZeroU32), Arc<Buckets>>>,
@@ -40,7 +40,7 @@ impl MemoryLimiter {
 impl Limiter for MemoryLimiter {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
         let buckets = self.buckets(policy, per_minute);
-        if buckets.len() > CROWD {
+        if buckets.len() > MANY_CALLERS {
             buckets.retain_recent();
         }
         let (remaining, exhausted) = match buckets.check_key(&key.to_owned()) {

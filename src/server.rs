@@ -1,4 +1,4 @@
-//! The HTTP server: one router, one listener, one graceful end.
+//! The HTTP server: one router, one listener, a graceful shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -93,13 +93,13 @@ pub async fn serve_on(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                // Usually too many open files: those that close make room.
+                // Usually too many open files: wait for connections to close.
                 tracing::warn!(error = %error, "a connection could not be accepted");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        // Without TCP_NODELAY an answer in two writes waits for the peer's delayed acknowledgement.
+        // Without it, a response in two writes waits for the peer's delayed acknowledgement.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = %error, "TCP_NODELAY could not be set");
         }

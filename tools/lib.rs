@@ -4,7 +4,8 @@
 //! Adding an operation is one new file and one new line in [`TOOLS`]; `docs/adding-a-tool.md` walks
 //! through it. Every surface and every document follows from this table.
 //!
-//! **Invariant:** this package depends on the kernel alone: no HTTP, no SQL, no protocol types.
+//! **Invariant:** this package depends on the kernel and the polling domain alone: no HTTP, no SQL, no
+//! protocol types.
 
 pub mod account;
 pub mod models;

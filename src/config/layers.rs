@@ -1,4 +1,4 @@
-//! Lays the sources of settings over each other.
+//! Merges defaults, file and environment.
 
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub enum ConfigError {
         /// Where and why.
         message: String,
     },
-    /// A variable holds something else than its setting takes.
+    /// A variable's value does not fit its setting.
     #[error("{variable} must be {expected}")]
     Variable {
         /// The variable.

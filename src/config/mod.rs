@@ -1,6 +1,6 @@
 //! Settings: defaults, then `ep.toml`, then the environment, then flags.
 //!
-//! `default.toml` is embedded and parsed as the real defaults, so the documentation cannot lie.
+//! `default.toml` is embedded and parsed as the real defaults, so it documents what really applies.
 
 mod layers;
 mod secret;
@@ -65,7 +65,7 @@ pub struct Upstream {
     pub presets: PathBuf,
 }
 
-/// When the demo roster stands in.
+/// When the demo roster is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Demo {
@@ -139,7 +139,7 @@ impl Config {
         if given.is_empty() { format!("http://{}", self.server.listen) } else { given.to_owned() }
     }
 
-    /// Where the database and the secret key live unless said otherwise.
+    /// The folder of the database and the secret key, unless they are configured elsewhere.
     pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
         use etcetera::BaseStrategy;
         if !self.server.data_dir.as_os_str().is_empty() {

@@ -31,7 +31,7 @@ pub fn secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<
     let made: SecretString = hex::encode(entropy.bytes::<32>()).into();
     keep(&file, &made)
         .map_err(|error| ConfigError::SecretKey(format!("cannot write {}: {error}", file.display())))?;
-    // Another process may have been faster: what lies in the file is the key.
+    // Another process may have written it first: the file decides.
     let kept =
         fs::read_to_string(&file).map_err(|source| ConfigError::Unreadable { path: file.clone(), source })?;
     decode(kept.trim()).map_err(|fault| ConfigError::SecretKey(format!("{} {fault}", file.display())))
@@ -39,7 +39,7 @@ pub fn secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<
 
 fn keep(file: &Path, key: &SecretString) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
-        // What lies beside the key (the database) is nobody else's business either.
+        // The database lies in the same folder, so it is closed to others too.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {

@@ -1,4 +1,4 @@
-//! What a caller may say about a poll, and the draft that follows from it.
+//! The input of a poll, and the draft made from it.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -69,7 +69,7 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
-    /// The draft, its preset not yet looked up.
+    /// The draft, before its preset is looked up.
     pub fn draft(self) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
@@ -88,7 +88,7 @@ impl PollRequest {
     }
 }
 
-/// Looks the preset up and fixes the poll.
+/// Looks the preset up and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let roster = cx.models().roster(&draft.preset).await?;
     Ok(cx.polls().plan(draft, roster))

@@ -47,8 +47,8 @@ impl Tool for DryRunPoll {
                     errors.push(fault.message().to_owned());
                     let wrong =
                         fault.fields().first().map_or("options", |field| root(&field.field)).to_owned();
-                    // Go on with a stand-in, so that one call names everything that is wrong.
-                    if !stand_in(&mut members, &wrong) {
+                    // Continue with a placeholder, so that one call names everything that is wrong.
+                    if !placeholder(&mut members, &wrong) {
                         return Ok(DryRun { dry_run: true, valid: false, errors, estimates: None });
                     }
                 }
@@ -76,13 +76,13 @@ fn root(path: &str) -> &str {
 }
 
 /// Replaces a wrong member; false where that was tried already.
-fn stand_in(members: &mut Map<String, Value>, wrong: &str) -> bool {
-    let stand_in = match wrong {
+fn placeholder(members: &mut Map<String, Value>, wrong: &str) -> bool {
+    let placeholder = match wrong {
         "question" => json!("What would be asked?"),
         "options" => json!(["first", "second"]),
         optional => return members.remove(optional).is_some(),
     };
-    members.insert(wrong.to_owned(), stand_in.clone()) != Some(stand_in)
+    members.insert(wrong.to_owned(), placeholder.clone()) != Some(placeholder)
 }
 
 /// A poll request as it came: its rules are checked by the tool, which reports rather than refuses.

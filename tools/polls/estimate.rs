@@ -55,7 +55,7 @@ impl Estimates {
         let typical = |price: Price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS);
         let mut costs: Vec<MicroUsd> =
             plan.roster.iter().filter_map(|member| member.price).map(typical).collect();
-        // Whom the draw puts first is not known yet: the least is what the cheapest would cost.
+        // The order is not drawn yet: the least is the cost of the cheapest.
         costs.sort_unstable();
         let members = plan.roster.len();
         Self {

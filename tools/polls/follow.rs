@@ -1,4 +1,4 @@
-//! Waits for a poll, telling its story to whoever watches.
+//! Waits for a poll, reporting its progress to watchers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
-/// The poll as it stands when it ends or `wait_limit` does.
+/// The state of the poll when it ends, or when `wait_limit` is over.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
     let until = wait_limit.map(|wait_limit| Instant::now() + wait_limit);
     let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;

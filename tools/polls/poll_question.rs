@@ -55,7 +55,7 @@ impl Tool for PollQuestion {
         if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
         }
-        // An event stream is followed to its end; elsewhere the caller's wait_limit counts.
+        // An event stream is followed to its end; elsewhere the caller's wait limit applies.
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed);
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);

@@ -13,7 +13,7 @@ pub(super) enum Dialect {
     Legacy,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Working,

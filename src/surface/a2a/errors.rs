@@ -17,13 +17,13 @@ pub(super) enum Refusal {
     MethodNotFound(String),
     /// A method this agent does not offer, or not for this task.
     Unsupported(String),
-    /// A task that runs to its end.
+    /// A task that cannot be cancelled.
     NotCancelable(String),
     /// Push notifications, which this agent does not send.
     NoPush(String),
     /// Parts of a kind that is not understood.
     ContentType(String),
-    /// A version that is not spoken.
+    /// A version of the protocol that is not supported.
     Version(String),
 }
 
@@ -74,7 +74,7 @@ impl Refusal {
         }
     }
 
-    /// The HTTP status on the bindings that have one.
+    /// The refusal as a fault, for bindings with an HTTP status.
     pub(super) fn as_fault(&self) -> Fault {
         match self {
             Self::Fault(fault) => fault.clone(),

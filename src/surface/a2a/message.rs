@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 
-/// The table.
+/// Every operation.
 pub(super) type Tools = &'static [Entry];
 
 /// What a message asks.
@@ -118,13 +118,13 @@ fn skill_named(object: &Value) -> Option<&str> {
     ["skillId", "skill_id", "skill"].iter().find_map(|name| metadata.get(name)?.as_str())
 }
 
-/// A part's JSON object, whichever dialect wrote it.
+/// A part's JSON object, in any dialect.
 fn object(part: &Value) -> Option<Map<String, Value>> {
     if let Some(Value::Object(data)) = part.get("data") {
         return Some(data.clone());
     }
     let text = part.get("text")?.as_str()?.trim();
-    // Models like to fence their JSON.
+    // Models often wrap JSON in a Markdown code block.
     let text = text.strip_prefix("```json").or_else(|| text.strip_prefix("```")).unwrap_or(text);
     serde_json::from_str(text.trim_end_matches("```").trim()).ok()
 }

@@ -1,10 +1,10 @@
-//! What people should know before something starts: which models will vote, and how to get others.
+//! Hints before a poll or a server starts: which models will vote, and how to use others.
 
 use console::style;
 
 use crate::config::{Config, Demo};
 
-/// Before a poll: nothing where an upstream is set; otherwise what there is to set.
+/// Before a poll without an upstream: what can be configured.
 pub(super) async fn before_a_poll(config: &Config) {
     if !config.upstream.url.is_empty() {
         return;
@@ -25,7 +25,7 @@ pub(super) async fn before_a_poll(config: &Config) {
     }
 }
 
-/// When a server starts: which models will vote, on standard error beside the logs.
+/// When a server starts: which models will vote, on standard error.
 pub(super) async fn banner(config: &Config) {
     if config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto {
         eprintln!(

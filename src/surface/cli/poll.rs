@@ -94,7 +94,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
                 Some(step) = received.recv() => show_step(&mut live, step),
                 answer = &mut asked => break answer,
                 _ = tokio::signal::ctrl_c() => {
-                    // The first Ctrl-C ends the poll with the votes it has, the second one leaves at once.
+                    // The first Ctrl-C ends the poll with the votes it has, the second one exits at once.
                     let ended = !cancelled && live.poll_id().zip(target.app()).is_some_and(|(id, app)| app.ports.polls.cancel(id));
                     if !ended {
                         live.clear();
@@ -109,7 +109,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     };
     live.clear();
     let answer = match answer {
-        // Without a key a server asks its free models; what they said in full is in the public result.
+        // Without a key a server asks its free models; the public result has every vote.
         Ok((free, cancelled)) if free.get("theme").is_some() => {
             let result = json!({ "poll_id": free["poll_id"] });
             target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))

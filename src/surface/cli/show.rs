@@ -16,7 +16,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Draws only where someone looks.
+    /// Draws nothing where `shown` is false.
     pub(super) fn new(shown: bool) -> Self {
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
@@ -94,7 +94,7 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
         Some(reason) => reason.replace('_', " "),
         None => "cancelled".to_owned(),
     };
-    // Only a rule that looked ahead knows that the rest was not needed.
+    // Only these two reasons say that the rest was not needed.
     let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
     let fate = if decided { "not needed" } else { "not asked" };
     let spared = if skipped > 0 { format!(", {skipped} {fate}") } else { String::new() };

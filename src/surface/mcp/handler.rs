@@ -1,4 +1,4 @@
-//! The protocol's server side, straight over the table.
+//! The protocol's server side, over the table of operations.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
@@ -333,12 +333,12 @@ fn take_key(arguments: &mut JsonObject) -> Option<String> {
     match arguments.remove(IDEMPOTENCY_KEY)? {
         Value::String(key) => Some(key),
         Value::Null => None,
-        // Left to the check of the key, which refuses it.
+        // Empty keys are refused by the check of the key.
         _ => Some(String::new()),
     }
 }
 
-/// A sink where the client asked for progress and can hear it, and what comes out of it.
+/// A sink where the client asked for progress and can receive it, and the steps it yields.
 fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,

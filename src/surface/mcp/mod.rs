@@ -56,7 +56,7 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Resu
     let handler = Handler::new(app, Catalogue::new(tools), Transport::Stdio);
     match handler.serve(rmcp::transport::stdio()).await {
         Ok(running) => drop(running.waiting().await?),
-        // Closed before it said anything: a host that only looked.
+        // Closed before the first message: a host that only probed.
         Err(ServerInitializeError::ConnectionClosed(_)) => {}
         Err(error) => return Err(error.into()),
     }
