@@ -10,7 +10,7 @@ use super::budget::Budget;
 use super::options::Options;
 use super::order::Seed;
 use super::roster::{Member, Roster};
-use super::stopping::{MAX_ROSTER, Pace};
+use super::stopping::Pace;
 use super::threshold::Threshold;
 use crate::money::{Hold, MicroUsd};
 
@@ -67,12 +67,10 @@ pub struct Plan {
 const FRAME_TOKENS: u64 = 700;
 
 impl Plan {
-    /// Draws the dispatch order and fixes the poll. A roster beyond [`MAX_ROSTER`] is cut after the
-    /// draw, so that every model has the same chance to stay.
+    /// Draws the dispatch order and fixes the poll.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
         let Roster { mut members, simulated, notices } = roster;
         seed.shuffle(&mut members);
-        members.truncate(MAX_ROSTER);
         Self {
             question: draft.question.into(),
             options: draft.options.into(),

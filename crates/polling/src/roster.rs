@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::money::{MicroUsd, Price};
+use crate::stopping::MAX_ROSTER;
 
 /// The name an upstream knows a model by, for example `mistralai/mistral-small`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,13 +59,53 @@ impl Member {
     }
 }
 
-/// The members a preset found, before the poll draws their order.
+/// The members a preset found, before the poll draws their order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
-    /// Who votes, in registry order.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Whether the members are the simulated models of the demo roster.
     pub simulated: bool,
     /// What the caller should know about this roster, in sentences.
     pub notices: Vec<String>,
+}
+
+/// What [`Roster::new`] refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a poll has at most {MAX_ROSTER} members; {0} were given")]
+pub struct RosterTooLarge(pub usize);
+
+impl Roster {
+    /// A roster of these members, in registry order. More than [`MAX_ROSTER`] are refused, not cut: a cut
+    /// would change whose answer the confidence is about.
+    pub fn new(members: Vec<Member>, simulated: bool, notices: Vec<String>) -> Result<Self, RosterTooLarge> {
+        if members.len() > MAX_ROSTER {
+            return Err(RosterTooLarge(members.len()));
+        }
+        Ok(Self { members, simulated, notices })
+    }
+
+    /// Who votes, in registry order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roster_beyond_the_ceiling_is_refused() {
+        let roster = |count: usize| {
+            let member = |n: usize| Member {
+                model: ModelId::new(n.to_string()),
+                family: String::new(),
+                price: None,
+                output_tokens: 1,
+            };
+            Roster::new((0..count).map(member).collect(), false, Vec::new())
+        };
+        assert_eq!(roster(MAX_ROSTER).map(|roster| roster.members().len()), Ok(MAX_ROSTER));
+        assert_eq!(roster(MAX_ROSTER + 1), Err(RosterTooLarge(MAX_ROSTER + 1)));
+    }
 }

@@ -25,10 +25,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let upstream =
         Upstream::new(config, Arc::clone(&memory) as _, clock, tasks.clone(), CancellationToken::new())?;
     let roster = upstream.roster("fast_and_cheap").await?;
-    println!("{} models; {:?}", roster.members.len(), roster.notices);
+    println!("{} models; {:?}", roster.members().len(), roster.notices);
     let options = ["Mars".to_owned(), "Earth".to_owned(), "Venus".to_owned()];
     for round in 0..8 {
-        for member in roster.members.iter().take(5) {
+        for member in roster.members().iter().take(5) {
             let question = "On which planet do people live?".into();
             let view = BallotView::for_position(Seed::new([7; 32]), round, &question, &options);
             let start = Instant::now();

@@ -18,7 +18,7 @@ use crate::client::{Address, build};
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
 use crate::ladder::Ladder;
 use crate::pacer::Pacer;
-use crate::presets::{Circumstances, Presets};
+use crate::presets::{Presets, RosterContext};
 use crate::registry::Keeper;
 use crate::voting::{Traits, Voting};
 
@@ -97,7 +97,7 @@ impl Models for Upstream {
         self.presets.check(preset)?;
         let snapshot = self.keeper.snapshot().await?;
         let free_per_minute = self.voting.pacer.free_per_minute().map(NonZeroU32::get);
-        self.presets.roster(preset, &snapshot, Circumstances { simulated: false, free_per_minute })
+        self.presets.roster(preset, &snapshot, RosterContext { simulated: false, free_per_minute })
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {

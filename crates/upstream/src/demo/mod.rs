@@ -22,7 +22,7 @@ use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelId, Roster};
 
 use crate::config::SetupError;
-use crate::presets::{Circumstances, Presets};
+use crate::presets::{Presets, RosterContext};
 use crate::registry::Snapshot;
 use cast::Tier;
 use chance::Chance;
@@ -132,7 +132,7 @@ impl Models for Demo {
     }
 
     async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
-        self.presets.roster(preset, &self.snapshot, Circumstances { simulated: true, free_per_minute: None })
+        self.presets.roster(preset, &self.snapshot, RosterContext { simulated: true, free_per_minute: None })
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use ep_polling::money::Price;
+use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
 
 use crate::registry::family::weights;
@@ -51,17 +52,17 @@ enum Tools {
     Preferred,
 }
 
-/// No roster is longer: polls are cut at five hundred members anyway.
-const MAX_SIZE: usize = 500;
-
 impl Query {
-    /// Why it cannot be used.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
-        if !(1..=MAX_SIZE).contains(&self.size) {
-            return Err("must have a size from 1 to 500");
+    /// Refuses sizes that no poll can have; the error names the rule that is broken.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=MAX_ROSTER).contains(&self.size) {
+            return Err(format!(
+                "must have a size from 1 to {MAX_ROSTER}, the most members of a poll; it is {}",
+                self.size
+            ));
         }
         if self.max_per_family == Some(0) {
-            return Err("must have a max_per_family of at least 1");
+            return Err("must have a max_per_family of at least 1".to_owned());
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ep_kernel::fault::Fault;
 use ep_kernel::ports::Registry;
 use ep_polling::roster::{ModelId, Roster};
 use ep_polling::time::Timestamp;
@@ -37,15 +38,19 @@ impl Snapshot {
         self.by_id.get(model).and_then(|&at| self.models.get(at))
     }
 
-    /// The roster under this name, computed once per state of the list.
-    pub(crate) fn roster(&self, preset: &str, compute: impl FnOnce() -> Roster) -> Arc<Roster> {
+    /// The roster of this preset, computed once per snapshot.
+    pub(crate) fn roster(
+        &self,
+        preset: &str,
+        compute: impl FnOnce() -> Result<Roster, Fault>,
+    ) -> Result<Arc<Roster>, Fault> {
         let mut rosters = self.rosters.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(roster) = rosters.get(preset) {
-            return Arc::clone(roster);
+            return Ok(Arc::clone(roster));
         }
-        let roster = Arc::new(compute());
+        let roster = Arc::new(compute()?);
         rosters.insert(preset.to_owned(), Arc::clone(&roster));
-        roster
+        Ok(roster)
     }
 
     /// The list as the interface shows it.

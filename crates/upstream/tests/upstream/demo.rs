@@ -21,7 +21,7 @@ fn demo() -> Demo {
 async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
     let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
     let mut answers = Vec::new();
-    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members.iter().enumerate() {
+    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members().iter().enumerate() {
         let view = BallotView::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
         let answer = demo.vote(member, &view, LONG).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
@@ -71,14 +71,14 @@ async fn it_says_what_it_is() {
     for preset in demo.presets() {
         assert!(demo.roster(&preset).await.unwrap().simulated, "{preset}");
     }
-    assert_eq!(demo.roster("free").await.unwrap().members.len(), 15);
+    assert_eq!(demo.roster("free").await.unwrap().members().len(), 15);
     assert_eq!(demo.roster("fast_and_cheap").await.unwrap().notices, Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_takes_its_time() {
     let demo = Demo::new(&DemoConfig::default(), Arc::new(HandClock::at(NOW))).unwrap();
-    let members = demo.roster("fast_and_cheap").await.unwrap().members;
+    let members = demo.roster("fast_and_cheap").await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
     let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
     for member in &members {

@@ -21,7 +21,7 @@ use ep_polling::money::{PicoUsd, Price};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
 use ep_upstream::testing::{Act, HandClock, InMemory, Part, Script, ScriptedUpstream};
-use ep_upstream::{Upstream, UpstreamConfig};
+use ep_upstream::{SetupError, Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -59,6 +59,10 @@ impl Rig {
     }
 
     fn upstream_with(&self, change: impl FnOnce(&mut UpstreamConfig)) -> Upstream {
+        self.try_upstream_with(change).unwrap()
+    }
+
+    fn try_upstream_with(&self, change: impl FnOnce(&mut UpstreamConfig)) -> Result<Upstream, SetupError> {
         let mut config = UpstreamConfig {
             base_url: self.server.base_url(),
             api_key: Some(KEY.into()),
@@ -66,7 +70,7 @@ impl Rig {
         };
         change(&mut config);
         let (memory, clock) = (self.memory.clone(), self.clock.clone());
-        Upstream::new(config, memory, clock, self.tasks.clone(), self.stop.clone()).unwrap()
+        Upstream::new(config, memory, clock, self.tasks.clone(), self.stop.clone())
     }
 
     /// Until what goes on in the background has ended.

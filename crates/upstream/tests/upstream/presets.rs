@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::{CachedModelList, Models as _, UpstreamCache as _};
 use ep_polling::roster::Roster;
+use ep_polling::stopping::MAX_ROSTER;
 use ep_upstream::testing::{Script, bare, priced};
-use ep_upstream::{FreeLimit, Upstream};
+use ep_upstream::{FreeLimit, SetupError, Upstream};
 use serde_json::{Value, json};
 
 use super::{NOW, Rig};
@@ -65,9 +66,9 @@ async fn every_preset_finds_what_it_is_named_for() {
         ("free", 15),
     ] {
         let roster = roster(&upstream, preset).await;
-        assert_eq!(roster.members.len(), size, "{preset}");
+        assert_eq!(roster.members().len(), size, "{preset}");
         assert!(!roster.simulated);
-        let ids = |word: &str| roster.members.iter().filter(|m| m.model.as_str().contains(word)).count();
+        let ids = |word: &str| roster.members().iter().filter(|m| m.model.as_str().contains(word)).count();
         assert_eq!(ids(":free"), if preset == "free" { 15 } else { 0 }, "{preset}");
         match preset {
             "frontier_generalist" => assert_eq!(ids("-nano") + ids("-mini"), 0),
@@ -76,7 +77,7 @@ async fn every_preset_finds_what_it_is_named_for() {
             _ => {}
         }
         let mut weights: Vec<_> =
-            roster.members.iter().map(|m| m.model.as_str().trim_end_matches(":free")).collect();
+            roster.members().iter().map(|m| m.model.as_str().trim_end_matches(":free")).collect();
         weights.sort_unstable();
         weights.dedup();
         assert_eq!(weights.len(), size, "no weights vote twice");
@@ -90,7 +91,7 @@ async fn a_roster_is_spread_and_always_the_same() {
     let upstream = rig.upstream();
     let first = roster(&upstream, "fast_and_cheap").await;
     let mut families: HashMap<&str, usize> = HashMap::new();
-    for member in &first.members {
+    for member in first.members() {
         *families.entry(&member.family).or_default() += 1;
     }
     assert!(families.len() >= 15 && families.values().all(|&members| members <= 5), "{families:?}");
@@ -103,14 +104,14 @@ async fn a_small_registry_gives_what_it_has_and_says_so() {
     let rig = Rig::new(Script { models, ..Script::default() });
     let upstream = rig.upstream();
     let local = roster(&upstream, "fast_and_cheap").await;
-    assert_eq!(local.members.len(), 12, "one family fills what others leave");
+    assert_eq!(local.members().len(), 12, "one family fills what others leave");
     assert_eq!(local.notices, ["preset fast_and_cheap asks for 50 models; the registry has 12 that fit"]);
-    assert!(local.members.iter().all(|member| member.price.is_none()), "an unknown price is not zero");
+    assert!(local.members().iter().all(|member| member.price.is_none()), "an unknown price is not zero");
     let fault = upstream.roster("free").await.unwrap_err();
     assert_eq!(fault.kind(), Kind::NotConfigured);
     assert!(fault.message().contains("no free models here"), "{fault}");
     let own = rig.upstream_with(|config| config.treat_unpriced_as_free = true);
-    assert_eq!(roster(&own, "free").await.members.len(), 12);
+    assert_eq!(roster(&own, "free").await.members().len(), 12);
 }
 
 #[tokio::test]
@@ -149,16 +150,41 @@ async fn openrouters_limit_is_known() {
     assert!(notices[0].contains("20 requests a minute"), "{notices:?}");
 }
 
+/// A presets file with this text; it is deleted with the value.
+fn presets_file(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_preset_beyond_the_ceiling_is_refused_at_load() {
+    let rig = rig();
+    let load = |size: usize| {
+        let file =
+            presets_file(&format!("[[preset]]\nname = \"crowded\"\nsize = {size}\nsort = \"newest\"\n"));
+        rig.try_upstream_with(|config| config.presets_path = Some(file.path().to_owned()))
+    };
+    let largest = load(MAX_ROSTER).unwrap();
+    assert_eq!(roster(&largest, "crowded").await.members().len(), MAX_ROSTER);
+    let error = load(MAX_ROSTER + 1).err().unwrap();
+    assert!(matches!(error, SetupError::Presets(_)));
+    let message = error.to_string();
+    assert!(
+        message.contains("\"crowded\"") && message.contains("150") && message.contains("151"),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn a_file_replaces_the_presets() {
     let rig = rig();
-    let file = tempfile::NamedTempFile::new().unwrap();
     let text = "[[preset]]\nname = \"mine\"\nsize = 3\nsort = \"price_descending\"\ntools = \"required\"\n\
                 pinned = [\"maker0/line0-nano\"]\nmax_per_family = 1\n";
-    std::fs::write(file.path(), text).unwrap();
+    let file = presets_file(text);
     let upstream = rig.upstream_with(|config| config.presets_path = Some(file.path().to_owned()));
     assert_eq!(upstream.presets(), ["mine"]);
-    let members = roster(&upstream, "mine").await.members;
+    let members = roster(&upstream, "mine").await.members().to_vec();
     let ids: Vec<_> = members.iter().map(|member| member.model.as_str()).collect();
     assert_eq!(ids, ["maker0/line0-nano", "maker18/line18-ultra", "maker19/line19-ultra"]);
 }
