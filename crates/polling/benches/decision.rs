@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ep_polling::stopping::{Evidence, Responses, Rule, decide, needed, p_value};
+use ep_polling::stopping::{Evidence, Responses, Rule, answers_needed, decide, p_value};
 use ep_polling::threshold::Threshold;
 
 const REPEATS: u32 = 1000;
@@ -61,8 +61,8 @@ fn main() {
     }
     for roster in [25, 50, 150] {
         let evidence = Evidence { leader: 0, rival: 0, remaining: roster };
-        show(&format!("first wave: needed, N = {roster}, a new threshold"), || {
-            black_box(needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
+        show(&format!("first wave: answers_needed, N = {roster}, a new threshold"), || {
+            black_box(answers_needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
         });
     }
     for members in [50, 150] {
@@ -73,15 +73,15 @@ fn main() {
                 split_poll(members, in_order, |responses| _ = black_box(decide(responses, &rule, false)));
             });
         }
-        show(&format!("{members} reported confidences of a split poll, in order"), || {
-            split_poll(members, true, |responses| _ = black_box(responses.confidence()));
+        show(&format!("{members} highest confidences of a split poll, in order"), || {
+            split_poll(members, true, |responses| _ = black_box(responses.highest_confidence()));
         });
-        show(&format!("{members} reported confidences of a split poll, back to front"), || {
-            split_poll(members, false, |responses| _ = black_box(responses.confidence()));
+        show(&format!("{members} highest confidences of a split poll, back to front"), || {
+            split_poll(members, false, |responses| _ = black_box(responses.highest_confidence()));
         });
         show(&format!("{members} times calls needed in a split poll"), || {
             split_poll(members, true, |responses| {
-                _ = black_box(needed(&balanced, responses.overall().evidence))
+                _ = black_box(answers_needed(&balanced, responses.overall().evidence));
             });
         });
     }

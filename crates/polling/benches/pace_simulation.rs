@@ -15,7 +15,7 @@
 #[path = "../tests/stopping/simulation.rs"]
 mod simulation;
 
-use ep_polling::stopping::{Pace, Responses, Rule, needed};
+use ep_polling::stopping::{Pace, Responses, Rule, answers_needed};
 use ep_polling::threshold::Threshold;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -92,7 +92,7 @@ fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Mea
         let members = scenario.members(&mut rng);
         let in_flight = |responses: &Responses| {
             let standing = standing(responses);
-            policy(needed(rule, standing), standing.remaining) as usize
+            policy(answers_needed(rule, standing), standing.remaining) as usize
         };
         let run = run(&members, scenario.options, rule, in_flight);
         sum.calls += run.calls as f64;

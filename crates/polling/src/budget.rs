@@ -17,7 +17,7 @@ pub struct Budget(MicroUsd);
 pub struct BudgetNotPositive;
 
 impl Budget {
-    /// The budget of a poll that names none: $1.
+    /// The default budget: $1.
     pub const DEFAULT: Self = Self(MicroUsd::new(1_000_000));
 
     /// A budget from a figure in USD.
@@ -30,7 +30,7 @@ impl Budget {
         if amount.is_zero() { Err(BudgetNotPositive) } else { Ok(Self(amount)) }
     }
 
-    /// The ceiling.
+    /// The amount.
     pub const fn amount(self) -> MicroUsd {
         self.0
     }
@@ -71,6 +71,7 @@ pub(crate) mod stored {
     use super::Budget;
     use crate::money::{MicroUsd, UsdFigure};
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
     pub(crate) fn serialize<S: Serializer>(budget: &Budget, serializer: S) -> Result<S::Ok, S::Error> {
         budget.amount().serialize(serializer)
     }

@@ -1,4 +1,4 @@
-//! The name of a poll and of its result.
+//! Poll ids.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ use crate::time::Timestamp;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const SUFFIX: usize = 10;
 
-/// `EP-<YYYYMMDD>-<10 random base-32 characters>`: 50 random bits a day, so that a public result cannot
-/// be guessed.
+/// `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the address of a public result hard
+/// to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PollId(String);
@@ -25,10 +25,10 @@ pub struct PollId(String);
 pub struct NotAPollId;
 
 impl PollId {
-    /// The shape, as a regular expression for schemas.
+    /// The format as a regular expression, for schemas.
     pub const PATTERN: &str = "^EP-[0-9]{8}-[0-9A-Z]{10}$";
 
-    /// A fresh id for a poll that starts at `now` (UTC), from 10 random bytes.
+    /// A new id for a poll that starts at `now` (the date is UTC), from 10 random bytes.
     pub fn new(now: Timestamp, random: [u8; SUFFIX]) -> Self {
         let date = now.calendar().to_zoned(TimeZone::UTC).date();
         let suffix: String = random.iter().map(|byte| ALPHABET[usize::from(byte & 31)] as char).collect();

@@ -1,4 +1,4 @@
-//! Who votes.
+//! The models that vote.
 
 use std::fmt;
 
@@ -30,27 +30,27 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// One model with a vote, as it stood when the poll was opened.
+/// One model of a roster, as the registry described it when the poll was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its name.
     pub model: ModelId,
-    /// Models that share makers and training; their votes are correlated.
+    /// The group of models with the same maker and training; their votes are correlated.
     pub family: String,
-    /// What it charges; `None` where nobody says.
+    /// What it charges; `None` if unknown.
     pub price: Option<Price>,
-    /// Completion tokens granted to its first answer. A second, last answer is granted twice as many.
+    /// The completion tokens allowed for its first answer. A second answer is allowed twice as many.
     pub output_tokens: u32,
 }
 
-/// How often a member may give an answer that costs money: once, and once more after a repair.
+/// How many answers of a member may cost money: the first, and one more after an unusable first one.
 pub const PAID_ANSWERS: u32 = 2;
-/// Prompt tokens that a repair adds to the second request: the bad answer and the advice.
+/// Prompt tokens that the second request adds: the unusable answer and what was wrong with it.
 const REPAIR_TOKENS: u64 = 600;
 
 impl Member {
     /// The most that this member's vote can cost: every allowed answer, each using all its tokens.
-    /// `prompt_tokens` is an upper bound for one request. `None` where the price is unknown.
+    /// `prompt_tokens` is an upper bound for one request. `None` if the price is unknown.
     pub fn worst_case(&self, prompt_tokens: u64) -> Option<MicroUsd> {
         let output = u64::from(self.output_tokens);
         self.price.map(|price| {
@@ -65,7 +65,7 @@ pub struct Roster {
     pub(crate) members: Vec<Member>,
     /// Whether the members are the simulated models of the demo roster.
     pub simulated: bool,
-    /// What the caller should know about this roster, in sentences.
+    /// What the caller should know about this roster, in full sentences.
     pub notices: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Roster {
         Ok(Self { members, simulated, notices })
     }
 
-    /// Who votes, in registry order.
+    /// The members, in registry order.
     pub fn members(&self) -> &[Member] {
         &self.members
     }

@@ -1,4 +1,4 @@
-//! How sure the early answer must be.
+//! The confidence at which a poll may stop early.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub struct Threshold(f64);
 pub struct ThresholdOutOfRange;
 
 impl Threshold {
-    /// The threshold of a poll that names none.
+    /// The default threshold: 0.95.
     pub const DEFAULT: Self = Self(0.95);
-    /// The threshold that only the mathematical lock can meet.
+    /// The threshold that only the mathematical lock reaches: 1.
     pub const CERTAIN: Self = Self(1.0);
 
     /// Accepts a finite number from 0 to 1; NaN and infinities are refused.

@@ -21,18 +21,18 @@ impl Timestamp {
         self.0
     }
 
-    /// This long after.
+    /// The point in time this much later.
     pub const fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_millis() as i64))
     }
 
-    /// How long after `earlier`; zero where it is not.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(if millis > 0 { millis as u64 } else { 0 })
     }
 
-    /// The same point as a calendar type; the epoch where it lies outside the calendar.
+    /// The same point as a `jiff` timestamp; the epoch if it is outside jiff's range.
     pub fn calendar(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }

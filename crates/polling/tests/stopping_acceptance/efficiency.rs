@@ -1,4 +1,4 @@
-//! What the rule costs, exactly.
+//! The exact number of calls the rule makes.
 
 use crate::urn::Urn;
 use crate::{LEVELS, data, evidence, rule};
@@ -81,20 +81,20 @@ fn beta(x: u32, y: u32) -> f64 {
     sum
 }
 
-/// The calls a rule needs for an agreement, by straight lines between the thresholds given.
+/// The calls a rule needs for an agreement, interpolated linearly between the points given.
 fn calls_at(agreement: f64, mut curve: Vec<(f64, f64)>) -> f64 {
     curve.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = curve.iter().position(|point| point.0 >= agreement).expect("thresholds go up to 1");
     if after == 0 {
         return curve[0].1;
     }
-    let ((below, cheap), (above, dear)) = (curve[after - 1], curve[after]);
-    cheap + (dear - cheap) * (agreement - below) / (above - below)
+    let ((below, fewer), (above, more)) = (curve[after - 1], curve[after]);
+    fewer + (more - fewer) * (agreement - below) / (above - below)
 }
 
 #[test]
 #[ignore = "slow: see the head of main.rs"]
-fn at_equal_agreement_no_dearer_than_the_beta_rule() {
+fn at_equal_agreement_no_more_calls_than_the_beta_rule() {
     const AGREEMENTS: [f64; 3] = [0.98, 0.99, 0.995];
     let mut ratios = [const { Vec::new() }; 3];
     for roster in [10, 25, 50, 100] {
