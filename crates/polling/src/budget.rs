@@ -1,6 +1,5 @@
 //! The most a poll may spend.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::money::{MicroUsd, UsdFigure};
@@ -46,18 +45,6 @@ impl TryFrom<UsdFigure> for Budget {
     type Error = BudgetNotPositive;
     fn try_from(usd: UsdFigure) -> Result<Self, Self::Error> {
         Self::new(usd)
-    }
-}
-
-impl JsonSchema for Budget {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Budget".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "exclusiveMinimum": 0 })
     }
 }
 

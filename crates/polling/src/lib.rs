@@ -13,6 +13,8 @@ pub mod plan;
 pub mod poll_id;
 pub mod question;
 pub mod roster;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod stopping;
 pub mod tally;
 pub mod text;

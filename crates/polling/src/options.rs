@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text::{Lines, TextError, comparison_key, normalize};
@@ -108,24 +107,6 @@ impl<const MAX: usize, const CHARS: usize> TryFrom<Vec<String>> for OptionList<M
 impl<const MAX: usize, const CHARS: usize> From<OptionList<MAX, CHARS>> for Vec<String> {
     fn from(options: OptionList<MAX, CHARS>) -> Self {
         options.0
-    }
-}
-
-impl<const MAX: usize, const CHARS: usize> JsonSchema for OptionList<MAX, CHARS> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Options_{MAX}_{CHARS}").into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "array",
-            "minItems": MIN_OPTIONS,
-            "maxItems": MAX,
-            "uniqueItems": true,
-            "items": { "type": "string", "minLength": 1, "maxLength": CHARS }
-        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::text::{Lines, TextError, normalize};
@@ -50,21 +49,5 @@ impl<const MIN: usize, const MAX: usize> From<QuestionText<MIN, MAX>> for String
 impl<const MIN: usize, const MAX: usize> fmt::Debug for QuestionText<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl<const MIN: usize, const MAX: usize> JsonSchema for QuestionText<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Text_{MIN}_{MAX}").into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = schemars::json_schema!({ "type": "string", "minLength": MIN });
-        if MAX != usize::MAX {
-            schema.insert("maxLength".into(), MAX.into());
-        }
-        schema
     }
 }

@@ -1,6 +1,5 @@
 //! Counting votes: first past the post.
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 /// Votes per option, in the caller's order.
@@ -102,22 +101,6 @@ impl<'de> serde::Deserialize<'de> for NamedTally {
             }
         }
         deserializer.deserialize_map(Entries)
-    }
-}
-
-impl JsonSchema for NamedTally {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Tally".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "description": "Votes per option.",
-            "additionalProperties": { "type": "integer", "minimum": 0 }
-        })
     }
 }
 

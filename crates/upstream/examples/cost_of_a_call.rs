@@ -43,9 +43,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for poll in 0..POLLS {
             let members = upstream.roster("fast_and_cheap").await?.members().to_vec();
             let seed = Seed::new([poll as u8; 32]);
-            let views: Vec<BallotView> = (0..members().len())
-                .map(|n| BallotView::for_position(seed, n, &question, &options))
-                .collect();
+            let views: Vec<BallotView> =
+                (0..members.len()).map(|n| BallotView::for_position(seed, n, &question, &options)).collect();
             let within = Duration::from_secs(10);
             let asked = members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();

@@ -1,6 +1,5 @@
 //! Prices of models and costs of answers.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MicroUsd;
@@ -61,9 +60,9 @@ impl Price {
 }
 
 /// Where a cost figure comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum SpendBasis {
     /// The upstream said what it charged.
     Reported,

@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -142,18 +141,6 @@ impl Serialize for Usd {
 impl<'de> Deserialize<'de> for Usd {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(UsdFigure::deserialize(deserializer)?.ceil_micro()))
-    }
-}
-
-impl JsonSchema for Usd {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Usd".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "minimum": 0, "description": "USD." })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Whether the poll stops now, and why.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bridge::locked;
@@ -8,9 +7,9 @@ use super::prefix::{Responses, Standing};
 use super::rule::Rule;
 
 /// Why a poll ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum TerminationReason {
     /// The leader could no longer be caught, whatever the members left out would have answered.
     MathematicalLock,

@@ -1,6 +1,5 @@
 //! How many calls to keep in flight.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bridge::Evidence;
@@ -24,9 +23,9 @@ pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
 }
 
 /// How a poll trades calls for time. Order, evidence and guarantee are the same at every pace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Pace {
     /// As few calls as the rule allows: only as many at once as a stop needs at least.
     Thrifty,

@@ -88,6 +88,4 @@ fn names_are_the_published_ones() {
     }
     assert_eq!(serde_json::to_value(Pace::default()).unwrap(), "balanced");
     assert_eq!(serde_json::from_str::<Pace>("\"thrifty\"").unwrap(), Pace::Thrifty);
-    let schema = schemars::schema_for!(Pace);
-    assert!(serde_json::to_string(&schema).unwrap().contains("\"fast\""), "{schema:?}");
 }
