@@ -12,25 +12,7 @@
 //! * [`answers_needed`] and [`Pace`]: how many calls to keep in flight (`waves`).
 //! * [`decide`]: called after every answer; whether the poll ends, and why (`decision`).
 //!
-//! ```
-//! use ep_polling::stopping::{Pace, Responses, Rule, decide, answers_needed};
-//! use ep_polling::threshold::Threshold;
-//!
-//! let rule = Rule::for_threshold(Threshold::DEFAULT);
-//! let mut responses = Responses::new(2, 25);
-//! let decision = loop {
-//!     if let Some(decision) = decide(&responses, &rule, false) {
-//!         break decision;
-//!     }
-//!     let standing = responses.overall().evidence;
-//!     let calls = Pace::Thrifty.in_flight(answers_needed(&rule, standing), standing.remaining);
-//!     while responses.in_flight() < calls as usize && responses.launch().is_some() {}
-//!     let position = responses.completed(); // In this example all answer in order, and choose the same.
-//!     responses.record(position, Some(0));
-//! };
-//! assert_eq!((responses.launched(), decision.option), (6, Some(0)));
-//! assert!(decision.confidence() >= 0.95);
-//! ```
+//! The [crate's documentation](crate) shows the loop around them, and states the guarantee in full.
 //!
 //! Nothing here depends on models, prices or clocks.
 
