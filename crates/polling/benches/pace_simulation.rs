@@ -1,17 +1,13 @@
-//! What a pace costs in calls and saves in time: simulated polls with several numbers of calls in flight.
+//! Calls and waiting time of simulated polls, by the number of calls they keep in flight.
 //!
 //! ```sh
-//! cargo bench --bench pace_simulation
+//! cargo bench -p ep-polling --bench pace_simulation
 //! ```
 //!
 //! Every policy polls the same rosters with the same latencies (fixed seeds), so differences between rows are
-//! differences between policies. docs/pace.md shows the result and says what was chosen.
+//! differences between policies. docs/pace.md shows the results and the choice.
 
-#[expect(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "it belongs to the tests of the kernel, which use all of it"
-)]
+#[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use all of it")]
 #[path = "../tests/stopping/simulation.rs"]
 mod simulation;
 
@@ -24,12 +20,12 @@ use simulation::{Member, agrees, answers, lognormal, run, standing};
 
 const POLLS: usize = 2000;
 
-/// How fast the members of a roster answer.
+/// The latencies of a roster.
 #[derive(Clone, Copy)]
 enum Latency {
-    /// Lognormal, median 4 s, σ = 0.8: an upstream in good health.
+    /// Lognormal, median 4 s, σ = 0.8.
     Healthy,
-    /// As healthy, but a fifth of the models have a median of 20 s, and a tenth fail after 60 s.
+    /// The same, but a fifth of the models have a median of 20 s, and a tenth fail after 60 s.
     SlowTail,
 }
 

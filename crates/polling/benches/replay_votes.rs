@@ -2,7 +2,7 @@
 //! its answer is that of the full roster.
 //!
 //! ```sh
-//! EP_VOTES_DATA=<folder> cargo bench --bench replay_votes
+//! EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes
 //! ```
 //!
 //! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the columns
