@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Act, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::json;
 
 use crate::harness::{Engine, Service, Setup, question};
@@ -100,9 +100,9 @@ async fn refusals_are_kept_but_our_own_failures_are_not() {
 #[tokio::test]
 async fn a_client_that_left_finds_its_poll_again() {
     let mut script = Script::panel(50);
-    script.default = Part {
+    script.default = Behaviour {
         latency: Duration::from_millis(300),
-        ..Part::of(vec![Act::Obey(ep_upstream::testing::Forms::ALL)])
+        ..Behaviour::of(vec![Action::Obey(ep_upstream::testing::Forms::ALL)])
     };
     let service = Setup::playing(script).boot().await;
     let client = service.user().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::{MicroUsd, UsdFigure};
-use ep_upstream::testing::{Billing, Choose, Part, Script};
+use ep_upstream::testing::{Behaviour, Billing, Script, VoteFor};
 use serde_json::json;
 
 use crate::harness::{Engine, Setup, question};
@@ -15,7 +15,7 @@ fn usd(figure: f64) -> UsdFigure {
 
 /// Models that charge a cent for an answer, by their own account.
 fn dear(cost_usd: f64) -> Script {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.billing = Billing::Cost(120, 12, cost_usd);
     script
 }
@@ -70,7 +70,7 @@ async fn a_small_balance_is_a_small_budget() {
     let mut script = Script::panel(50);
     let halves = (0..50)
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    script.choose = Choose::ByModel(halves.collect());
+    script.votes_for = VoteFor::ByModel(halves.collect());
     script.default.billing = Billing::Silent;
     let service = Setup::playing(script).boot().await;
     let worst = {
@@ -119,8 +119,8 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
     let mut script = dear(0.0001);
     // A few slow models are still in flight when the rest has decided.
     for n in 0..5 {
-        let slow = Part { latency: Duration::from_millis(700), ..script.default.clone() };
-        script.parts.insert(format!("maker{}/line-{n}", n % 10), slow);
+        let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
+        script.behaviours.insert(format!("maker{}/line-{n}", n % 10), slow);
     }
     let service = Setup::playing(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -136,7 +136,7 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
 #[tokio::test]
 async fn unknown_costs_are_said_to_be_unknown() {
     let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
-    let mut script = Script { models, choose: Choose::Text("Alpha".into()), ..Script::default() };
+    let mut script = Script { models, votes_for: VoteFor::Text("Alpha".into()), ..Script::default() };
     script.default.billing = Billing::Tokens(100, 10);
     let service = Setup::playing(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;

@@ -1,14 +1,14 @@
 //! The main job over REST, on both databases.
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Act, Choose, Part, Script, bare, priced};
+use ep_upstream::testing::{Action, Behaviour, Script, VoteFor, bare, priced};
 use serde_json::{Value, json};
 
 use crate::harness::{Engine, Service, Setup, question};
 
 /// A panel of so many models that all choose this option.
 fn unanimous(size: usize, option: &str) -> Script {
-    Script { choose: Choose::Text(option.to_owned()), ..Script::panel(size) }
+    Script { votes_for: VoteFor::Text(option.to_owned()), ..Script::panel(size) }
 }
 
 async fn a_poll_end_to_end(engine: Engine) {
@@ -107,7 +107,7 @@ async fn a_poll_end_to_end_on_postgres() {
 async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
     let halves = (0..20)
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    let script = Script { choose: Choose::ByModel(halves.collect()), ..Script::panel(20) };
+    let script = Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) };
     let service = Setup::playing(script).boot().await;
     let client = service.user().await;
     let tie = client.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
@@ -121,7 +121,9 @@ async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
     );
     assert_eq!(tie["tally"], json!({ "Alpha": 10, "Beta": 10 }));
 
-    service.upstream().change(|script| script.default = Part::of(vec![Act::Says("I cannot decide.".into())]));
+    service
+        .upstream()
+        .change(|script| script.default = Behaviour::of(vec![Action::Says("I cannot decide.".into())]));
     let none = client.poll(json!({})).await.expect(200);
     assert_eq!(
         (&none["outcome"], &none["winning_option"], &none["is_tie"]),

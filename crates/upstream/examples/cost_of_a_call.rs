@@ -8,7 +8,7 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{HandClock, InMemory, Part, Script, ScriptedUpstream};
+use ep_upstream::testing::{Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +26,12 @@ fn cpu() -> Duration {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let millis = std::env::args().nth(1).map_or(Ok(0), |millis| millis.parse())?;
     let latency = Duration::from_millis(millis);
-    let default = Part { latency, jitter: latency, ..Part::default() };
+    let default = Behaviour { latency, jitter: latency, ..Behaviour::default() };
     let server = ScriptedUpstream::start(Script { keep_requests: false, default, ..Script::panel(50) })?;
     let upstream = Upstream::new(
         UpstreamConfig { base_url: server.base_url(), ..UpstreamConfig::default() },
-        Arc::<InMemory>::default(),
-        Arc::new(HandClock::at(Timestamp::from_millis(0))),
+        Arc::<InMemoryCache>::default(),
+        Arc::new(ManualClock::at(Timestamp::from_millis(0))),
         TaskTracker::new(),
         CancellationToken::new(),
     )?;

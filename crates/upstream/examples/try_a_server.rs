@@ -8,7 +8,7 @@ use ep_kernel::ports::{Models as _, UpstreamCache as _};
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{HandClock, InMemory};
+use ep_upstream::testing::{InMemoryCache, ManualClock};
 use ep_upstream::{Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,9 +17,9 @@ use tokio_util::task::TaskTracker;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let base_url = std::env::args().nth(1).ok_or("the base URL of a server, please")?;
     let api_key = std::env::var("EP_UPSTREAM_API_KEY").ok().map(Into::into);
-    let memory = Arc::<InMemory>::default();
+    let memory = Arc::<InMemoryCache>::default();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-    let clock = Arc::new(HandClock::at(Timestamp::from_millis(now.as_millis() as i64)));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(now.as_millis() as i64)));
     let tasks = TaskTracker::new();
     let config = UpstreamConfig { base_url: base_url.clone(), api_key, ..UpstreamConfig::default() };
     let upstream =

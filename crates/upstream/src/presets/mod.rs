@@ -1,4 +1,4 @@
-//! Presets: named queries over the registry, kept in a commented file.
+//! Presets: named queries over the registry, in a commented file.
 
 mod query;
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::config::SetupError;
 use crate::registry::Snapshot;
-use crate::registry::listing::Listed;
+use crate::registry::listing::ListedModel;
 use query::Query;
 
-/// The presets that come with us: data and documentation in one.
+/// The built-in presets. The comments of the file are their documentation.
 pub const BUILT_IN: &str = include_str!("presets.toml");
 
 /// All presets, in the order of their file.
@@ -108,15 +108,16 @@ impl Presets {
 
 impl Preset {
     fn roster(&self, snapshot: &Snapshot, context: RosterContext) -> Result<Roster, Fault> {
-        let members: Vec<_> = self.query.select(&snapshot.models).into_iter().map(Listed::member).collect();
+        let members: Vec<_> =
+            self.query.select(&snapshot.models).into_iter().map(ListedModel::member).collect();
         let mut notices = Vec::new();
         if members.len() < self.query.size {
-            let many = match members.len() {
+            let found = match members.len() {
                 1 => "1 that fits".to_owned(),
                 count => format!("{count} that fit"),
             };
             notices.push(format!(
-                "preset {} asks for {} models; the registry has {many}",
+                "preset {} asks for {} models; the registry has {found}",
                 self.query.name, self.query.size
             ));
         }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_presets_hold() {
+    fn the_built_in_presets_are_valid() {
         let presets = Presets::parse(BUILT_IN).unwrap();
         let names = presets.names();
         assert_eq!(names[0], "fast_and_cheap");
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_break_a_rule_say_which() {
+    fn files_that_break_a_rule_are_refused_with_it() {
         for (text, expected) in [
             ("preset = []", "holds no preset"),
             ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "\"a\" must have a size from 1 to 150"),

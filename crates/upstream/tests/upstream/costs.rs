@@ -3,12 +3,12 @@
 use ep_kernel::ports::{Abandon, Models as _};
 use ep_polling::money::{Price, Spend, SpendBasis};
 use ep_polling::roster::Member;
-use ep_upstream::testing::{Act, Billing, Forms, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Billing, Forms, Script};
 use serde_json::json;
 
 use super::{LONG, Rig, member, priced, view};
 
-async fn spend_of(part: Part, member: &Member) -> (i64, SpendBasis) {
+async fn spend_of(part: Behaviour, member: &Member) -> (i64, SpendBasis) {
     let rig = Rig::new(Script::default().with("m", part));
     let Spend { amount, basis } = rig.upstream().vote(member, &view(), LONG).await.spend;
     (amount.micro(), basis)
@@ -16,7 +16,7 @@ async fn spend_of(part: Part, member: &Member) -> (i64, SpendBasis) {
 
 #[tokio::test]
 async fn each_figure_has_its_basis() {
-    let part = |billing| Part::default().billed(billing);
+    let part = |billing| Behaviour::default().billed(billing);
     let free = Member { price: Some(Price::FREE), ..member("m") };
     for (billing, member, expected) in [
         (Billing::Cost(100, 10, 0.000_123_4), priced("m"), (124, SpendBasis::Reported)),
@@ -45,25 +45,25 @@ async fn each_figure_has_its_basis() {
 
 #[tokio::test]
 async fn every_attempt_is_on_the_bill() {
-    let nonsense = Act::Says("I cannot decide.".into());
-    let part = Part::of([nonsense, Act::Obey(Forms::ALL)]).billed(Billing::Cost(100, 10, 0.001));
+    let nonsense = Action::Says("I cannot decide.".into());
+    let part = Behaviour::of([nonsense, Action::Obey(Forms::ALL)]).billed(Billing::Cost(100, 10, 0.001));
     assert_eq!(spend_of(part, &priced("m")).await, (2000, SpendBasis::Reported));
     // A failure that reports usage was charged; one that does not, was not.
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
-    let part =
-        Part::of([Act::Status(502, charged), Act::Obey(Forms::ALL)]).billed(Billing::Cost(1, 1, 0.001));
+    let part = Behaviour::of([Action::Status(502, charged), Action::Obey(Forms::ALL)])
+        .billed(Billing::Cost(1, 1, 0.001));
     assert_eq!(spend_of(part, &priced("m")).await, (3000, SpendBasis::Reported));
-    let part =
-        Part::of([Act::Status(503, "{}".into()), Act::Obey(Forms::ALL)]).billed(Billing::Cost(1, 1, 0.001));
+    let part = Behaviour::of([Action::Status(503, "{}".into()), Action::Obey(Forms::ALL)])
+        .billed(Billing::Cost(1, 1, 0.001));
     assert_eq!(spend_of(part, &priced("m")).await, (1000, SpendBasis::Reported));
-    let part = Part::of([Act::Status(402, "{}".into())]);
+    let part = Behaviour::of([Action::Status(402, "{}".into())]);
     assert_eq!(spend_of(part, &priced("m")).await, (0, SpendBasis::Priced));
 }
 
 #[tokio::test]
 async fn no_more_than_two_answers_are_ever_paid() {
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
-    let rig = Rig::new(Script::default().with("m", Part::of([Act::Status(502, charged)])));
+    let rig = Rig::new(Script::default().with("m", Behaviour::of([Action::Status(502, charged)])));
     rig.upstream().vote(&priced("m"), &view(), LONG).await;
     assert_eq!(rig.server.calls("m"), 2);
 }

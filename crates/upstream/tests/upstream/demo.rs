@@ -8,14 +8,14 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::money::SpendBasis;
 use ep_polling::order::Seed;
-use ep_upstream::testing::HandClock;
+use ep_upstream::testing::ManualClock;
 use ep_upstream::{Demo, DemoConfig};
 
 use super::{LONG, NOW};
 
 fn demo() -> Demo {
     let config = DemoConfig { latency_scale: 0.0, ..DemoConfig::default() };
-    Demo::new(&config, Arc::new(HandClock::at(NOW))).unwrap()
+    Demo::new(&config, Arc::new(ManualClock::at(NOW))).unwrap()
 }
 
 async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
@@ -77,7 +77,7 @@ async fn it_says_what_it_is() {
 
 #[tokio::test(start_paused = true)]
 async fn it_takes_its_time() {
-    let demo = Demo::new(&DemoConfig::default(), Arc::new(HandClock::at(NOW))).unwrap();
+    let demo = Demo::new(&DemoConfig::default(), Arc::new(ManualClock::at(NOW))).unwrap();
     let members = demo.roster("fast_and_cheap").await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
     let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);

@@ -6,20 +6,20 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::Reason;
 use ep_polling::money::SpendBasis;
 use ep_upstream::UpstreamConfig;
-use ep_upstream::testing::{Act, Forms, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Forms, Script};
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::{FIRST, KEY, LONG, Rig, member, priced, reason, view, vote};
 
-const GOOD: Act = Act::Obey(Forms::ALL);
+const GOOD: Action = Action::Obey(Forms::ALL);
 
-fn failing(status: u16) -> Act {
-    Act::Status(status, json!({ "error": { "message": "something is wrong" } }).to_string())
+fn failing(status: u16) -> Action {
+    Action::Status(status, json!({ "error": { "message": "something is wrong" } }).to_string())
 }
 
-fn limited(status: u16, wait: &str) -> Act {
-    Act::Limited(status, "{}".to_owned(), ("retry-after", wait.to_owned()))
+fn limited(status: u16, wait: &str) -> Action {
+    Action::StatusWithHeader(status, "{}".to_owned(), ("retry-after", wait.to_owned()))
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn errors_inside_an_answer_are_errors() {
             (Reason::Rejected, 1),
         ),
     ] {
-        for act in [Act::ErrorAbove(error.clone()), Act::ErrorInside(error.clone())] {
+        for act in [Action::TopLevelError(error.clone()), Action::ChoiceError(error.clone())] {
             let (reason, calls, _) = reason([act]).await;
             assert_eq!((reason, calls), expected, "{error}");
         }
@@ -87,18 +87,21 @@ async fn errors_inside_an_answer_are_errors() {
 
 #[tokio::test]
 async fn bodies_that_are_no_answer_are_not_paid_twice() {
-    for act in [Act::Bytes(b"<html>Bad gateway</html>".to_vec()), Act::Bytes(Vec::new()), Act::Huge(4 << 20)]
-    {
+    for act in [
+        Action::Bytes(b"<html>Bad gateway</html>".to_vec()),
+        Action::Bytes(Vec::new()),
+        Action::Huge(4 << 20),
+    ] {
         let (reason, calls, _) = reason([act]).await;
         assert_eq!((reason, calls), (Reason::UpstreamError, 1));
     }
-    let (reason, calls, _) = reason([Act::BreakOff]).await;
+    let (reason, calls, _) = reason([Action::BreakOff]).await;
     assert_eq!((reason, calls), (Reason::Unreachable, 1));
 }
 
 #[tokio::test]
 async fn silence_ends_at_the_models_time_or_the_polls() {
-    for act in [Act::Hang, Act::HalfOpen, Act::Slow(Duration::from_millis(100))] {
+    for act in [Action::Hang, Action::HalfOpen, Action::Slow(Duration::from_millis(100))] {
         let rig = Rig::acting([act]);
         let upstream = rig.upstream_with(|config| config.model_timeout = Duration::from_millis(300));
         let start = Instant::now();
@@ -118,7 +121,7 @@ async fn silence_ends_at_the_models_time_or_the_polls() {
 
 #[tokio::test]
 async fn a_slow_answer_in_time_counts() {
-    let rig = Rig::acting([Act::Slow(Duration::from_millis(5))]);
+    let rig = Rig::acting([Action::Slow(Duration::from_millis(5))]);
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
 }
 
@@ -147,7 +150,7 @@ async fn details_tell_no_secrets() {
         "Incorrect API key provided: {KEY}. Visit http://user:pass@127.0.0.1/keys (org-abcdef123456)"
     );
     for status in [400, 401, 403, 404, 429, 500] {
-        let act = Act::Status(status, json!({ "error": { "message": telling } }).to_string());
+        let act = Action::Status(status, json!({ "error": { "message": telling } }).to_string());
         let (_, _, detail) = reason([act]).await;
         for secret in [KEY, "user:pass", "org-abc", "sk-"] {
             assert!(!detail.contains(secret), "{detail}");
@@ -160,7 +163,7 @@ async fn details_tell_no_secrets() {
 async fn the_key_is_sent_and_nothing_else_is_told() {
     let rig = Rig::new(Script { key: Some(KEY.to_owned()), ..Script::default() });
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
-    let seen = rig.server.seen("m");
+    let seen = rig.server.received("m");
     assert!(seen[0].headers.get("http-referer").is_none(), "only OpenRouter is told who asks");
     let wrong = rig.upstream_with(|config| config.api_key = None);
     assert_eq!(vote(&wrong).await.vote.unwrap_err().detail, "the upstream refused the service's key (401)");
@@ -169,7 +172,7 @@ async fn the_key_is_sent_and_nothing_else_is_told() {
 #[tokio::test]
 async fn a_mixed_panel_is_asked_at_once() {
     let parts = ["good", "prose", "flaky", "down", "nonsense", "refusal", "garbage", "no_tools", "truncated"];
-    let rig = Rig::new(Script { default: Part::default(), ..Script::default() });
+    let rig = Rig::new(Script { default: Behaviour::default(), ..Script::default() });
     let upstream = rig.upstream();
     let members: Vec<_> =
         (0..90).map(|n| member(&format!("maker/line-{n}@{}", parts[n % parts.len()]))).collect();

@@ -3,20 +3,20 @@
 use ep_kernel::ports::{Models as _, UpstreamCache as _};
 use ep_polling::roster::ModelId;
 use ep_upstream::Upstream;
-use ep_upstream::testing::{Act, AskedFor, Form, Forms, Part, Script, bare, priced};
+use ep_upstream::testing::{Action, Behaviour, Form, Forms, RequestedForm, Script, bare, priced};
 use serde_json::{Value, json};
 
 use super::{FIRST, LONG, Rig, member, view, vote};
-use ep_upstream::testing::AskedFor::{Auto, Object, Prose, Required, Schema};
+use ep_upstream::testing::RequestedForm::{Auto, Object, Prose, Required, Schema};
 
 /// What so many votes ask for on a server like this one.
-async fn asked(forms: Forms, votes: usize) -> Vec<AskedFor> {
-    let rig = Rig::acting([Act::Obey(forms)]);
+async fn asked(forms: Forms, votes: usize) -> Vec<RequestedForm> {
+    let rig = Rig::acting([Action::Obey(forms)]);
     let upstream = rig.upstream();
     for _ in 0..votes {
         assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
     }
-    rig.server.seen("m").iter().map(|seen| seen.asked_for).collect()
+    rig.server.received("m").iter().map(|seen| seen.requested_form).collect()
 }
 
 #[tokio::test]
@@ -53,26 +53,26 @@ async fn a_repair_skips_what_is_known_to_be_refused() {
         schema: Form::Refused(400, "response_format is not supported"),
         ..Forms::ALL
     };
-    let rig = Rig::acting([Act::Obey(forms)]);
+    let rig = Rig::acting([Action::Obey(forms)]);
     let upstream = rig.upstream();
     for _ in 0..2 {
         assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
     }
-    let asked: Vec<_> = rig.server.seen("m").iter().map(|seen| seen.asked_for).collect();
+    let asked: Vec<_> = rig.server.received("m").iter().map(|seen| seen.requested_form).collect();
     assert_eq!(asked, [Required, Schema, Prose, Required, Prose]);
 }
 
 #[tokio::test]
 async fn rungs_outlive_a_restart() {
-    let rig = Rig::acting([Act::Obey(Forms::THINKING)]);
+    let rig = Rig::acting([Action::Obey(Forms::THINKING)]);
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
     rig.settle().await;
     let kept = rig.memory.fallback_levels(&rig.server.base_url()).await.unwrap();
     assert_eq!(kept, [(ModelId::new("m"), 2)]);
     let before = rig.server.calls("m");
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
-    let seen = rig.server.seen("m");
-    assert_eq!(seen[before..].iter().map(|seen| seen.asked_for).collect::<Vec<_>>(), [Auto]);
+    let seen = rig.server.received("m");
+    assert_eq!(seen[before..].iter().map(|seen| seen.requested_form).collect::<Vec<_>>(), [Auto]);
 }
 
 /// A listed model with these members on top of the usual ones.
@@ -82,10 +82,10 @@ fn listed(id: &str, more: &Value) -> Value {
     entry
 }
 
-async fn first_request(upstream: &Upstream, rig: &Rig, model: &str) -> (AskedFor, Value) {
+async fn first_request(upstream: &Upstream, rig: &Rig, model: &str) -> (RequestedForm, Value) {
     assert_eq!(upstream.vote(&member(model), &view(), LONG).await.vote, Ok(FIRST), "{model}");
-    let seen = rig.server.seen(model).swap_remove(0);
-    (seen.asked_for, seen.body)
+    let seen = rig.server.received(model).swap_remove(0);
+    (seen.requested_form, seen.body)
 }
 
 #[tokio::test]
@@ -107,8 +107,8 @@ async fn the_first_rung_and_the_effort_follow_the_registry() {
     for (model, expected) in
         [("forced", Required), ("loose", Auto), ("shaped", Schema), ("plain", Prose), ("unknown", Required)]
     {
-        let (asked_for, body) = first_request(&upstream, &rig, model).await;
-        assert_eq!(asked_for, expected, "{model}");
+        let (requested_form, body) = first_request(&upstream, &rig, model).await;
+        assert_eq!(requested_form, expected, "{model}");
         assert_eq!(body.get("reasoning"), None);
     }
     let (_, body) = first_request(&upstream, &rig, "deep").await;
@@ -140,9 +140,9 @@ async fn the_request_is_what_servers_expect() {
     for absent in ["provider", "models", "response_format", "max_completion_tokens", "stream", "reasoning"] {
         assert_eq!(body.get(absent), None, "{absent}");
     }
-    let rig = Rig::acting([Act::Obey(Forms::NO_TOOLS)]);
+    let rig = Rig::acting([Action::Obey(Forms::NO_TOOLS)]);
     vote(&rig.upstream()).await;
-    let body = &rig.server.seen("m")[1].body;
+    let body = &rig.server.received("m")[1].body;
     assert_eq!(body["response_format"]["type"], "json_schema");
     assert_eq!(body["response_format"]["json_schema"]["strict"], true);
     assert_eq!(body["response_format"]["json_schema"]["schema"]["properties"]["option"]["enum"][0], "QX");
@@ -151,48 +151,50 @@ async fn the_request_is_what_servers_expect() {
 
 #[tokio::test]
 async fn optional_parameters_are_dropped_where_they_are_refused() {
-    let complain = |message: &str| Act::Status(400, json!({ "error": { "message": message } }).to_string());
+    let complain =
+        |message: &str| Action::Status(400, json!({ "error": { "message": message } }).to_string());
     let rig = Rig::acting([
         complain("Unrecognized request argument supplied: parallel_tool_calls"),
         complain("Extra inputs are not permitted: tools.0.function.strict"),
         complain("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
-        Act::Obey(Forms::ALL),
+        Action::Obey(Forms::ALL),
     ]);
     let upstream = rig.upstream();
     for _ in 0..2 {
         assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
     }
-    let seen = rig.server.seen("m");
+    let seen = rig.server.received("m");
     assert_eq!(seen.len(), 5, "the second vote knows");
     let body = &seen[4].body;
     assert_eq!(body["max_completion_tokens"], 256);
     assert_eq!((body.get("max_tokens"), body.get("parallel_tool_calls")), (None, None));
     assert_eq!(body["tools"][0]["function"].get("strict"), None);
-    assert_eq!(seen[4].asked_for, Required);
+    assert_eq!(seen[4].requested_form, Required);
 }
 
 #[tokio::test]
 async fn refusals_inside_an_answer_step_down_too() {
     let error = json!({ "code": 404, "message": "No endpoints found that support tool use." });
-    let rig =
-        Rig::new(Script::default().with("m", Part::of([Act::ErrorAbove(error), Act::Obey(Forms::ALL)])));
+    let rig = Rig::new(
+        Script::default().with("m", Behaviour::of([Action::TopLevelError(error), Action::Obey(Forms::ALL)])),
+    );
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
-    assert_eq!(rig.server.seen("m")[1].asked_for, Schema);
+    assert_eq!(rig.server.received("m")[1].requested_form, Schema);
 }
 
 #[tokio::test]
 async fn a_server_that_reports_a_missed_call_is_asked_below_the_tools() {
     let error = json!({ "message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed" });
     let rig = Rig::acting([
-        Act::Status(400, json!({ "error": error }).to_string()),
-        Act::Obey(Forms::ALL),
-        Act::Obey(Forms::ALL),
+        Action::Status(400, json!({ "error": error }).to_string()),
+        Action::Obey(Forms::ALL),
+        Action::Obey(Forms::ALL),
     ]);
     let upstream = rig.upstream();
     for _ in 0..2 {
         assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
     }
-    let asked: Vec<_> = rig.server.seen("m").iter().map(|seen| seen.asked_for).collect();
+    let asked: Vec<_> = rig.server.received("m").iter().map(|seen| seen.requested_form).collect();
     assert_eq!(asked, [Required, Schema, Required], "one miss does not move the model");
 }
 
@@ -203,9 +205,9 @@ async fn words_about_something_else_do_not_step_down() {
         (404, "The model does not exist"),
         (500, "error parsing tool call"),
     ] {
-        let rig = Rig::acting([Act::Status(status, json!({ "error": message }).to_string())]);
+        let rig = Rig::acting([Action::Status(status, json!({ "error": message }).to_string())]);
         assert!(vote(&rig.upstream()).await.vote.is_err());
-        assert!(rig.server.seen("m").iter().all(|seen| seen.asked_for == Required), "{message}");
+        assert!(rig.server.received("m").iter().all(|seen| seen.requested_form == Required), "{message}");
     }
 }
 
@@ -213,11 +215,11 @@ async fn words_about_something_else_do_not_step_down() {
 async fn a_model_without_a_system_role_reads_the_same_words() {
     let message = "Developer instruction is not enabled for models/small";
     let rig = Rig::acting([
-        Act::Status(400, json!({ "error": { "message": message } }).to_string()),
-        Act::Obey(Forms::ALL),
+        Action::Status(400, json!({ "error": { "message": message } }).to_string()),
+        Action::Obey(Forms::ALL),
     ]);
     assert_eq!(vote(&rig.upstream()).await.vote, Ok(FIRST));
-    let body = &rig.server.seen("m")[1].body;
+    let body = &rig.server.received("m")[1].body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 1);
     assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You are one voter in a poll."));
 }

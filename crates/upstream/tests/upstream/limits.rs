@@ -8,7 +8,7 @@ use ep_polling::ballot::Reason;
 use ep_polling::money::Price;
 use ep_polling::roster::Member;
 use ep_upstream::FreeLimit;
-use ep_upstream::testing::{Part, Script};
+use ep_upstream::testing::{Behaviour, Script};
 use tokio::time::Instant;
 
 use super::{FIRST, LONG, Rig, member, priced, view};
@@ -34,7 +34,7 @@ async fn a_limit_is_kept_and_said() {
 
 #[tokio::test]
 async fn no_more_requests_are_in_flight_than_allowed() {
-    let part = Part { latency: Duration::from_millis(100), ..Part::default() };
+    let part = Behaviour { latency: Duration::from_millis(100), ..Behaviour::default() };
     let rig = Rig::new(Script { default: part, ..Script::default() });
     let upstream = rig.upstream_with(|config| config.max_concurrent = 2);
     let start = Instant::now();

@@ -20,7 +20,7 @@ use ep_polling::ballot::{BallotView, Choice, ModelAnswer, Reason};
 use ep_polling::money::{PicoUsd, Price};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{Act, HandClock, InMemory, Part, Script, ScriptedUpstream};
+use ep_upstream::testing::{Action, Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{SetupError, Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,8 +32,8 @@ const KEY: &str = "sk-test-0123456789";
 /// A scripted upstream with what an [`Upstream`] in front of it needs; a second one plays a restart.
 struct Rig {
     server: ScriptedUpstream,
-    memory: Arc<InMemory>,
-    clock: Arc<HandClock>,
+    memory: Arc<InMemoryCache>,
+    clock: Arc<ManualClock>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -43,15 +43,15 @@ impl Rig {
         Self {
             server: ScriptedUpstream::start(script).unwrap(),
             memory: Arc::default(),
-            clock: Arc::new(HandClock::at(NOW)),
+            clock: Arc::new(ManualClock::at(NOW)),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
     }
 
     /// A rig with one model named `m` that does these things.
-    fn acting(acts: impl Into<Vec<Act>>) -> Self {
-        Self::new(Script::default().with("m", Part::of(acts)))
+    fn acting(acts: impl Into<Vec<Action>>) -> Self {
+        Self::new(Script::default().with("m", Behaviour::of(acts)))
     }
 
     fn upstream(&self) -> Upstream {
@@ -90,7 +90,7 @@ fn view() -> BallotView {
     }
 }
 
-/// The option that [`Choose::First`](ep_upstream::testing::Choose::First) chooses on that view.
+/// The option that [`VoteFor::First`](ep_upstream::testing::VoteFor::First) chooses on that view.
 const FIRST: usize = 1;
 
 fn member(model: &str) -> Member {
@@ -114,7 +114,7 @@ async fn vote(upstream: &Upstream) -> ModelAnswer {
 }
 
 /// The reason of the only vote of a model that does these things, and how often it was asked.
-async fn reason(acts: impl Into<Vec<Act>>) -> (Reason, usize, String) {
+async fn reason(acts: impl Into<Vec<Action>>) -> (Reason, usize, String) {
     let rig = Rig::acting(acts);
     let no_vote = vote(&rig.upstream()).await.vote.unwrap_err();
     assert!(!no_vote.detail.contains(KEY), "{}", no_vote.detail);
