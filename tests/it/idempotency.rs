@@ -51,7 +51,7 @@ async fn once_on_postgres() {
 async fn a_hundred_at_once_make_one_poll() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(100);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let sent =
         (0..100).map(|_| {
@@ -82,7 +82,7 @@ async fn refusals_are_kept_but_our_own_failures_are_not() {
     again.refused(400);
 
     let broken = Script { registry_fails: Some((500, "down".into())), ..Script::panel(50) };
-    let service = Setup::playing(broken).boot().await;
+    let service = Setup::scripted(broken).boot().await;
     let client = service.user().await;
     client.post_with("/api/poll", &question(json!({})), &key).await.refused(503);
     service.upstream().change(|script| script.registry_fails = None);
@@ -104,7 +104,7 @@ async fn a_client_that_left_finds_its_poll_again() {
         latency: Duration::from_millis(300),
         ..Behaviour::of(vec![Action::Obey(ep_upstream::testing::Forms::ALL)])
     };
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let body = question(json!({ "confidence_threshold": 0.5 }));
     let impatient =
@@ -123,7 +123,7 @@ async fn a_client_that_left_finds_its_poll_again() {
 async fn an_interim_answer_is_not_kept() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(200);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let body = question(json!({ "wait_ms": 10 }));
     let key = [("idempotency-key", "impatient")];

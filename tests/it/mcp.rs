@@ -233,7 +233,7 @@ async fn headers_say_what_they_say_elsewhere() {
 async fn progress_is_told_only_where_asked_for() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(20);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let call =
         |meta: Value| json!({ "name": "poll_question", "arguments": question(json!({})), "_meta": meta });
@@ -257,7 +257,7 @@ async fn progress_is_told_only_where_asked_for() {
 async fn a_long_poll_answers_with_its_id_in_time() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(600);
-    let service = Setup::playing(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
+    let service = Setup::scripted(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
     let client = service.user().await;
     let running =
         client.tool("poll_question", question(json!({ "wait_ms": 100 }))).await["structuredContent"].clone();

@@ -21,7 +21,7 @@ fn dear(cost_usd: f64) -> Script {
 }
 
 async fn charged_what_the_upstream_says(engine: Engine) {
-    let service = Setup::playing(dear(0.000_123)).on(engine).boot().await;
+    let service = Setup::scripted(dear(0.000_123)).on(engine).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = client.poll(json!({ "pace": "thrifty" })).await.expect(200);
     assert_eq!(poll["votes"][0]["cost_basis"], "reported");
@@ -44,7 +44,7 @@ async fn charged_what_the_upstream_says_on_postgres() {
 
 #[tokio::test]
 async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
-    let service = Setup::playing(dear(0.0001)).boot().await;
+    let service = Setup::scripted(dear(0.0001)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(10)).await;
     let refused = client.poll(json!({})).await;
     assert!(refused.refused(402).contains("insufficient balance"));
@@ -72,7 +72,7 @@ async fn a_small_balance_is_a_small_budget() {
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
     script.votes_for = VoteFor::ByModel(halves.collect());
     script.default.billing = Billing::Silent;
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let worst = {
         let rich = service.user().await;
         let dry = rich
@@ -91,7 +91,7 @@ async fn a_small_balance_is_a_small_budget() {
 #[tokio::test]
 async fn a_budget_is_never_exceeded() {
     for max_cost_usd in [0.000_001, 0.002, 0.01] {
-        let service = Setup::playing(Script::panel(50)).boot().await;
+        let service = Setup::scripted(Script::panel(50)).boot().await;
         let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
         let poll = client
             .poll(json!({ "confidence_threshold": 1, "max_cost_usd": max_cost_usd, "pace": "fast" }))
@@ -108,7 +108,7 @@ async fn a_budget_is_never_exceeded() {
 
 #[tokio::test]
 async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
-    let service = Setup::playing(dear(0.9)).boot().await;
+    let service = Setup::scripted(dear(0.9)).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     client.poll(json!({ "max_cost_usd": 0.02 })).await.expect(200);
     assert!(service.settled_cost(user).await <= usd(0.02).floor_micro());
@@ -122,7 +122,7 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
         let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
         script.behaviours.insert(format!("maker{}/line-{n}", n % 10), slow);
     }
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = client.poll(json!({ "pace": "fast", "confidence_threshold": 0.5 })).await.expect(200);
     let counted = poll["votes"].as_array().unwrap().len() as i64;
@@ -138,7 +138,7 @@ async fn unknown_costs_are_said_to_be_unknown() {
     let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
     let mut script = Script { models, votes_for: VoteFor::Text("Alpha".into()), ..Script::default() };
     script.default.billing = Billing::Tokens(100, 10);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let poll = client.poll(json!({})).await.expect(200);
     let votes = poll["votes"].as_array().unwrap();
@@ -149,7 +149,7 @@ async fn unknown_costs_are_said_to_be_unknown() {
 
 #[tokio::test]
 async fn forty_at_once_never_overdraw() {
-    let service = Setup::playing(dear(0.000_05)).boot().await;
+    let service = Setup::scripted(dear(0.000_05)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(60_000)).await;
     let sent = (0..40).map(|_| {
         let client = client.clone();
@@ -163,7 +163,7 @@ async fn forty_at_once_never_overdraw() {
 
 #[tokio::test]
 async fn with_billing_off_nobody_is_charged() {
-    let service = Setup::playing(dear(0.01)).with("EP_BILLING", "off").boot().await;
+    let service = Setup::scripted(dear(0.01)).with("EP_BILLING", "off").boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     client.poll(json!({})).await.expect(200);
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);

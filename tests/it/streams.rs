@@ -34,7 +34,7 @@ fn panel(votes_for: VoteFor) -> Script {
 
 #[tokio::test]
 async fn started_then_votes_then_one_complete() {
-    let service = Setup::playing(panel(VoteFor::Hash)).boot().await;
+    let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     let events = events(&client, &question(json!({ "confidence_threshold": 1 }))).await;
     let names: Vec<&str> = events.iter().map(|(name, _, _)| name.as_str()).collect();
@@ -60,7 +60,7 @@ async fn started_then_votes_then_one_complete() {
 
 #[tokio::test]
 async fn what_fails_before_the_first_event_is_an_ordinary_response() {
-    let service = Setup::playing(panel(VoteFor::Hash)).boot().await;
+    let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     client
         .post("/api/poll/stream", &json!({ "question": "short", "options": ["a", "b"] }))
@@ -75,7 +75,7 @@ async fn what_fails_before_the_first_event_is_an_ordinary_response() {
 async fn a_client_that_leaves_does_not_end_its_poll() {
     let mut script = panel(VoteFor::Text("Beta".into()));
     script.default.latency = Duration::from_millis(150);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let response =
         client.request(Method::POST, "/api/poll/stream").json(&question(json!({}))).send().await.unwrap();

@@ -13,7 +13,7 @@ use crate::harness::Setup;
 async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration) {
     let script = Script { default: behaviour, votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
     let setup =
-        Setup::playing(script).with("EP_POLL_DEADLINE_MS", "3000").with("EP_UPSTREAM_TIMEOUT_MS", "1500");
+        Setup::scripted(script).with("EP_POLL_DEADLINE_MS", "3000").with("EP_UPSTREAM_TIMEOUT_MS", "1500");
     let service = setup.boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let started = Instant::now();
@@ -36,9 +36,9 @@ async fn failures_have_reasons_and_cost_nothing() {
         ),
         (Action::Says("I really cannot say.".into()), "unparsable"),
     ];
-    for (act, reason) in failures {
-        let shown = format!("{act:?}");
-        let (poll, cost, took) = poll_of(Behaviour::of(vec![act]).billed(Billing::Silent)).await;
+    for (action, reason) in failures {
+        let shown = format!("{action:?}");
+        let (poll, cost, took) = poll_of(Behaviour::of(vec![action]).billed(Billing::Silent)).await;
         assert_eq!((&poll["status"], &poll["outcome"]), (&json!("failed"), &json!("no_votes")), "{shown}");
         let votes = poll["votes"].as_array().unwrap();
         assert!(
@@ -63,7 +63,7 @@ async fn a_few_failures_make_a_partial_poll() {
             .behaviours
             .insert(format!("maker{n}/line-{n}"), Behaviour::of(vec![Action::Status(401, "{}".into())]));
     }
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     assert_eq!((&poll["outcome"], &poll["status"]), (&json!("Beta"), &json!("partial")));
 }
@@ -102,7 +102,7 @@ async fn secrets_never_reach_a_result() {
     let body =
         json!({ "error": { "message": "bad key sk-very-secret for https://user:pass@host/" } }).to_string();
     let script = Script { default: Behaviour::of(vec![Action::Status(400, body)]), ..Script::panel(10) };
-    let service = Setup::playing(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
+    let service = Setup::scripted(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
     let text = service.user().await.poll(json!({})).await.text;
     assert!(!text.contains("sk-very-secret") && !text.contains("user:pass"), "{text}");
 }

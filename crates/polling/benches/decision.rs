@@ -4,8 +4,8 @@
 //! cargo bench -p ep-polling --bench decision
 //! ```
 //!
-//! "Cold" is the first run in the life of the process; results are cached, so it happens once. These are plain timed
-//! loops: a cold run cannot be repeated, and warm ones are far above the clock's resolution.
+//! "Cold" is the first run in the life of the process; results are cached, so it happens once. These are
+//! plain timed loops: a cold run cannot be repeated, and warm ones are far above the clock's resolution.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ fn show(what: &str, mut action: impl FnMut()) {
     println!("{what:<62} {cold:>12.1?} {warm:>12.1?}");
 }
 
-/// A poll in which two options get the same votes and everybody is asked at once. Calls `look` after each answer.
+/// A poll in which two options get the same votes and everybody is asked at once. Calls `look` after each
+/// answer.
 fn split_poll(members: usize, in_order: bool, mut look: impl FnMut(&Responses)) {
     let mut responses = Responses::new(4, members);
     while responses.launch().is_some() {}

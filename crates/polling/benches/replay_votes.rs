@@ -1,12 +1,13 @@
-//! Replays recorded votes in random orders, one member at a time: how many calls each rule makes, and how often
-//! its answer is that of the full roster.
+//! Replays recorded votes in random orders, one member at a time: how many calls each rule makes, and how
+//! often its answer is that of the full roster.
 //!
 //! ```sh
 //! EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes
 //! ```
 //!
-//! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the columns
-//! question_id, model and choice. A (question, model) pair without a row is a failure, which still costs its call.
+//! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the
+//! columns question_id, model and choice. A (question, model) pair without a row is a failure, which still
+//! costs its call.
 
 #[path = "../examples/votes/mod.rs"]
 mod votes;
@@ -33,8 +34,8 @@ const ORDERS: usize = 40_000;
 const TARGET: (f64, f64) = (0.72, 0.999);
 
 /// Adaptive-Consistency's Beta rule: stop when the posterior probability, under a uniform prior, that the
-/// leader is likelier than its rival reaches the threshold. It takes into account neither the size of the roster
-/// nor that it is applied after every vote.
+/// leader is likelier than its rival reaches the threshold. It takes into account neither the size of the
+/// roster nor that it is applied after every vote.
 fn beta(evidence: Evidence) -> f64 {
     let n = evidence.leader + evidence.rival + 1;
     let mut term = 0.5_f64.powi(n as i32);

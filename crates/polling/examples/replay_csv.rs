@@ -25,7 +25,8 @@ use votes::RecordedVotes;
 /// Replays recorded votes as polls that stop early.
 #[derive(Parser)]
 struct Arguments {
-    /// A CSV file with the columns question_id, model and choice; a missing row or an empty choice is a failure
+    /// A CSV file with the columns question_id, model and choice; a missing row or an empty choice is a
+    /// failure
     file: PathBuf,
     /// The confidence at which a poll may stop early, from 0 to 1
     #[arg(long, default_value_t = Threshold::DEFAULT.get())]

@@ -1,10 +1,10 @@
-//! The random choices of a poll, all derived from one stored seed: the order in which members are asked, and the
-//! order and the codes in which each member sees the options.
+//! The random choices of a poll, all derived from one stored seed: the order in which members are asked,
+//! and the order and the codes in which each member sees the options.
 //!
-//! The dispatch order must be uniform and independent of everything else: the guarantee of the confidence stop
-//! depends on it. The option order is balanced over the roster, so that a model's preference for the first place
-//! becomes noise instead of bias: in each block of `K` members, for `K` options, every option appears once in
-//! every place (a Latin square).
+//! The dispatch order must be uniform and independent of everything else: the guarantee of the confidence
+//! stop depends on it. The option order is balanced over the roster, so that a model's preference for the
+//! first place becomes noise instead of bias: in each block of `K` members, for `K` options, every option
+//! appears once in every place (a Latin square).
 
 use std::collections::HashSet;
 
@@ -27,7 +27,8 @@ enum Stream {
 }
 
 impl Seed {
-    /// A seed from these bytes. The guarantee needs them to be unpredictable: take them from the operating system.
+    /// A seed from these bytes. The guarantee needs them to be unpredictable: take them from the operating
+    /// system.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -47,8 +48,8 @@ impl Seed {
         members.shuffle(&mut self.stream(Stream::Roster));
     }
 
-    /// The order in which the member at `position` of the dispatch order sees `options` options: for each place,
-    /// the index of the option shown there.
+    /// The order in which the member at `position` of the dispatch order sees `options` options: for each
+    /// place, the index of the option shown there.
     pub fn option_order(self, position: usize, options: usize) -> Vec<usize> {
         let (block, row) = (position / options, position % options);
         let mut rng = self.stream(Stream::Options(block as u64));
@@ -59,8 +60,8 @@ impl Seed {
         (0..options).map(|place| base[(place + shifts[row]) % options]).collect()
     }
 
-    /// Codes for the places of one ballot view: pairs of consonants, which suggest no order, form no words, and
-    /// do not occur as a word in any of `texts`.
+    /// Codes for the places of one ballot view: pairs of consonants, which suggest no order, form no words,
+    /// and do not occur as a word in any of `texts`.
     pub fn codes(self, position: usize, count: usize, texts: &[String]) -> Vec<String> {
         let taken: HashSet<String> = texts
             .iter()
@@ -73,7 +74,8 @@ impl Seed {
         let mut rng = self.stream(Stream::Codes(position as u64));
         first.shuffle(&mut rng);
         second.shuffle(&mut rng);
-        // No two codes begin with the same letter. The second letter is the first one that makes a valid code.
+        // No two codes begin with the same letter. The second letter is the first one that makes a valid
+        // code.
         first
             .iter()
             .filter_map(|&a| {

@@ -99,8 +99,8 @@ impl Plan {
         INSTRUCTION_TOKENS + self.question.len() as u64 + 2 * options as u64
     }
 
-    /// The most that the member at this position can cost. An unknown price counts as zero, because nothing is
-    /// charged for it.
+    /// The most that the member at this position can cost. An unknown price counts as zero, because nothing
+    /// is charged for it.
     pub fn worst_case(&self, position: usize) -> MicroUsd {
         self.roster[position].worst_case(self.prompt_tokens()).unwrap_or(MicroUsd::ZERO)
     }

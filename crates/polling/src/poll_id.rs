@@ -12,8 +12,8 @@ use crate::time::Timestamp;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const SUFFIX: usize = 10;
 
-/// `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the address of a public result hard
-/// to guess.
+/// `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the address of a public result
+/// hard to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PollId(String);

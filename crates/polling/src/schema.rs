@@ -1,4 +1,5 @@
-//! JSON Schemas of this crate's types, for interfaces that describe their input and output (feature `schema`).
+//! JSON Schemas of this crate's types, for interfaces that describe their input and output (feature
+//! `schema`).
 //!
 //! Enums derive theirs where they are defined. All schemas are inlined, so their names are never shown.
 

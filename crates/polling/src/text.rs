@@ -19,7 +19,8 @@ pub enum TextError {
     TooLong(usize),
 }
 
-/// Trims and composes a text (NFC, Unicode Standard Annex #15), and checks that it has `min..=max` characters.
+/// Trims and composes a text (NFC, Unicode Standard Annex #15), and checks that it has `min..=max`
+/// characters.
 pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<String, TextError> {
     let text: String = text.trim().nfc().collect();
     if let Some(bad) = text.chars().find(|&c| is_forbidden(c, lines)) {
@@ -47,8 +48,8 @@ pub enum Lines {
     Many,
 }
 
-/// Two texts with the same key are the same option. The key is the text compatibility-composed (NFKC), without
-/// invisible characters, and with each run of white space as one space.
+/// Two texts with the same key are the same option. The key is the text compatibility-composed (NFKC),
+/// without invisible characters, and with each run of white space as one space.
 pub fn comparison_key(text: &str) -> String {
     let visible: String = text.nfkc().filter(|&c| c.is_whitespace() || !is_invisible(c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")

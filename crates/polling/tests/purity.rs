@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-/// Every dependency needs a reason to be here: calendar dates, drawing orders, exact decimals, JSON Schemas (optional),
-/// storing and reading values, error types, Unicode.
+/// Every dependency needs a reason to be here: calendar dates, drawing orders, exact decimals, JSON Schemas
+/// (optional), storing and reading values, error types, Unicode.
 const ALLOWED: [&str; 8] = [
     "jiff",
     "rand",

@@ -1,5 +1,9 @@
-//! How much CPU a vote costs on our side of the wire, and how fast the scripted upstream is:
-//! `cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- [milliseconds that an answer takes]`.
+//! How much CPU time a vote costs on our side, against the scripted upstream. The argument is the latency of
+//! the models in milliseconds:
+//!
+//! ```sh
+//! cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- 0
+//! ```
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,8 @@
-//! Asks the models of a real server a few times and shows what comes of it, for trying a new one:
-//! `cargo run -p ep-upstream --example try_a_server -- http://127.0.0.1:8080/v1`.
+//! Asks the models of a real server a few times and prints the votes, to try a new server:
+//!
+//! ```sh
+//! cargo run -p ep-upstream --example try_a_server -- http://127.0.0.1:8080/v1
+//! ```
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -15,15 +18,15 @@ use tokio_util::task::TaskTracker;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let base_url = std::env::args().nth(1).ok_or("the base URL of a server, please")?;
+    let base_url = std::env::args().nth(1).ok_or("give the base URL of a server")?;
     let api_key = std::env::var("EP_UPSTREAM_API_KEY").ok().map(Into::into);
-    let memory = Arc::<InMemoryCache>::default();
+    let cache = Arc::<InMemoryCache>::default();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(now.as_millis() as i64)));
     let tasks = TaskTracker::new();
     let config = UpstreamConfig { base_url: base_url.clone(), api_key, ..UpstreamConfig::default() };
     let upstream =
-        Upstream::new(config, Arc::clone(&memory) as _, clock, tasks.clone(), CancellationToken::new())?;
+        Upstream::new(config, Arc::clone(&cache) as _, clock, tasks.clone(), CancellationToken::new())?;
     let roster = upstream.roster("fast_and_cheap").await?;
     println!("{} models; {:?}", roster.members().len(), roster.notices);
     let options = ["Mars".to_owned(), "Earth".to_owned(), "Venus".to_owned()];
@@ -39,6 +42,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     tasks.close();
     tasks.wait().await;
-    println!("rungs: {:?}", memory.fallback_levels(base_url.trim_end_matches('/')).await?);
+    println!("fallback levels: {:?}", cache.fallback_levels(base_url.trim_end_matches('/')).await?);
     Ok(())
 }

@@ -84,8 +84,8 @@ pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Resu
         .pool_max_idle_per_host(config.max_concurrent)
         .pool_idle_timeout(Duration::from_secs(90))
         .tcp_keepalive(Duration::from_secs(30))
-        // Over TLS, HTTP/2 is used where the upstream offers it. All calls then share one connection, and pings
-        // detect a dead one.
+        // Over TLS, HTTP/2 is used where the upstream offers it. All calls then share one connection, and
+        // pings detect a dead one.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(10))
         .http2_adaptive_window(true);

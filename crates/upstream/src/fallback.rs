@@ -1,9 +1,9 @@
 //! The fallback levels: how a vote is demanded of each model.
 //!
-//! Models and servers differ in which tool calls they support. Each model starts at the strictest level that its
-//! registry entry promises (or at the stored one). It falls back to a lower level when a request is refused or its
-//! answers ignore the form, and stays there: the level is stored per upstream and model. Optional parameters that
-//! a server refuses are remembered for the life of the process.
+//! Models and servers differ in which tool calls they support. Each model starts at the strictest level
+//! that its registry entry promises (or at the stored one). It falls back to a lower level when a request
+//! is refused or its answers ignore the form, and stays there: the level is stored per upstream and model.
+//! Optional parameters that a server refuses are remembered for the life of the process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -118,8 +118,8 @@ impl ToolChoiceProfile {
         levels.find(|&lower| lower >= level && self.is_supported(lower)).unwrap_or(FallbackLevel::Prose)
     }
 
-    /// The level at which an unusable answer is asked for again: below the tools, because a model that ignored
-    /// one tool call is likely to ignore the next.
+    /// The level at which an unusable answer is asked for again: below the tools, because a model that
+    /// ignored one tool call is likely to ignore the next.
     pub(crate) fn repair_level(self, at: FallbackLevel) -> FallbackLevel {
         self.supported_from(if at.has_tool() { FallbackLevel::Schema } else { FallbackLevel::Prose })
     }
@@ -197,8 +197,8 @@ impl FallbackLevels {
         ModelFallback { levels: self, model, profile }
     }
 
-    /// The level in the database. If it cannot be read in time, the vote goes on without it, and the next model
-    /// that has no profile yet tries again.
+    /// The level in the database. If it cannot be read in time, the vote goes on without it, and the next
+    /// model that has no profile yet tries again.
     async fn stored_level(&self, model: &ModelId) -> Option<FallbackLevel> {
         let load = self.stored.get_or_try_init(|| async {
             let stored = self.cache.fallback_levels(&self.upstream).await?;

@@ -1,12 +1,12 @@
 //! Everything between a poll and OpenAI-compatible servers.
 //!
-//! [`Upstream`] is one such server. Its model list is fetched and cached, and presets select rosters from it. Each
-//! member of a roster is asked for its vote through a forced tool call; where a model or server does not support
-//! one, the request falls back to weaker forms. [`Models`](ep_kernel::ports::Models) says what a poll relies on.
-//! [`Demo`] has sixty simulated models in process, [`NotConfigured`] has none.
+//! [`Upstream`] is one such server. Its model list is fetched and cached, and presets select rosters from
+//! it. Each member of a roster is asked for its vote through a forced tool call; where a model or server
+//! does not support one, the request falls back to weaker forms. [`Models`](ep_kernel::ports::Models) says
+//! what a poll relies on. [`Demo`] has sixty simulated models in process, [`NotConfigured`] has none.
 //!
-//! Read `voting` first: one vote from beginning to end. It uses `chat` (requests and responses), `fallback` (which
-//! form each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
+//! Read `voting` first: one vote from beginning to end. It uses `chat` (requests and responses), `fallback`
+//! (which form each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
 
 mod chat;
 mod config;

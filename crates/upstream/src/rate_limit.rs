@@ -1,8 +1,8 @@
 //! Keeps our requests within an upstream's limits per minute.
 //!
-//! Limits are exact sliding windows: never more than N requests in any 60 seconds, with bursts up to N. A token
-//! bucket (as in `governor`) allows nearly twice N in the first minute, or no bursts. Requests reserve their time
-//! and wait for it; one that is dropped before gives its time back.
+//! Limits are exact sliding windows: never more than N requests in any 60 seconds, with bursts up to N. A
+//! token bucket (as in `governor`) allows nearly twice N in the first minute, or no bursts. Requests
+//! reserve their time and wait for it; one that is dropped before gives its time back.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;

@@ -34,8 +34,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// The models of the upstream at `config.base_url`. Nothing is sent yet. Background work (refreshing the model
-    /// list, storing fallback levels) is tracked by `tasks` and ends with `stop`.
+    /// The models of the upstream at `config.base_url`. Nothing is sent yet. Background work (refreshing
+    /// the model list, storing fallback levels) is tracked by `tasks` and ends with `stop`.
     pub fn new(
         config: UpstreamConfig,
         store: Arc<dyn UpstreamCache>,

@@ -1,9 +1,9 @@
 //! One vote: what to ask a model, how to judge its answer, and what to ask next.
 //!
-//! Most votes take one request. If the server does not support the form of the request, it is sent again at a lower
-//! fallback level. If the upstream is busy, the vote waits and tries again. If the answer names no option, the model
-//! is asked once more. Every answer that was or may have been charged counts as a paid answer, of which there are at
-//! most [`PAID_ANSWERS`].
+//! Most votes take one request. If the server does not support the form of the request, it is sent again at
+//! a lower fallback level. If the upstream is busy, the vote waits and tries again. If the answer names no
+//! option, the model is asked once more. Every answer that was or may have been charged counts as a paid
+//! answer, of which there are at most [`PAID_ANSWERS`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,7 +79,8 @@ enum NextStep {
     Finish(Result<usize, NoVote>),
     /// Ask again at this level.
     AskAgain(FallbackLevel),
-    /// Ask again after this time, or after a default one. If there is no time left for that, this is the result.
+    /// Ask again after this time, or after a default one. If there is no time left for that, this is the
+    /// result.
     Wait(Option<Duration>, NoVote),
     /// Ask again at this level, after the unusable answer.
     Repair(FallbackLevel, String),
@@ -198,8 +199,8 @@ impl Vote<'_> {
         }
     }
 
-    /// Sleeps for the time that the upstream asks for, or a default one, plus some jitter so that not all calls
-    /// return at once. Gives up if that would take too long.
+    /// Sleeps for the time that the upstream asks for, or a default one, plus some jitter so that not all
+    /// calls return at once. Gives up if that would take too long.
     async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
         let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
         let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
@@ -316,8 +317,8 @@ impl Vote<'_> {
         } else {
             NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again")
         };
-        // More tokens help if the reasoning or the tool call was cut off. If the model wrote text instead of a tool
-        // call, it would only write more of it.
+        // More tokens help if the reasoning or the tool call was cut off. If the model wrote text instead
+        // of a tool call, it would only write more of it.
         let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
         if cut_off && !text_instead_of_call {
             return self.ask_if_unpaid(NextStep::AskAgain(request.level), no_vote);
@@ -326,7 +327,8 @@ impl Vote<'_> {
         self.repair(request.level, bad.to_string(), no_vote)
     }
 
-    /// After an answer that ignored the form: asks for a better one, unless that would be one paid answer too many.
+    /// After an answer that ignored the form: asks for a better one, unless that would be one paid answer
+    /// too many.
     fn repair(&mut self, level: FallbackLevel, bad_answer: String, otherwise: NoVote) -> NextStep {
         self.fallback.note_answer(level, false);
         let next = self.fallback.profile().repair_level(level);

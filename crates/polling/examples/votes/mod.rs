@@ -25,8 +25,9 @@ struct Row {
 }
 
 impl RecordedVotes {
-    /// Reads rows with the columns `question_id`, `model` and `choice`; other columns are ignored. A (question,
-    /// model) pair without a row, or with an empty choice, is a failure: the call was made, but gave no vote.
+    /// Reads rows with the columns `question_id`, `model` and `choice`; other columns are ignored. A
+    /// (question, model) pair without a row, or with an empty choice, is a failure: the call was made, but
+    /// gave no vote.
     pub(crate) fn read(csv: impl Read) -> Result<Self, Box<dyn Error>> {
         let (mut models, mut options) = (Indices::default(), Indices::default());
         let mut questions: BTreeMap<String, BTreeMap<usize, Option<usize>>> = BTreeMap::new();

@@ -6,11 +6,11 @@ use super::MicroUsd;
 /// ends, what was spent is captured and the rest released, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// What the account must have available for the poll to start: the most that the calls made before the first
-    /// answer can cost.
+    /// What the account must have available for the poll to start: the most that the calls made before the
+    /// first answer can cost.
     pub at_least: MicroUsd,
-    /// The lesser of the caller's budget and the most that the whole roster can cost. The hold is this amount or
-    /// what is available, whichever is less.
+    /// The lesser of the caller's budget and the most that the whole roster can cost. The hold is this
+    /// amount or what is available, whichever is less.
     pub at_most: MicroUsd,
 }
 

@@ -187,7 +187,8 @@ mod tests {
     }
 
     proptest! {
-        /// A displayed amount reads back as the same amount, up to a billion USD (15 digits are exact in JSON).
+        /// A displayed amount reads back as the same amount, up to a billion USD (15 digits are exact in
+        /// JSON).
         #[test]
         fn displayed_amounts_read_back(micro in 0_i64..1_000_000_000_000_000) {
             let amount = MicroUsd::new(micro);

@@ -41,14 +41,14 @@ pub const fn locked(evidence: Evidence) -> bool {
 /// 1 − confidence of the evidence, from 0 to 1: the **Bridge rule**.
 ///
 /// Let M be the number of votes that the leader and one rival will have together in the end. It is unknown,
-/// between x + y and x + y + R. A *dead heat* of M votes is the closest result they can have: equal halves, or
-/// one vote apart if M is odd. For each M let p_M(x, y) be the exact probability that a dead heat of M votes,
-/// counted in random order, ever shows evidence at least as strong as (x, y). The p-value is the greatest of
-/// these. So over the random order alone, and whatever the members answer, the probability that the p-value of
-/// a wrong leader *ever* falls to α or below is at most α, however often one looks. (Proved where at most two
-/// options get votes, with any number of failures. For more options the proof gives (K − 1)·α for K options;
-/// that α itself holds was checked by enumerating rosters, up to 36 members for K = 3 and 16 for K = 10, none of
-/// which errs more often than the two-option dead heat.)
+/// between x + y and x + y + R. A *dead heat* of M votes is the closest result they can have: equal halves,
+/// or one vote apart if M is odd. For each M let p_M(x, y) be the exact probability that a dead heat of M
+/// votes, counted in random order, ever shows evidence at least as strong as (x, y). The p-value is the
+/// greatest of these. So over the random order alone, and whatever the members answer, the probability that
+/// the p-value of a wrong leader *ever* falls to α or below is at most α, however often one looks. (Proved
+/// where at most two options get votes, with any number of failures. For K options the proof gives
+/// (K − 1)·α; that α itself holds was checked by enumerating rosters, up to 36 members for K = 3 and 16 for
+/// K = 10, none of which errs more often than the two-option dead heat.)
 ///
 /// It is 0 exactly at the [lock](locked), and 1 without a unique leader. Compare this number rather than
 /// [`confidence`]: it can be 1e-40, which 1 − p would round away.
@@ -68,8 +68,8 @@ pub fn p_value(evidence: Evidence) -> f64 {
     greatest_crossing(evidence.leader as usize, evidence.rival as usize, votes)
 }
 
-/// 1 − [`p_value`], for display. A leader that is *not* the whole roster's answer ever reaches a confidence of c
-/// with probability at most 1 − c over the random order.
+/// 1 − [`p_value`], for display. A leader that is *not* the whole roster's answer ever reaches a confidence
+/// of c with probability at most 1 − c over the random order.
 pub fn confidence(evidence: Evidence) -> f64 {
     1.0 - p_value(evidence)
 }

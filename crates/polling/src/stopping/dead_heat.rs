@@ -1,22 +1,23 @@
 //! The dead heat, solved exactly: the closest result two options can have, on which a wrong early answer is
 //! likeliest.
 //!
-//! Take M votes in random order: A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival. After a + b of
-//! them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b). The level
-//! T(a, b) = 1 / ((a+b+1)·h(a, b)) says how strongly such counts speak against a dead heat: it is the
-//! probability of the counts under a uniform prior over the leader's final share, divided by their probability
-//! under the dead heat.
+//! Take M votes in random order: A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival. After a + b
+//! of them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b).
+//!
+//! The level T(a, b) = 1 / ((a+b+1)·h(a, b)) says how strongly such counts speak against a dead heat: it is
+//! the probability of the counts under a uniform prior over the leader's final share, divided by their
+//! probability under the dead heat.
 //!
 //! Counting the votes one by one is a random walk over the states (a, b). [`DeadHeat::crossing`] is the
-//! probability that this walk shows, at *any* step, a leader at a level of at least T(x, y). For even M either
-//! side can lead wrongly (the outcome is a tie); for odd M only the minority can.
+//! probability that this walk shows, at *any* step, a leader at a level of at least T(x, y). For even M
+//! either side can lead wrongly (the outcome is a tie); for odd M only the minority can.
 
 use std::sync::{LazyLock, OnceLock};
 
 use super::bridge::MAX_ROSTER;
 
-/// Logarithms of levels closer than this are the same level. Distinct levels of any M up to [`MAX_ROSTER`] are
-/// farther apart, and rounding errors are a thousand times smaller.
+/// Logarithms of levels closer than this are the same level. Distinct levels of any M up to [`MAX_ROSTER`]
+/// are farther apart, and rounding errors are a thousand times smaller.
 const LEVEL_TOLERANCE: f64 = 1e-9;
 
 static LN_FACTORIAL: LazyLock<[f64; MAX_ROSTER + 2]> = LazyLock::new(|| {

@@ -46,8 +46,8 @@ pub struct Decision {
     pub reason: TerminationReason,
     /// The option the confidence is about, by index. None for a tie, and when nothing can be said.
     pub option: Option<usize>,
-    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and when
-    /// all have answered (even a tie is certain then). 1 when nothing can be said.
+    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and
+    /// when all have answered (even a tie is certain then). 1 when nothing can be said.
     pub p: f64,
     /// The count over all completed answers.
     pub standing: Standing,
@@ -59,19 +59,19 @@ impl Decision {
         1.0 - self.p
     }
 
-    /// Whether the confidence is about another option than the one leading all completed votes. This can happen
-    /// when answers arrive out of order. It is rare, and the guarantee then holds for `option`, not for the
-    /// leader of the tally.
+    /// Whether the confidence is about another option than the one leading all completed votes. This can
+    /// happen when answers arrive out of order. It is rare, and the guarantee then holds for `option`, not
+    /// for the leader of the tally.
     pub fn differs_from_tally(&self) -> bool {
         self.option != self.standing.leader
     }
 }
 
-/// Decides whether the poll ends; call it after every answer. The reasons are tried in this order: everybody has
-/// answered; the lock on all completed votes; the confidence of the best prefix; the budget.
+/// Decides whether the poll ends; call it after every answer. The reasons are tried in this order:
+/// everybody has answered; the lock on all completed votes; the confidence of the best prefix; the budget.
 ///
-/// `out_of_budget` says that the next call does not fit the budget and none is in flight. The guarantee covers
-/// the confidence of a poll ended by its budget as well.
+/// `out_of_budget` says that the next call does not fit the budget and none is in flight. The guarantee
+/// covers the confidence of a poll ended by its budget as well.
 pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option<Decision> {
     use TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
     let standing = responses.overall();

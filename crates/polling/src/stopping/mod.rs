@@ -1,10 +1,11 @@
 //! When a poll may stop, and how many members to ask at once: the **Bridge rule**.
 //!
-//! A roster of N members is asked in a uniformly random order drawn before the first call. Each member has one
-//! fixed answer, an option or none. The poll's outcome is the option with strictly the most votes once everybody
-//! has answered. The rule stops earlier, when it is unlikely enough that the present leader is not that outcome.
-//! Only the order is assumed to be random, so the guarantee holds for every possible set of answers: correlated
-//! models, failures, near ties, any latencies. It is about agreement with the full roster, never about truth.
+//! A roster of N members is asked in a uniformly random order drawn before the first call. Each member has
+//! one fixed answer, an option or none. The poll's outcome is the option with strictly the most votes once
+//! everybody has answered. The rule stops earlier, when it is unlikely enough that the present leader is
+//! not that outcome. Only the order is assumed to be random, so the guarantee holds for every possible set
+//! of answers: correlated models, failures, near ties, any latencies. It is about agreement with the full
+//! roster, never about truth.
 //!
 //! * [`Evidence`] and its [`p_value`]: the confidence, computed exactly (`bridge`, `dead_heat`).
 //! * [`Rule`]: the same compared with one threshold, as a table look-up (`rule`).

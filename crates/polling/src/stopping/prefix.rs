@@ -179,8 +179,8 @@ impl Responses {
             .min_by(|one, other| one.p.total_cmp(&other.p))
     }
 
-    /// The highest confidence of any prefix. The guarantee holds for it at every moment: while answers arrive,
-    /// and when the budget ends the poll.
+    /// The highest confidence of any prefix. The guarantee holds for it at every moment: while answers
+    /// arrive, and when the budget ends the poll.
     pub fn highest_confidence(&self) -> HighestConfidence {
         let nothing = HighestConfidence { option: None, p: 1.0 };
         self.prefixes().fold(nothing, |best, prefix| {

@@ -15,10 +15,10 @@ const CACHED_RULES: usize = 32;
 
 /// The stopping rule of one threshold c.
 ///
-/// It answers `p_value(evidence) <= 1 - c` without computing the p-value. For each M, the number of votes that
-/// leader and rival can have together, one critical level decides: the crossing probability of a dead heat of M
-/// votes falls as the level rises. Critical levels are searched for on first use and cached; after that a
-/// decision is a table look-up.
+/// It answers `p_value(evidence) <= 1 - c` without computing the p-value. For each M, the number of votes
+/// that leader and rival can have together, one critical level decides: the crossing probability of a dead
+/// heat of M votes falls as the level rises. Critical levels are searched for on first use and cached;
+/// after that a decision is a table look-up.
 pub struct Rule {
     threshold: Threshold,
     /// 1 − c plus the tolerance for rounding.
@@ -75,8 +75,8 @@ impl Rule {
             && self.is_strong_for_all(evidence.leader as usize, evidence.rival as usize, votes)
     }
 
-    /// The critical level, as ln T, of a dead heat of `votes` votes: evidence at this level or above is strong
-    /// enough. None where only the lock is strong enough, and beyond [`MAX_ROSTER`].
+    /// The critical level, as ln T, of a dead heat of `votes` votes: evidence at this level or above is
+    /// strong enough. None where only the lock is strong enough, and beyond [`MAX_ROSTER`].
     pub fn critical_level(&self, votes: usize) -> Option<f64> {
         if votes > MAX_ROSTER { None } else { dead_heat(votes).level(self.critical_rank(votes)) }
     }
@@ -85,8 +85,8 @@ impl Rule {
         *self.critical_ranks[votes].get_or_init(|| dead_heat(votes).critical_rank(self.risk))
     }
 
-    /// Whether (x, y) is strong enough for every M up to `votes`. For M below 2x the leader has more than half
-    /// of the votes, so the check begins at 2x.
+    /// Whether (x, y) is strong enough for every M up to `votes`. For M below 2x the leader has more than
+    /// half of the votes, so the check begins at 2x.
     fn is_strong_for_all(&self, x: usize, y: usize, votes: usize) -> bool {
         let known = &self.known[triangle_index(x, y)];
         // Threads may overwrite each other's results: a result may be computed twice, but is never wrong.

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::bridge::Evidence;
 use super::rule::Rule;
 
-/// The least number of further answers after which the rule could stop: the least k ≥ 1 such that the rule stops
-/// if the next k answers all go to the leader. At most the members remaining, so 0 when none remain.
+/// The least number of further answers after which the rule could stop: the least k ≥ 1 such that the rule
+/// stops if the next k answers all go to the leader. At most the members remaining, so 0 when none remain.
 ///
-/// `standing` counts all completed answers (see [`super::Responses::overall`]); members in flight are among the
-/// remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and computing
-/// the number again after every answer, therefore makes exactly the calls of asking one by one. (Checked by
-/// enumerating every state of rosters up to 40, and by simulation up to 150; not proved.)
+/// `standing` counts all completed answers (see [`super::Responses::overall`]); members in flight are among
+/// the remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and
+/// computing the number again after every answer, therefore makes exactly the calls of asking one by one.
+/// (Checked by enumerating every state of rosters up to 40, and by simulation up to 150; not proved.)
 pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
     let Evidence { leader, rival, remaining } = standing;
     (1..remaining)
@@ -37,9 +37,9 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// How many calls to keep in flight, given the result of [`answers_needed`] and the number of members without
-    /// a final answer (in flight or not asked yet). Never more than the latter. A caller may apply a lower limit
-    /// of its own.
+    /// How many calls to keep in flight, given the result of [`answers_needed`] and the number of members
+    /// without a final answer (in flight or not asked yet). Never more than the latter. A caller may apply
+    /// a lower limit of its own.
     pub fn in_flight(self, needed: u32, unanswered: u32) -> u32 {
         let calls = match self {
             Self::Thrifty => needed,

@@ -24,7 +24,8 @@ fn p_is_zero_exactly_at_the_lock() {
 
 #[test]
 fn an_answer_never_lowers_the_confidence() {
-    // A member without an answer counts for the rival. Whatever it then answers, the confidence does not fall.
+    // A member without an answer counts for the rival. Whatever it then answers, the confidence does not
+    // fall.
     for Evidence { leader: x, rival: y, remaining: r } in states(MOST).filter(|s| s.rival > 0) {
         let unanswered = p_value(evidence(x, y, r)) * (1.0 + 1e-12);
         assert!(p_value(evidence(x + 1, y - 1, r)) <= unanswered, "for the leader: {x}, {y}, {r}");

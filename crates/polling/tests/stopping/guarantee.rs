@@ -24,7 +24,8 @@ fn two_options_err_at_most_as_often_as_allowed() {
 
 #[test]
 fn the_worst_two_option_roster_errs_as_often_as_allowed() {
-    // A rule that errs less often than allowed asks too many members. These errors were computed independently.
+    // A rule that errs less often than allowed asks too many members. These errors were computed
+    // independently.
     for (level, expected) in LEVELS.into_iter().zip([0.4120, 0.1977, 0.0978, 0.0388, 0.0093]) {
         let rule = rule(level);
         let table = StopTable::new(25, |x, y, r| rule.stops(evidence(x, y, r)));

@@ -1,5 +1,5 @@
-//! The stopping rule through its public interface: reference values, invariants, exact error rates and simulated
-//! polls. Tests that take minutes are in `stopping_acceptance`.
+//! The stopping rule through its public interface: reference values, invariants, exact error rates and
+//! simulated polls. Tests that take minutes are in `stopping_acceptance`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -73,8 +73,8 @@ pub(crate) fn lognormal(rng: &mut impl Rng, median: f64, sigma: f64) -> f64 {
     median * (sigma * normal).exp()
 }
 
-/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: the smaller a is, the more the members
-/// agree. Drawn from an urn, so every order of the same answers is equally likely.
+/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: the smaller a is, the more the
+/// members agree. Drawn from an urn, so every order of the same answers is equally likely.
 pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Option<usize>> {
     let mut weights = vec![a; options];
     let mut total = a * options as f64;

@@ -1,5 +1,5 @@
-//! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of calls, a
-//! grid of simulated polls, and recorded votes. They need an optimised build and some minutes:
+//! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of
+//! calls, a grid of simulated polls, and recorded votes. They need an optimised build and some minutes:
 //!
 //! ```sh
 //! cargo test --release -p ep-polling --test stopping_acceptance -- --include-ignored

@@ -26,7 +26,8 @@ impl VoteCost {
         }
     }
 
-    /// Adds a failed request, which costs only what it reports. Returns whether it was charged like an answer.
+    /// Adds a failed request, which costs only what it reports. Returns whether it was charged like an
+    /// answer.
     pub(crate) fn add_failure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> bool {
         let Some(spend) = self.figure(header, usage) else { return false };
         self.add(spend);

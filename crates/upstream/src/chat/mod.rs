@@ -1,5 +1,5 @@
-//! An adaptor for OpenAI-compatible chat completions: it sends requests and reads answers. What to ask next is
-//! decided in [`voting`](crate::voting).
+//! An adaptor for OpenAI-compatible chat completions: it sends requests and reads answers. What to ask next
+//! is decided in [`voting`](crate::voting).
 
 pub(crate) mod cost;
 pub(crate) mod error;

@@ -175,9 +175,9 @@ struct Reasoning {
     exclude: bool,
 }
 
-/// OpenRouter's routing. By default, requests with tools go to the provider with the best record of tool calls, at
-/// that provider's price. Polls count on the listed price, so the cheapest provider is asked for. A list of fallback
-/// models is never sent, because another model would then vote in this one's name.
+/// OpenRouter's routing. By default, requests with tools go to the provider with the best record of tool
+/// calls, at that provider's price. Polls count on the listed price, so the cheapest provider is asked for.
+/// A list of fallback models is never sent, because another model would then vote in this one's name.
 #[derive(Serialize)]
 struct Provider {
     sort: &'static str,

@@ -1,5 +1,5 @@
-//! The body of an answer, borrowed from the bytes received. Every member may be missing, null, or of another type
-//! than documented; a member that cannot be read counts as missing.
+//! The body of an answer, borrowed from the bytes received. Every member may be missing, null, or of
+//! another type than documented; a member that cannot be read counts as missing.
 
 use std::borrow::Cow;
 

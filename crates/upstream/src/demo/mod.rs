@@ -1,9 +1,9 @@
 //! The demo roster: simulated models in process, which show how everything works without a key or a network.
 //!
-//! They know nothing. A model's preference for an option is the sum of three pseudo-random numbers, derived from the
-//! texts of question and option: one for all models, one for the family, and one for the model. So models of one
-//! family vote alike, as real ones do, results are as contested as in real polls, and the same question always gets
-//! the same votes. Everything is labelled as simulated.
+//! They know nothing. A model's preference for an option is the sum of three pseudo-random numbers, derived
+//! from the texts of question and option: one for all models, one for the family, and one for the model. So
+//! models of one family vote alike, as real ones do, results are as contested as in real polls, and the
+//! same question always gets the same votes. Everything is labelled as simulated.
 
 mod hashed_random;
 mod models;

@@ -1,6 +1,7 @@
 //! The choices that an answer names.
 
-/// A set of choices, by their index in the ballot view. A view has at most ten; indices from 64 on are ignored.
+/// A set of choices, by their index in the ballot view. A view has at most ten; indices from 64 on are
+/// ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ChoiceSet(u64);
 

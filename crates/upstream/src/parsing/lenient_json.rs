@@ -1,8 +1,8 @@
 //! Reads the fields of almost-JSON, as models write it.
 //!
-//! It tolerates code fences, comments, single and typographic quotes, unquoted words, trailing or missing commas, and
-//! a missing end. Crates that repair JSON return a complete document, so they cannot tell that a string was cut off.
-//! That matters here: the first half of `Earthrise` may be another option.
+//! It tolerates code fences, comments, single and typographic quotes, unquoted words, trailing or missing
+//! commas, and a missing end. Crates that repair JSON return a complete document, so they cannot tell that
+//! a string was cut off. That matters here: the first half of `Earthrise` may be another option.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ pub(super) struct Field<'t> {
     pub(super) complete: bool,
 }
 
-/// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object are read
-/// as well, a few levels deep.
+/// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object
+/// are read as well, a few levels deep.
 pub(super) fn fields<'t>(text: &'t str, visit: &mut dyn FnMut(Field<'_>)) {
     read(text, 0, visit);
 }

@@ -44,8 +44,8 @@ impl<'v> ChoiceMatcher<'v> {
         self.texts.get_or_init(|| self.view.choices.iter().map(|choice| words(&choice.text)).collect())
     }
 
-    /// Matches a value that is nothing but a code or an option: `QX`, `"qx".`, `earth`, `A) Earth`. A value that
-    /// was cut off is only matched with codes, because it may be the start of a longer option.
+    /// Matches a value that is nothing but a code or an option: `QX`, `"qx".`, `earth`, `A) Earth`. A value
+    /// that was cut off is only matched with codes, because it may be the start of a longer option.
     pub(crate) fn whole_value(&self, value: &str, complete: bool) -> ChoiceSet {
         let bare = value.trim_matches(|c: char| c.is_whitespace() || DECORATION.contains(&c));
         let code = |text: &str| {

@@ -1,6 +1,6 @@
-//! Reads the vote in a model's answer. Models wrap, rename, truncate and decorate what they were asked for, so this
-//! is tolerant, within two rules: a vote is only ever an option that the answer names, and if an answer names several
-//! options, none of them is chosen.
+//! Reads the vote in a model's answer. Models wrap, rename, truncate and decorate what they were asked for,
+//! so this is tolerant, within two rules: a vote is only ever an option that the answer names, and if an
+//! answer names several options, none of them is chosen.
 
 mod choice_set;
 mod lenient_json;

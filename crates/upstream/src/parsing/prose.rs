@@ -29,8 +29,8 @@ fn is_label(name: &str) -> bool {
     LABELS.iter().any(|label| last.eq_ignore_ascii_case(label))
 }
 
-/// The choices in the text of an answer. Structured text may name several, which are all returned. Prose may also
-/// discuss other options, so it counts only if it singles out one.
+/// The choices in the text of an answer. Structured text may name several, which are all returned. Prose
+/// may also discuss other options, so it counts only if it singles out one.
 pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     let text = without_reasoning(text);
     let text = text.trim();
@@ -76,8 +76,8 @@ fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     found
 }
 
-/// The text without the model's reasoning. Chat templates may swallow the opening tag; the closing tag is missing if
-/// the answer was cut off.
+/// The text without the model's reasoning. Chat templates may swallow the opening tag; the closing tag is
+/// missing if the answer was cut off.
 pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
     const TAGS: [(&str, &str); 3] =
         [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];

@@ -2,8 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The words of a text: compatibility-composed (NFKC), in lower case, without punctuation. Apostrophes are dropped
-/// (`it's` is `its`); every other character that is not a letter or digit separates words.
+/// The words of a text: compatibility-composed (NFKC), in lower case, without punctuation. Apostrophes are
+/// dropped (`it's` is `its`); every other character that is not a letter or digit separates words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();

@@ -1,5 +1,5 @@
-//! Caches an upstream's model list. An outdated list stays in use while a new one is fetched, and the stored list is
-//! used if the upstream cannot be reached.
+//! Caches an upstream's model list. An outdated list stays in use while a new one is fetched, and the
+//! stored list is used if the upstream cannot be reached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -91,7 +91,8 @@ impl FetchError {
 }
 
 impl ModelListCache {
-    /// The current list. If it is outdated, it is returned all the same, and a new one is fetched in the background.
+    /// The current list. If it is outdated, it is returned all the same, and a new one is fetched in the
+    /// background.
     pub(crate) async fn snapshot(self: &Arc<Self>) -> Result<Arc<Snapshot>, Fault> {
         let snapshot = match self.current() {
             Some(snapshot) => snapshot,
@@ -162,7 +163,8 @@ impl ModelListCache {
         Some(self.set(Snapshot::new(stored.fetched_at, models)))
     }
 
-    /// Fetches the list in the background until that succeeds or the process ends; does nothing if that is under way.
+    /// Fetches the list in the background until that succeeds or the process ends; does nothing if that is
+    /// under way.
     fn refresh(self: &Arc<Self>) {
         if self.state.refreshing.swap(true, Ordering::AcqRel) {
             return;

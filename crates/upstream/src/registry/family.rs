@@ -4,8 +4,8 @@
 const SERVING_SUFFIXES: &[&str] =
     &["free", "extended", "nitro", "floor", "exacto", "online", "thinking", "beta"];
 
-/// The id without its serving suffix: `x/y:free` and `x/y` are the same model. Other suffixes (`qwen2.5:7b`) belong
-/// to the model.
+/// The id without its serving suffix: `x/y:free` and `x/y` are the same model. Other suffixes
+/// (`qwen2.5:7b`) belong to the model.
 pub(crate) fn base_id(id: &str) -> &str {
     match id.rsplit_once(':') {
         Some((base, suffix)) if SERVING_SUFFIXES.contains(&suffix) => base,
@@ -45,8 +45,8 @@ fn line(name: &str) -> &str {
     }
 }
 
-/// Whether the id alone says that this is not a chat model. Short words must match a whole word, because they occur
-/// inside other names.
+/// Whether the id alone says that this is not a chat model. Short words must match a whole word, because
+/// they occur inside other names.
 pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
     const PARTS: &[&str] = &[
         "embed",

@@ -78,7 +78,8 @@ struct RawModel<'a> {
     reasoning: Raw<'a>,
 }
 
-/// Reads a document. Broken, duplicate and expired entries, aliases, and models that do not chat are left out.
+/// Reads a document. Broken, duplicate and expired entries, aliases, and models that do not chat are left
+/// out.
 pub(crate) fn read(
     document: &str,
     now: Timestamp,
@@ -231,8 +232,8 @@ impl Pricing {
     }
 }
 
-/// Reads the prices of a model. Special prices for long prompts or times of day are ignored: votes are short, and the
-/// upstream reports what it charged.
+/// Reads the prices of a model. Special prices for long prompts or times of day are ignored: votes are
+/// short, and the upstream reports what it charged.
 fn pricing(raw: &RawValue) -> Option<Pricing> {
     #[derive(Deserialize)]
     struct RawPricing<'a> {

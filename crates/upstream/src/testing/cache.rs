@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
 use ep_polling::roster::ModelId;
 
-/// Stores what upstreams cache for the life of the value. Two upstreams that share it are one before and after a
-/// restart.
+/// Stores what upstreams cache for the life of the value. Two upstreams that share it are one before and
+/// after a restart.
 #[derive(Debug, Default)]
 pub struct InMemoryCache {
     model_lists: Mutex<HashMap<String, CachedModelList>>,

@@ -1,5 +1,5 @@
-//! Tools for tests and benchmarks, here and in packages that use this one: an upstream that follows a script, a cache
-//! without a database, and a clock that is set by hand.
+//! Tools for tests and benchmarks, here and in packages that use this one: an upstream that follows a
+//! script, a cache without a database, and a clock that is set by hand.
 
 mod cache;
 mod request;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The script of an upstream. [`ScriptedUpstream::change`](super::ScriptedUpstream::change) changes it while the
-/// server runs.
+/// The script of an upstream. [`ScriptedUpstream::change`](super::ScriptedUpstream::change) changes it
+/// while the server runs.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// The entries of `/v1/models`.
@@ -22,8 +22,8 @@ pub struct Script {
     pub votes_for: VoteFor,
     /// The API key that requests need, if any.
     pub key: Option<String>,
-    /// Whether requests are kept for [`ScriptedUpstream::received`](super::ScriptedUpstream::received). Benchmarks
-    /// turn this off.
+    /// Whether requests are kept for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
+    /// Benchmarks turn this off.
     pub keep_requests: bool,
 }
 
@@ -82,8 +82,8 @@ pub enum Billing {
     Usage(Value),
 }
 
-/// What a model does at one request. In templates, `{code}` and `{text}` stand for the chosen option and `{other}` for
-/// the code of another one.
+/// What a model does at one request. In templates, `{code}` and `{text}` stand for the chosen option and
+/// `{other}` for the code of another one.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Answers in the form asked for, as far as the server supports it.

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use super::request::{ChosenOption, Request, RequestedForm};
 use super::script::{Action, Behaviour, Billing, Form, Forms, Script};
 
-/// An OpenAI-compatible server on this machine that follows a script. It runs in a thread of its own, so that tests
-/// may pause their clock. It stops when it is dropped.
+/// An OpenAI-compatible server on this machine that follows a script. It runs in a thread of its own, so
+/// that tests may pause their clock. It stops when it is dropped.
 pub struct ScriptedUpstream {
     address: SocketAddr,
     shared: Arc<Shared>,

@@ -1,4 +1,4 @@
-//! The simulated roster: alive, repeatable, and plainly simulated.
+//! The demo roster: varied, repeatable, and labelled as simulated.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ async fn the_same_question_always_gets_the_same_votes() {
     let demo = demo();
     let first = poll(&demo, "What should I drink?", 1).await;
     assert_eq!(first.len(), 50);
-    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "in whatever order the options stand");
+    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "whatever the order of the options");
     assert_ne!(first, poll(&demo, "What should I cook?", 1).await);
 }
 
@@ -64,7 +64,7 @@ async fn questions_are_contested_and_some_votes_fail() {
 }
 
 #[tokio::test]
-async fn it_says_what_it_is() {
+async fn everything_is_labelled_as_simulated() {
     let demo = demo();
     let registry = demo.registry().await.unwrap();
     assert!(registry.simulated && registry.count == 60);
@@ -76,7 +76,7 @@ async fn it_says_what_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_takes_its_time() {
+async fn latencies_are_plausible() {
     let demo = Demo::new(&DemoConfig::default(), Arc::new(ManualClock::at(NOW))).unwrap();
     let members = demo.roster("fast_and_cheap").await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
