@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::process::{Server, ep_json, median};
-use ep_upstream::testing::{Choose, Script, ScriptedUpstream};
+use ep_upstream::testing::{Script, ScriptedUpstream, VoteFor};
 use futures::future::join_all;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(crate) async fn run() {
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()))
         .collect();
     let mut script =
-        Script { choose: Choose::ByModel(halves), keep_requests: false, ..Script::panel(MODELS) };
+        Script { votes_for: VoteFor::ByModel(halves), keep_requests: false, ..Script::panel(MODELS) };
     script.default.latency = Duration::from_millis(50);
     let upstream = ScriptedUpstream::start(script).expect("an upstream");
     let data = tempfile::tempdir().expect("a folder");

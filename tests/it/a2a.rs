@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Choose, Script};
+use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
 
 use crate::harness::{Service, Setup, question};
 
 async fn service() -> Service {
-    Setup::playing(Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) }).boot().await
+    Setup::scripted(Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) }).boot().await
 }
 
 /// The result data of a task of any dialect.
@@ -103,9 +103,9 @@ async fn json_rpc_in_the_dialect_of_1_0() {
 
 #[tokio::test]
 async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(100);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let v1 = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] });
     let v03 = json!({ "kind": "message", "messageId": "m", "role": "user",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ep_upstream::testing::{Act, Choose, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use serde_json::{Value, json};
 
 use crate::harness::Setup;
@@ -91,20 +91,21 @@ async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
     let data = tempfile::tempdir().unwrap();
     let halves = (0..20)
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    let script = Script { choose: Choose::ByModel(halves.collect()), ..Script::panel(20) };
+    let script = Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) };
     let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
     let variables = || vec![("EP_UPSTREAM_URL", upstream.base_url())];
     let ask = [ASK, &["--threshold", "1"]].concat();
     let tie = beside(data.path(), words(&ask), variables()).await;
     assert!(stdout(&tie, 3).contains("a tie"));
     upstream.change(|script| {
-        script.default = Part::of(vec![Act::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
+        script.default =
+            Behaviour::of(vec![Action::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
     });
     let none = beside(data.path(), words(&ask), variables()).await;
     assert!(stdout(&none, 4).contains("no votes"));
     upstream.change(|script| {
-        script.default = Part::default();
-        script.choose = Choose::Text("Beta".into());
+        script.default = Behaviour::default();
+        script.votes_for = VoteFor::Text("Beta".into());
     });
     let won = beside(data.path(), words(&ask), variables()).await;
     let shown = stdout(&won, 0);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Choose, Script, ScriptedUpstream};
+use ep_upstream::testing::{Script, ScriptedUpstream, VoteFor};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -52,7 +52,7 @@ async fn admin(data: &Path, database: Option<&str>, arguments: &[&str]) -> Value
 
 async fn killed_and_resumed(database: Option<&str>) {
     let data = tempfile::tempdir().unwrap();
-    let mut script = Script { choose: Choose::Hash, ..Script::panel(40) };
+    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
     script.default.latency = Duration::from_millis(60);
     script.default.jitter = Duration::from_millis(60);
     let upstream = ScriptedUpstream::start(script).unwrap();
@@ -129,7 +129,7 @@ async fn killed_and_resumed_on_postgres() {
 #[tokio::test]
 async fn a_graceful_stop_lets_requests_end_and_loses_nothing() {
     let data = tempfile::tempdir().unwrap();
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(40) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(40) };
     script.default.latency = Duration::from_millis(400);
     let upstream = ScriptedUpstream::start(script).unwrap();
     let user =

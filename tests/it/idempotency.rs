@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Act, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Script};
 use serde_json::json;
 
 use crate::harness::{Engine, Service, Setup, question};
@@ -51,7 +51,7 @@ async fn once_on_postgres() {
 async fn a_hundred_at_once_make_one_poll() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(100);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let sent =
         (0..100).map(|_| {
@@ -82,7 +82,7 @@ async fn refusals_are_kept_but_our_own_failures_are_not() {
     again.refused(400);
 
     let broken = Script { registry_fails: Some((500, "down".into())), ..Script::panel(50) };
-    let service = Setup::playing(broken).boot().await;
+    let service = Setup::scripted(broken).boot().await;
     let client = service.user().await;
     client.post_with("/api/poll", &question(json!({})), &key).await.refused(503);
     service.upstream().change(|script| script.registry_fails = None);
@@ -100,11 +100,11 @@ async fn refusals_are_kept_but_our_own_failures_are_not() {
 #[tokio::test]
 async fn a_client_that_left_finds_its_poll_again() {
     let mut script = Script::panel(50);
-    script.default = Part {
+    script.default = Behaviour {
         latency: Duration::from_millis(300),
-        ..Part::of(vec![Act::Obey(ep_upstream::testing::Forms::ALL)])
+        ..Behaviour::of(vec![Action::Obey(ep_upstream::testing::Forms::ALL)])
     };
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let body = question(json!({ "confidence_threshold": 0.5 }));
     let impatient =
@@ -123,7 +123,7 @@ async fn a_client_that_left_finds_its_poll_again() {
 async fn an_interim_answer_is_not_kept() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(200);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let body = question(json!({ "wait_ms": 10 }));
     let key = [("idempotency-key", "impatient")];

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Choose, Script};
+use ep_upstream::testing::{Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -231,9 +231,9 @@ async fn headers_say_what_they_say_elsewhere() {
 
 #[tokio::test]
 async fn progress_is_told_only_where_asked_for() {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(20);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let call =
         |meta: Value| json!({ "name": "poll_question", "arguments": question(json!({})), "_meta": meta });
@@ -255,9 +255,9 @@ async fn progress_is_told_only_where_asked_for() {
 
 #[tokio::test]
 async fn a_long_poll_answers_with_its_id_in_time() {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(600);
-    let service = Setup::playing(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
+    let service = Setup::scripted(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
     let client = service.user().await;
     let running =
         client.tool("poll_question", question(json!({ "wait_ms": 100 }))).await["structuredContent"].clone();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::{MicroUsd, UsdFigure};
-use ep_upstream::testing::{Billing, Choose, Part, Script};
+use ep_upstream::testing::{Behaviour, Billing, Script, VoteFor};
 use serde_json::json;
 
 use crate::harness::{Engine, Setup, question};
@@ -15,13 +15,13 @@ fn usd(figure: f64) -> UsdFigure {
 
 /// Models that charge a cent for an answer, by their own account.
 fn dear(cost_usd: f64) -> Script {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(50) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.billing = Billing::Cost(120, 12, cost_usd);
     script
 }
 
 async fn charged_what_the_upstream_says(engine: Engine) {
-    let service = Setup::playing(dear(0.000_123)).on(engine).boot().await;
+    let service = Setup::scripted(dear(0.000_123)).on(engine).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = client.poll(json!({ "pace": "thrifty" })).await.expect(200);
     assert_eq!(poll["votes"][0]["cost_basis"], "reported");
@@ -44,7 +44,7 @@ async fn charged_what_the_upstream_says_on_postgres() {
 
 #[tokio::test]
 async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
-    let service = Setup::playing(dear(0.0001)).boot().await;
+    let service = Setup::scripted(dear(0.0001)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(10)).await;
     let refused = client.poll(json!({})).await;
     assert!(refused.refused(402).contains("insufficient balance"));
@@ -70,9 +70,9 @@ async fn a_small_balance_is_a_small_budget() {
     let mut script = Script::panel(50);
     let halves = (0..50)
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    script.choose = Choose::ByModel(halves.collect());
+    script.votes_for = VoteFor::ByModel(halves.collect());
     script.default.billing = Billing::Silent;
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let worst = {
         let rich = service.user().await;
         let dry = rich
@@ -91,7 +91,7 @@ async fn a_small_balance_is_a_small_budget() {
 #[tokio::test]
 async fn a_budget_is_never_exceeded() {
     for max_cost_usd in [0.000_001, 0.002, 0.01] {
-        let service = Setup::playing(Script::panel(50)).boot().await;
+        let service = Setup::scripted(Script::panel(50)).boot().await;
         let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
         let poll = client
             .poll(json!({ "confidence_threshold": 1, "max_cost_usd": max_cost_usd, "pace": "fast" }))
@@ -108,7 +108,7 @@ async fn a_budget_is_never_exceeded() {
 
 #[tokio::test]
 async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
-    let service = Setup::playing(dear(0.9)).boot().await;
+    let service = Setup::scripted(dear(0.9)).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     client.poll(json!({ "max_cost_usd": 0.02 })).await.expect(200);
     assert!(service.settled_cost(user).await <= usd(0.02).floor_micro());
@@ -119,10 +119,10 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
     let mut script = dear(0.0001);
     // A few slow models are still in flight when the rest has decided.
     for n in 0..5 {
-        let slow = Part { latency: Duration::from_millis(700), ..script.default.clone() };
-        script.parts.insert(format!("maker{}/line-{n}", n % 10), slow);
+        let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
+        script.behaviours.insert(format!("maker{}/line-{n}", n % 10), slow);
     }
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = client.poll(json!({ "pace": "fast", "confidence_threshold": 0.5 })).await.expect(200);
     let counted = poll["votes"].as_array().unwrap().len() as i64;
@@ -136,9 +136,9 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
 #[tokio::test]
 async fn unknown_costs_are_said_to_be_unknown() {
     let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
-    let mut script = Script { models, choose: Choose::Text("Alpha".into()), ..Script::default() };
+    let mut script = Script { models, votes_for: VoteFor::Text("Alpha".into()), ..Script::default() };
     script.default.billing = Billing::Tokens(100, 10);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let poll = client.poll(json!({})).await.expect(200);
     let votes = poll["votes"].as_array().unwrap();
@@ -149,7 +149,7 @@ async fn unknown_costs_are_said_to_be_unknown() {
 
 #[tokio::test]
 async fn forty_at_once_never_overdraw() {
-    let service = Setup::playing(dear(0.000_05)).boot().await;
+    let service = Setup::scripted(dear(0.000_05)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(60_000)).await;
     let sent = (0..40).map(|_| {
         let client = client.clone();
@@ -163,7 +163,7 @@ async fn forty_at_once_never_overdraw() {
 
 #[tokio::test]
 async fn with_billing_off_nobody_is_charged() {
-    let service = Setup::playing(dear(0.01)).with("EP_BILLING", "off").boot().await;
+    let service = Setup::scripted(dear(0.01)).with("EP_BILLING", "off").boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     client.poll(json!({})).await.expect(200);
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);

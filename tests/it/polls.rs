@@ -1,18 +1,18 @@
 //! The main job over REST, on both databases.
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Act, Choose, Part, Script, bare, priced};
+use ep_upstream::testing::{Action, Behaviour, Script, VoteFor, bare, priced};
 use serde_json::{Value, json};
 
 use crate::harness::{Engine, Service, Setup, question};
 
 /// A panel of so many models that all choose this option.
 fn unanimous(size: usize, option: &str) -> Script {
-    Script { choose: Choose::Text(option.to_owned()), ..Script::panel(size) }
+    Script { votes_for: VoteFor::Text(option.to_owned()), ..Script::panel(size) }
 }
 
 async fn a_poll_end_to_end(engine: Engine) {
-    let service = Setup::playing(unanimous(50, "Beta")).on(engine).boot().await;
+    let service = Setup::scripted(unanimous(50, "Beta")).on(engine).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let reply = client.poll(json!({ "pace": "thrifty" })).await;
     assert_eq!(reply.header("cache-control"), "no-store");
@@ -107,8 +107,8 @@ async fn a_poll_end_to_end_on_postgres() {
 async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
     let halves = (0..20)
         .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    let script = Script { choose: Choose::ByModel(halves.collect()), ..Script::panel(20) };
-    let service = Setup::playing(script).boot().await;
+    let script = Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) };
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let tie = client.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     assert_eq!(
@@ -121,7 +121,9 @@ async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
     );
     assert_eq!(tie["tally"], json!({ "Alpha": 10, "Beta": 10 }));
 
-    service.upstream().change(|script| script.default = Part::of(vec![Act::Says("I cannot decide.".into())]));
+    service
+        .upstream()
+        .change(|script| script.default = Behaviour::of(vec![Action::Says("I cannot decide.".into())]));
     let none = client.poll(json!({})).await.expect(200);
     assert_eq!(
         (&none["outcome"], &none["winning_option"], &none["is_tie"]),
@@ -139,7 +141,7 @@ async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
 
 #[tokio::test]
 async fn aliases_profiles_and_names_of_presets() {
-    let service = Setup::playing(unanimous(50, "Alpha")).boot().await;
+    let service = Setup::scripted(unanimous(50, "Alpha")).boot().await;
     let client = service.user().await;
     let alias = json!({ "prompt": "Which of the two is the better one?", "options": ["Alpha", "Beta"], "profile": "quick" });
     let poll = client.post("/api/poll", &alias).await.expect(200);
@@ -165,7 +167,7 @@ async fn aliases_profiles_and_names_of_presets() {
 
 #[tokio::test]
 async fn a_roster_smaller_than_its_preset_says_so() {
-    let service = Setup::playing(unanimous(12, "Alpha")).boot().await;
+    let service = Setup::scripted(unanimous(12, "Alpha")).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     assert_eq!(poll["votes"].as_array().unwrap().len() as u64 + poll["models_skipped"].as_u64().unwrap(), 12);
     assert!(poll["notices"][0].as_str().unwrap().contains("12"), "{}", poll["notices"]);
@@ -219,7 +221,7 @@ async fn estimates_are_for_anyone() {
 async fn free_polls_ask_free_models_in_every_form() {
     let mut script = unanimous(30, "Yes");
     script.models.extend((0..12).map(|n| priced(&format!("open{n}/weights:free"), "0", "0")));
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let anyone = service.anonymous();
     let forms = [
         json!({ "question": "Is water wet?", "options": ["Yes", "No"] }),
@@ -322,7 +324,7 @@ async fn private_results_are_their_owners_alone() {
 async fn whoever_does_not_want_to_wait_gets_the_running_poll() {
     let mut script = unanimous(50, "Beta");
     script.default.latency = std::time::Duration::from_millis(400);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let reply = client.poll(json!({ "wait_ms": 50 })).await;
     assert_eq!(reply.header("retry-after"), "2");
@@ -346,7 +348,7 @@ async fn models_and_health() {
         models: vec![priced("a/b", "0.000001", "0.000002"), bare("local-one")],
         ..Script::default()
     };
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let reply = service.anonymous().get("/api/models").await;
     assert!(
         reply.header("cache-control").starts_with("public, max-age=3"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_upstream::testing::{Choose, Script};
+use ep_upstream::testing::{Script, VoteFor};
 use futures::StreamExt;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -26,15 +26,15 @@ async fn events(client: &Client, body: &Value) -> Vec<(String, Option<u64>, Valu
         .collect()
 }
 
-fn panel(choose: Choose) -> Script {
-    let mut script = Script { choose, ..Script::panel(30) };
+fn panel(votes_for: VoteFor) -> Script {
+    let mut script = Script { votes_for, ..Script::panel(30) };
     script.default.latency = Duration::from_millis(5);
     script
 }
 
 #[tokio::test]
 async fn started_then_votes_then_one_complete() {
-    let service = Setup::playing(panel(Choose::Hash)).boot().await;
+    let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     let events = events(&client, &question(json!({ "confidence_threshold": 1 }))).await;
     let names: Vec<&str> = events.iter().map(|(name, _, _)| name.as_str()).collect();
@@ -60,7 +60,7 @@ async fn started_then_votes_then_one_complete() {
 
 #[tokio::test]
 async fn what_fails_before_the_first_event_is_an_ordinary_response() {
-    let service = Setup::playing(panel(Choose::Hash)).boot().await;
+    let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     client
         .post("/api/poll/stream", &json!({ "question": "short", "options": ["a", "b"] }))
@@ -73,9 +73,9 @@ async fn what_fails_before_the_first_event_is_an_ordinary_response() {
 
 #[tokio::test]
 async fn a_client_that_leaves_does_not_end_its_poll() {
-    let mut script = panel(Choose::Text("Beta".into()));
+    let mut script = panel(VoteFor::Text("Beta".into()));
     script.default.latency = Duration::from_millis(150);
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let response =
         client.request(Method::POST, "/api/poll/stream").json(&question(json!({}))).send().await.unwrap();

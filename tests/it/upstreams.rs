@@ -4,16 +4,16 @@
 use std::time::{Duration, Instant};
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Act, Billing, Choose, Part, Script};
+use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor};
 use serde_json::json;
 
 use crate::harness::Setup;
 
 /// Twenty models that play this part, and what a poll of them comes to.
-async fn poll_of(part: Part) -> (serde_json::Value, MicroUsd, Duration) {
-    let script = Script { default: part, choose: Choose::Text("Beta".into()), ..Script::panel(20) };
+async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration) {
+    let script = Script { default: behaviour, votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
     let setup =
-        Setup::playing(script).with("EP_POLL_DEADLINE_MS", "3000").with("EP_UPSTREAM_TIMEOUT_MS", "1500");
+        Setup::scripted(script).with("EP_POLL_DEADLINE_MS", "3000").with("EP_UPSTREAM_TIMEOUT_MS", "1500");
     let service = setup.boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let started = Instant::now();
@@ -25,17 +25,20 @@ async fn poll_of(part: Part) -> (serde_json::Value, MicroUsd, Duration) {
 async fn failures_have_reasons_and_cost_nothing() {
     let body = json!({ "error": { "message": "no credit" } }).to_string();
     let failures = [
-        (Act::Hang, "timeout"),
-        (Act::HalfOpen, "timeout"),
-        (Act::Status(402, body.clone()), "rejected"),
-        (Act::Status(503, body.clone()), "upstream_error"),
-        (Act::ErrorAbove(json!({ "code": 502, "message": "provider down" })), "upstream_error"),
-        (Act::Message(json!({ "role": "assistant", "content": null, "refusal": "No." }), "stop"), "refused"),
-        (Act::Says("I really cannot say.".into()), "unparsable"),
+        (Action::Hang, "timeout"),
+        (Action::HalfOpen, "timeout"),
+        (Action::Status(402, body.clone()), "rejected"),
+        (Action::Status(503, body.clone()), "upstream_error"),
+        (Action::TopLevelError(json!({ "code": 502, "message": "provider down" })), "upstream_error"),
+        (
+            Action::Message(json!({ "role": "assistant", "content": null, "refusal": "No." }), "stop"),
+            "refused",
+        ),
+        (Action::Says("I really cannot say.".into()), "unparsable"),
     ];
-    for (act, reason) in failures {
-        let shown = format!("{act:?}");
-        let (poll, cost, took) = poll_of(Part::of(vec![act]).billed(Billing::Silent)).await;
+    for (action, reason) in failures {
+        let shown = format!("{action:?}");
+        let (poll, cost, took) = poll_of(Behaviour::of(vec![action]).billed(Billing::Silent)).await;
         assert_eq!((&poll["status"], &poll["outcome"]), (&json!("failed"), &json!("no_votes")), "{shown}");
         let votes = poll["votes"].as_array().unwrap();
         assert!(
@@ -54,11 +57,13 @@ async fn failures_have_reasons_and_cost_nothing() {
 
 #[tokio::test]
 async fn a_few_failures_make_a_partial_poll() {
-    let mut script = Script { choose: Choose::Text("Beta".into()), ..Script::panel(20) };
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
     for n in 0..6 {
-        script.parts.insert(format!("maker{n}/line-{n}"), Part::of(vec![Act::Status(401, "{}".into())]));
+        script
+            .behaviours
+            .insert(format!("maker{n}/line-{n}"), Behaviour::of(vec![Action::Status(401, "{}".into())]));
     }
-    let service = Setup::playing(script).boot().await;
+    let service = Setup::scripted(script).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     assert_eq!((&poll["outcome"], &poll["status"]), (&json!("Beta"), &json!("partial")));
 }
@@ -96,8 +101,8 @@ async fn the_registry_outlives_its_upstream_and_a_restart() {
 async fn secrets_never_reach_a_result() {
     let body =
         json!({ "error": { "message": "bad key sk-very-secret for https://user:pass@host/" } }).to_string();
-    let script = Script { default: Part::of(vec![Act::Status(400, body)]), ..Script::panel(10) };
-    let service = Setup::playing(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
+    let script = Script { default: Behaviour::of(vec![Action::Status(400, body)]), ..Script::panel(10) };
+    let service = Setup::scripted(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
     let text = service.user().await.poll(json!({})).await.text;
     assert!(!text.contains("sk-very-secret") && !text.contains("user:pass"), "{text}");
 }

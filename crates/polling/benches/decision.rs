@@ -1,16 +1,16 @@
-//! What the stopping rule costs in processor time: one evidence, and whole polls, cold and warm.
+//! Processor time of the stopping rule: single decisions and whole polls, cold and warm.
 //!
 //! ```sh
-//! cargo bench --bench decision
+//! cargo bench -p ep-polling --bench decision
 //! ```
 //!
-//! "Cold" is the first time in the life of the process; everything computed is kept, so it happens once.
-//! Plain timed loops: cold runs cannot be repeated, and warm ones are far above the clock's resolution.
+//! "Cold" is the first run in the life of the process; results are cached, so it happens once. These are
+//! plain timed loops: a cold run cannot be repeated, and warm ones are far above the clock's resolution.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use ep_polling::stopping::{Evidence, Responses, Rule, decide, needed, p_value};
+use ep_polling::stopping::{Evidence, Responses, Rule, answers_needed, decide, p_value};
 use ep_polling::threshold::Threshold;
 
 const REPEATS: u32 = 1000;
@@ -28,8 +28,8 @@ fn show(what: &str, mut action: impl FnMut()) {
     println!("{what:<62} {cold:>12.1?} {warm:>12.1?}");
 }
 
-/// A split poll with everybody asked at once, answers arriving back to front or in order. Calls `look` after
-/// each of them.
+/// A poll in which two options get the same votes and everybody is asked at once. Calls `look` after each
+/// answer.
 fn split_poll(members: usize, in_order: bool, mut look: impl FnMut(&Responses)) {
     let mut responses = Responses::new(4, members);
     while responses.launch().is_some() {}
@@ -61,8 +61,8 @@ fn main() {
     }
     for roster in [25, 50, 150] {
         let evidence = Evidence { leader: 0, rival: 0, remaining: roster };
-        show(&format!("first wave: needed, N = {roster}, a new threshold"), || {
-            black_box(needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
+        show(&format!("first wave: answers_needed, N = {roster}, a new threshold"), || {
+            black_box(answers_needed(&rule(0.9 + f64::from(roster) * 1e-4), black_box(evidence)));
         });
     }
     for members in [50, 150] {
@@ -73,15 +73,15 @@ fn main() {
                 split_poll(members, in_order, |responses| _ = black_box(decide(responses, &rule, false)));
             });
         }
-        show(&format!("{members} reported confidences of a split poll, in order"), || {
-            split_poll(members, true, |responses| _ = black_box(responses.confidence()));
+        show(&format!("{members} highest confidences of a split poll, in order"), || {
+            split_poll(members, true, |responses| _ = black_box(responses.highest_confidence()));
         });
-        show(&format!("{members} reported confidences of a split poll, back to front"), || {
-            split_poll(members, false, |responses| _ = black_box(responses.confidence()));
+        show(&format!("{members} highest confidences of a split poll, back to front"), || {
+            split_poll(members, false, |responses| _ = black_box(responses.highest_confidence()));
         });
-        show(&format!("{members} times calls needed in a split poll"), || {
+        show(&format!("{members} times answers_needed in a split poll"), || {
             split_poll(members, true, |responses| {
-                _ = black_box(needed(&balanced, responses.overall().evidence))
+                _ = black_box(answers_needed(&balanced, responses.overall().evidence));
             });
         });
     }

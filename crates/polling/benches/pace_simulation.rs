@@ -1,21 +1,17 @@
-//! What a pace costs in calls and saves in time: simulated polls with several numbers of calls in flight.
+//! Calls and waiting time of simulated polls, by the number of calls they keep in flight.
 //!
 //! ```sh
-//! cargo bench --bench pace_simulation
+//! cargo bench -p ep-polling --bench pace_simulation
 //! ```
 //!
 //! Every policy polls the same rosters with the same latencies (fixed seeds), so differences between rows are
-//! differences between policies. docs/pace.md shows the result and says what was chosen.
+//! differences between policies. docs/pace.md shows the results and the choice.
 
-#[expect(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "it belongs to the tests of the kernel, which use all of it"
-)]
+#[expect(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use all of it")]
 #[path = "../tests/stopping/simulation.rs"]
 mod simulation;
 
-use ep_polling::stopping::{Pace, Responses, Rule, needed};
+use ep_polling::stopping::{Pace, Responses, Rule, answers_needed};
 use ep_polling::threshold::Threshold;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -24,12 +20,12 @@ use simulation::{Member, agrees, answers, lognormal, run, standing};
 
 const POLLS: usize = 2000;
 
-/// How fast the members of a roster answer.
+/// The latencies of a roster.
 #[derive(Clone, Copy)]
 enum Latency {
-    /// Lognormal, median 4 s, σ = 0.8: an upstream in good health.
+    /// Lognormal, median 4 s, σ = 0.8.
     Healthy,
-    /// As healthy, but a fifth of the models have a median of 20 s, and a tenth fail after 60 s.
+    /// The same, but a fifth of the models have a median of 20 s, and a tenth fail after 60 s.
     SlowTail,
 }
 
@@ -92,7 +88,7 @@ fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Mea
         let members = scenario.members(&mut rng);
         let in_flight = |responses: &Responses| {
             let standing = standing(responses);
-            policy(needed(rule, standing), standing.remaining) as usize
+            policy(answers_needed(rule, standing), standing.remaining) as usize
         };
         let run = run(&members, scenario.options, rule, in_flight);
         sum.calls += run.calls as f64;

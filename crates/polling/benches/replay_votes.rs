@@ -1,57 +1,41 @@
-//! Replays real votes in random orders, asked one by one: what each rule costs, and how often it answers as
-//! the full roster did.
+//! Replays recorded votes in random orders, one member at a time: how many calls each rule makes, and how
+//! often its answer is that of the full roster.
 //!
 //! ```sh
-//! EP_VOTES_DATA=<folder> cargo bench --bench replay_votes
+//! EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes
 //! ```
 //!
-//! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the columns
-//! question_id, model, choice (a letter), and `<set>_models.csv` with one line per model. A missing (question,
-//! model) pair cast no valid vote: a failure, which still costs its call.
+//! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the
+//! columns question_id, model and choice. A (question, model) pair without a row is a failure, which still
+//! costs its call.
 
-use std::collections::BTreeMap;
+#[path = "../examples/votes/mod.rs"]
+mod votes;
+
+use std::error::Error;
+use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
 use ep_polling::stopping::{Decision, Evidence, Responses, Rule, decide, locked};
+use ep_polling::tally::Tally;
 use ep_polling::threshold::Threshold;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use votes::RecordedVotes;
 
 const SETS: [(&str, &str); 2] = [("MMLU-Pro", "mmlupro"), ("GSM8K", "zeroeval_gsm8k")];
 const THRESHOLDS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
-/// Random orders per set and rule, at least; every question is replayed equally often.
+/// Random orders per set and rule, at least. Every question is replayed equally often.
 const ORDERS: usize = 40_000;
-const OPTIONS: usize = 10;
 
 /// What the rule must reach at 0.95 on MMLU-Pro: mean calls as a share of the roster, and agreement.
 const TARGET: (f64, f64) = (0.72, 0.999);
 
-type Answers = Vec<Option<usize>>;
-
-fn read(folder: &Path, set: &str) -> std::io::Result<Vec<Answers>> {
-    let models = std::fs::read_to_string(folder.join(format!("{set}_models.csv")))?.lines().count() - 1;
-    let votes = std::fs::read_to_string(folder.join(format!("{set}_votes.csv")))?;
-    let mut questions: BTreeMap<&str, Answers> = BTreeMap::new();
-    for line in votes.lines().skip(1) {
-        let mut fields = line.split(',');
-        let (Some(question), Some(model), Some(choice)) = (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let answers = questions.entry(question).or_insert_with(|| vec![None; models]);
-        let (model, choice) = (model.parse::<usize>().ok(), choice.bytes().next());
-        if let (Some(answer), Some(letter)) = (model.and_then(|model| answers.get_mut(model)), choice) {
-            *answer = Some(usize::from(letter.wrapping_sub(b'A')));
-        }
-    }
-    Ok(questions.into_values().collect())
-}
-
 /// Adaptive-Consistency's Beta rule: stop when the posterior probability, under a uniform prior, that the
-/// leader is likelier than its rival reaches the threshold. It knows neither the roster's size nor that it
-/// looks after every vote.
+/// leader is likelier than its rival reaches the threshold. It takes into account neither the size of the
+/// roster nor that it is applied after every vote.
 fn beta(evidence: Evidence) -> f64 {
     let n = evidence.leader + evidence.rival + 1;
     let mut term = 0.5_f64.powi(n as i32);
@@ -69,19 +53,16 @@ struct Replayed {
 }
 
 /// Asks in random orders until `stop` names an answer. The orders are the same for every rule.
-fn replay(questions: &[Answers], stop: impl Fn(&Responses) -> Option<Option<usize>>) -> Replayed {
+fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usize>>) -> Replayed {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
-    let rounds = ORDERS.div_ceil(questions.len());
+    let rounds = ORDERS.div_ceil(votes.questions.len());
     let (mut calls, mut agreed) = (0, 0);
     for _ in 0..rounds {
-        for answers in questions {
+        for answers in votes.questions.values() {
             let mut answers = answers.clone();
-            let mut full = Responses::new(OPTIONS, answers.len());
-            for (member, answer) in answers.iter().enumerate() {
-                full.record(member, *answer);
-            }
+            let full_answer = Tally::of(votes.options, answers.iter().copied()).leader();
             answers.shuffle(&mut rng);
-            let mut responses = Responses::new(OPTIONS, answers.len());
+            let mut responses = Responses::new(votes.options, answers.len());
             for answer in answers {
                 if let Some(position) = responses.launch() {
                     responses.record(position, answer);
@@ -93,31 +74,25 @@ fn replay(questions: &[Answers], stop: impl Fn(&Responses) -> Option<Option<usiz
                 };
                 if let Some(option) = named {
                     calls += responses.launched();
-                    agreed += usize::from(option == full.overall().leader);
+                    agreed += usize::from(option == full_answer);
                     break;
                 }
             }
         }
     }
-    let polls = (rounds * questions.len()) as f64;
+    let polls = (rounds * votes.questions.len()) as f64;
     Replayed { calls: calls as f64 / polls, agreement: agreed as f64 / polls }
 }
 
-fn main() -> ExitCode {
+fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Some(folder) = std::env::var_os("EP_VOTES_DATA") else {
         println!("EP_VOTES_DATA names no folder with votes: nothing to replay");
-        return ExitCode::SUCCESS;
+        return Ok(ExitCode::SUCCESS);
     };
     let mut reached = true;
     for (name, set) in SETS {
-        let questions = match read(Path::new(&folder), set) {
-            Ok(questions) => questions,
-            Err(error) => {
-                eprintln!("{set}: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
-        let roster = questions.first().map_or(0, Vec::len);
+        let votes = RecordedVotes::read(File::open(Path::new(&folder).join(format!("{set}_votes.csv")))?)?;
+        let roster = votes.models;
         let show = |rule: &str, threshold: &str, found: &Replayed| {
             let share = found.calls / roster as f64;
             let saved = 100.0 * (1.0 - share);
@@ -126,7 +101,7 @@ fn main() -> ExitCode {
                 found.calls, found.agreement
             );
         };
-        println!("\n{name}: {} questions, {roster} models", questions.len());
+        println!("\n{name}: {} questions, {roster} models", votes.questions.len());
         println!(
             "{:<10} {:>5} {:>7} {:>7} {:>9} {:>10}",
             "rule", "c", "calls", "share", "saved", "agreement"
@@ -134,15 +109,15 @@ fn main() -> ExitCode {
         let lock = |responses: &Responses| {
             locked(responses.overall().evidence).then_some(responses.overall().leader)
         };
-        show("lock alone", "", &replay(&questions, lock));
+        show("lock alone", "", &replay(&votes, lock));
         for threshold in THRESHOLDS {
             let Ok(valid) = Threshold::new(threshold) else { continue };
             let rule = Rule::for_threshold(valid);
-            let bridge = replay(&questions, |responses| {
+            let bridge = replay(&votes, |responses| {
                 decide(responses, &rule, false).map(|Decision { option, .. }| option)
             });
             show("Bridge", &threshold.to_string(), &bridge);
-            let adaptive = replay(&questions, |responses| {
+            let adaptive = replay(&votes, |responses| {
                 let standing = responses.overall();
                 let sure = standing.leader.is_some() && beta(standing.evidence) >= threshold;
                 (sure || locked(standing.evidence)).then_some(standing.leader)
@@ -159,5 +134,5 @@ fn main() -> ExitCode {
     println!(
         "\ntarget {verdict}: at 0.95 on MMLU-Pro at most {share} of the calls, agreement at least {agreement}"
     );
-    if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,15 +1,14 @@
-//! What one voter is shown, what comes back, and the ballot that is stored.
+//! What one model is shown, what it answers, and the ballot that is stored.
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::order::Seed;
 use super::roster::ModelId;
 use crate::money::Spend;
 
-/// What one voter is shown: the question, and the options in its own order under its own codes.
+/// What one model is shown: the question, and the options in an order and under codes of its own.
 #[derive(Debug, Clone)]
 pub struct BallotView {
     /// The question.
@@ -18,7 +17,7 @@ pub struct BallotView {
     pub choices: Vec<Choice>,
 }
 
-/// One option as one voter is shown it.
+/// One option as one model is shown it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The neutral code to answer with.
@@ -30,7 +29,7 @@ pub struct Choice {
 }
 
 impl BallotView {
-    /// The view of the member at `position` of the dispatch order.
+    /// What the member at `position` of the dispatch order is shown.
     pub fn for_position(seed: Seed, position: usize, question: &Arc<str>, options: &[String]) -> Self {
         let order = seed.option_order(position, options.len());
         let codes = seed.codes(position, options.len(), options);
@@ -49,9 +48,9 @@ impl BallotView {
 }
 
 /// Why a member cast no vote.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Reason {
     /// No answer in the time given to one model.
     Timeout,
@@ -93,8 +92,8 @@ impl Reason {
     }
 }
 
-/// A failure to vote, with its reason in words fit for the public result: no secrets, no addresses,
-/// at most [`NoVote::MAX_DETAIL`] characters.
+/// Why a member cast no vote, with a detail for the public result: no secrets, no addresses, at most
+/// [`NoVote::MAX_DETAIL`] characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoVote {
     /// The kind of failure.
@@ -104,46 +103,46 @@ pub struct NoVote {
 }
 
 impl NoVote {
-    /// Longest detail that is kept, in characters.
+    /// The longest detail, in characters.
     pub const MAX_DETAIL: usize = 200;
 
-    /// A failure; a longer detail is cut, control characters become spaces.
+    /// Cuts a longer detail and turns control characters into spaces.
     pub fn new(reason: Reason, detail: impl AsRef<str>) -> Self {
         let detail = detail.as_ref().chars().map(|c| if c.is_control() { ' ' } else { c });
         Self { reason, detail: detail.take(Self::MAX_DETAIL).collect::<String>().trim().to_owned() }
     }
 }
 
-/// What came back from one voter.
+/// The answer of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelAnswer {
     /// The option chosen (from 0, in the caller's order), or why there is none.
     pub vote: Result<usize, NoVote>,
     /// What asking cost, every attempt together.
     pub spend: Spend,
-    /// The model that really answered, where the upstream names another than was asked.
+    /// The model that answered, if the upstream names another one than was asked.
     pub answered_by: Option<String>,
 }
 
-/// A final answer, as it is stored: the event log of a poll is the list of its ballots.
+/// A final answer as it is stored. The ballots of a poll are its event log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ballot {
-    /// Its place in the order of completion, from 1.
+    /// Its number in the order of completion, from 1.
     pub seq: u32,
-    /// The member's place in the dispatch order, from 0.
+    /// The member's position in the dispatch order, from 0.
     pub position: u32,
-    /// Who answered.
+    /// The model that was asked.
     pub model: ModelId,
     /// The option chosen (from 0, in the caller's order), or why there is none.
     pub vote: Result<usize, NoVote>,
     /// The options in the order this member saw them.
     pub option_order: Vec<usize>,
-    /// From request to final answer, in milliseconds.
+    /// The time from request to final answer, in milliseconds.
     pub latency_ms: u32,
-    /// When the answer was final, in milliseconds from the start of the poll.
+    /// The time from the start of the poll to the final answer, in milliseconds.
     pub at_ms: u32,
     /// What it cost.
     pub spend: Spend,
-    /// The model that really answered, where the upstream names another than was asked.
+    /// The model that answered, if the upstream names another one than was asked.
     pub answered_by: Option<String>,
 }

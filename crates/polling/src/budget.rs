@@ -1,6 +1,5 @@
 //! The most a poll may spend.
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::money::{MicroUsd, UsdFigure};
@@ -17,7 +16,7 @@ pub struct Budget(MicroUsd);
 pub struct BudgetNotPositive;
 
 impl Budget {
-    /// The budget of a poll that names none: $1.
+    /// The default budget: $1.
     pub const DEFAULT: Self = Self(MicroUsd::new(1_000_000));
 
     /// A budget from a figure in USD.
@@ -30,7 +29,7 @@ impl Budget {
         if amount.is_zero() { Err(BudgetNotPositive) } else { Ok(Self(amount)) }
     }
 
-    /// The ceiling.
+    /// The amount.
     pub const fn amount(self) -> MicroUsd {
         self.0
     }
@@ -49,18 +48,6 @@ impl TryFrom<UsdFigure> for Budget {
     }
 }
 
-impl JsonSchema for Budget {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Budget".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "exclusiveMinimum": 0 })
-    }
-}
-
 /// Budgets in storage: whole micro-USD. Plans stored by version 0.1.0 hold a float in USD.
 pub(crate) mod stored {
     use std::fmt;
@@ -71,7 +58,7 @@ pub(crate) mod stored {
     use super::Budget;
     use crate::money::{MicroUsd, UsdFigure};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
     pub(crate) fn serialize<S: Serializer>(budget: &Budget, serializer: S) -> Result<S::Ok, S::Error> {
         budget.amount().serialize(serializer)
     }

@@ -1,24 +1,23 @@
-//! What can be chosen.
+//! The options of a question.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text::{Lines, TextFault, clean, identity};
+use super::text::{Lines, TextError, comparison_key, normalize};
 
 /// Fewest options of any poll.
 pub const MIN_OPTIONS: usize = 2;
 /// Most options of a poll with an account.
 pub const MAX_OPTIONS: usize = 10;
-/// Most characters of one of its options.
+/// Most characters of an option of a poll with an account.
 pub const MAX_OPTION_CHARS: usize = 200;
 /// Most options of a free poll.
 pub const FREE_MAX_OPTIONS: usize = 5;
-/// Most characters of one of its options.
+/// Most characters of an option of a free poll.
 pub const FREE_MAX_OPTION_CHARS: usize = 50;
 
-/// A distinct, visible list of 2 to `MAX` options of at most `CHARS` characters each.
+/// A list of 2 to `MAX` options of at most `CHARS` characters each: all different, none blank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct OptionList<const MAX: usize, const CHARS: usize>(Vec<String>);
@@ -30,22 +29,22 @@ pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 
 /// Why a list of options was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum OptionsFault {
+pub enum OptionsError {
     /// Too few or too many.
     #[error("options must be a list of {MIN_OPTIONS} to {max} options; {given} were given")]
     Count {
         /// How many are allowed.
         max: usize,
-        /// How many came.
+        /// How many were given.
         given: usize,
     },
     /// One of them is not usable.
-    #[error("options[{index}] {fault}")]
+    #[error("options[{index}] {error}")]
     Text {
         /// Which one, from 0.
         index: usize,
         /// What is wrong with it.
-        fault: TextFault,
+        error: TextError,
     },
     /// Two of them are the same text once trimmed and normalised.
     #[error(
@@ -61,24 +60,23 @@ pub enum OptionsFault {
 
 impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
     /// Checks and normalises a list of options.
-    pub fn new<S: AsRef<str>>(options: &[S]) -> Result<Self, OptionsFault> {
+    pub fn new<S: AsRef<str>>(options: &[S]) -> Result<Self, OptionsError> {
         if !(MIN_OPTIONS..=MAX).contains(&options.len()) {
-            return Err(OptionsFault::Count { max: MAX, given: options.len() });
+            return Err(OptionsError::Count { max: MAX, given: options.len() });
         }
-        let mut cleaned = Vec::with_capacity(options.len());
-        let mut seen: HashSet<String> = HashSet::with_capacity(options.len());
+        let mut normalized = Vec::with_capacity(options.len());
+        let mut seen: HashMap<String, usize> = HashMap::with_capacity(options.len());
         for (index, option) in options.iter().enumerate() {
-            let text = clean(option.as_ref(), 1, CHARS, Lines::One)
-                .map_err(|fault| OptionsFault::Text { index, fault })?;
-            let same = identity(&text);
-            if !seen.insert(same.clone()) {
-                let first =
-                    cleaned.iter().position(|earlier: &String| identity(earlier) == same).unwrap_or(0);
-                return Err(OptionsFault::Duplicate { first, second: index });
+            let text = normalize(option.as_ref(), 1, CHARS, Lines::One)
+                .map_err(|error| OptionsError::Text { index, error })?;
+            let key = comparison_key(&text);
+            if let Some(&first) = seen.get(&key) {
+                return Err(OptionsError::Duplicate { first, second: index });
             }
-            cleaned.push(text);
+            seen.insert(key, index);
+            normalized.push(text);
         }
-        Ok(Self(cleaned))
+        Ok(Self(normalized))
     }
 
     /// The options, in the caller's order.
@@ -100,7 +98,7 @@ impl From<FreeOptions> for Options {
 }
 
 impl<const MAX: usize, const CHARS: usize> TryFrom<Vec<String>> for OptionList<MAX, CHARS> {
-    type Error = OptionsFault;
+    type Error = OptionsError;
     fn try_from(options: Vec<String>) -> Result<Self, Self::Error> {
         Self::new(&options)
     }
@@ -112,41 +110,23 @@ impl<const MAX: usize, const CHARS: usize> From<OptionList<MAX, CHARS>> for Vec<
     }
 }
 
-impl<const MAX: usize, const CHARS: usize> JsonSchema for OptionList<MAX, CHARS> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Options_{MAX}_{CHARS}").into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "array",
-            "minItems": MIN_OPTIONS,
-            "maxItems": MAX,
-            "uniqueItems": true,
-            "items": { "type": "string", "minLength": 1, "maxLength": CHARS }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn refuses_with_the_place_of_the_fault() {
-        let fault = |options: &[&str]| Options::new(options).unwrap_err().to_string();
-        assert_eq!(fault(&["one"]), "options must be a list of 2 to 10 options; 1 were given");
-        assert_eq!(fault(&["one", "  "]), "options[1] must not be blank");
-        assert!(fault(&["Yes", "No", " Yes "]).starts_with("options[2] repeats options[0]"));
-        assert!(fault(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] repeats options[0]"));
-        assert_eq!(fault(&["a", &"x".repeat(201)]), "options[1] must have at most 200 characters");
+    fn errors_name_the_option() {
+        let error = |options: &[&str]| Options::new(options).unwrap_err().to_string();
+        assert_eq!(error(&["one"]), "options must be a list of 2 to 10 options; 1 were given");
+        assert_eq!(error(&["one", "  "]), "options[1] must not be blank");
+        assert!(error(&["Yes", "No", " Yes "]).starts_with("options[2] repeats options[0]"));
+        assert!(error(&["Caf\u{e9}", "Cafe\u{301}"]).starts_with("options[1] repeats options[0]"));
+        assert_eq!(error(&["a", &"x".repeat(201)]), "options[1] must have at most 200 characters");
         assert!(FreeOptions::new(&["a", &"x".repeat(51)]).is_err());
     }
 
     #[test]
-    fn keeps_what_differs() {
+    fn options_that_differ_in_case_are_different() {
         assert_eq!(Options::new(&["yes", "Yes "]).unwrap().as_slice(), ["yes", "Yes"]);
     }
 }

@@ -1,10 +1,10 @@
-//! Chance, drawn once per poll and kept: who is asked when, and in which order and under which code
-//! each voter sees the options.
+//! The random choices of a poll, all derived from one stored seed: the order in which members are asked,
+//! and the order and the codes in which each member sees the options.
 //!
-//! The dispatch order must be uniform and independent of everything else: the confidence stop rests on
-//! it. The option order is balanced over the roster, so that a liking for the first place becomes noise
-//! instead of bias: among any `K` consecutive members (counted from a multiple of `K`) every option
-//! stands once in every place (a Latin square).
+//! The dispatch order must be uniform and independent of everything else: the guarantee of the confidence
+//! stop depends on it. The option order is balanced over the roster, so that a model's preference for the
+//! first place becomes noise instead of bias: in each block of `K` members, for `K` options, every option
+//! appears once in every place (a Latin square).
 
 use std::collections::HashSet;
 
@@ -13,45 +13,46 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha12Rng;
 use serde::{Deserialize, Serialize};
 
-/// 32 random bytes from which every draw of one poll follows.
+/// 32 random bytes that determine every random choice of one poll.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed([u8; 32]);
 
-/// Independent streams of one seed.
+/// Independent random streams of one seed.
 #[derive(Clone, Copy)]
-enum Draw {
+enum Stream {
     Roster,
     Options(u64),
     Codes(u64),
 }
 
 impl Seed {
-    /// A seed from the operating system's random bytes.
+    /// A seed from these bytes. The guarantee needs them to be unpredictable: take them from the operating
+    /// system.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    fn stream(self, draw: Draw) -> ChaCha12Rng {
+    fn stream(self, stream: Stream) -> ChaCha12Rng {
         let mut rng = ChaCha12Rng::from_seed(self.0);
-        rng.set_stream(match draw {
-            Draw::Roster => 0,
-            Draw::Options(block) => 1 + 2 * block,
-            Draw::Codes(position) => 2 + 2 * position,
+        rng.set_stream(match stream {
+            Stream::Roster => 0,
+            Stream::Options(block) => 1 + 2 * block,
+            Stream::Codes(position) => 2 + 2 * position,
         });
         rng
     }
 
     /// Puts the members into their dispatch order: a uniform random permutation.
     pub fn shuffle<T>(self, members: &mut [T]) {
-        members.shuffle(&mut self.stream(Draw::Roster));
+        members.shuffle(&mut self.stream(Stream::Roster));
     }
 
-    /// The order in which the member at `position` of the dispatch order sees `options` options:
-    /// the option shown in each place.
+    /// The order in which the member at `position` of the dispatch order sees `options` options: for each
+    /// place, the index of the option shown there.
     pub fn option_order(self, position: usize, options: usize) -> Vec<usize> {
         let (block, row) = (position / options, position % options);
-        let mut rng = self.stream(Draw::Options(block as u64));
+        let mut rng = self.stream(Stream::Options(block as u64));
         let mut base: Vec<usize> = (0..options).collect();
         let mut shifts = base.clone();
         base.shuffle(&mut rng);
@@ -59,8 +60,8 @@ impl Seed {
         (0..options).map(|place| base[(place + shifts[row]) % options]).collect()
     }
 
-    /// Codes for the places of one ballot view: pairs of consonants, which have no order, spell nothing
-    /// and occur as a word in none of `texts`.
+    /// Codes for the places of one ballot view: pairs of consonants, which suggest no order, form no words,
+    /// and do not occur as a word in any of `texts`.
     pub fn codes(self, position: usize, count: usize, texts: &[String]) -> Vec<String> {
         let taken: HashSet<String> = texts
             .iter()
@@ -70,10 +71,11 @@ impl Seed {
             .collect();
         let mut first: Vec<u8> = CONSONANTS.to_vec();
         let mut second = first.clone();
-        let mut rng = self.stream(Draw::Codes(position as u64));
+        let mut rng = self.stream(Stream::Codes(position as u64));
         first.shuffle(&mut rng);
         second.shuffle(&mut rng);
-        // Every code begins with another letter; its second letter is the next one that makes it new.
+        // No two codes begin with the same letter. The second letter is the first one that makes a valid
+        // code.
         first
             .iter()
             .filter_map(|&a| {
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_stands_once_in_every_place_of_a_block() {
+    fn every_option_appears_once_in_every_place_of_a_block() {
         for options in 2..=10 {
             for block in 0..3 {
                 let rows: Vec<Vec<usize>> = (0..options)
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_new_and_never_words_of_the_options() {
+    fn codes_are_unique_and_never_words_of_the_options() {
         let texts = vec!["CD or PM".to_owned(), "bd".to_owned()];
         for position in 0..200 {
             let codes = Seed([9; 32]).codes(position, 10, &texts);
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_always_draws_the_same() {
+    fn a_seed_determines_the_order() {
         let draw = || {
             let mut members: Vec<u32> = (0..50).collect();
             Seed([3; 32]).shuffle(&mut members);

@@ -1,4 +1,4 @@
-//! Everything about a poll that is fixed when it opens.
+//! What is fixed about a poll when it opens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::budget::Budget;
 use super::options::Options;
 use super::order::Seed;
 use super::roster::{Member, Roster};
-use super::stopping::{MAX_ROSTER, Pace};
+use super::stopping::Pace;
 use super::threshold::Threshold;
 use crate::money::{Hold, MicroUsd};
 
 /// What a caller asks for, validated.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    /// The question, already normalised by the type it came in.
+    /// The question, already normalised.
     pub question: String,
-    /// What can be chosen.
+    /// The options.
     pub options: Options,
     /// The preset that names the roster.
     pub preset: String,
@@ -33,18 +33,18 @@ pub struct Draft {
     pub private: bool,
 }
 
-/// A poll as it was opened; stored whole, so that any worker can take it up.
+/// A poll as it was opened. It is stored whole, so that any process can run it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The question.
     pub question: Arc<str>,
-    /// What can be chosen, in the caller's order.
+    /// The options, in the caller's order.
     pub options: Vec<String>,
     /// The preset that named the roster.
     pub preset: String,
     /// How sure the early answer must be.
     pub threshold: Threshold,
-    /// The most the caller lets it spend; kept as an integer.
+    /// The most the poll may spend; stored as an integer.
     #[serde(rename = "max_cost_micro_usd", alias = "budget", with = "crate::budget::stored")]
     pub budget: Budget,
     /// How many calls may be in flight.
@@ -55,7 +55,7 @@ pub struct Plan {
     pub simulated: bool,
     /// The roster in dispatch order.
     pub roster: Vec<Member>,
-    /// What every draw follows from.
+    /// What every random choice of the poll follows from.
     pub seed: Seed,
     /// How long the poll may take, in milliseconds.
     pub deadline_ms: u64,
@@ -63,16 +63,14 @@ pub struct Plan {
     pub notices: Vec<String>,
 }
 
-/// Prompt tokens that our own words and the tool's schema take, at most.
-const FRAME_TOKENS: u64 = 700;
+/// An upper bound for the prompt tokens of everything but question and options: instructions and tool schema.
+pub const INSTRUCTION_TOKENS: u64 = 700;
 
 impl Plan {
-    /// Draws the dispatch order and fixes the poll. A roster beyond [`MAX_ROSTER`] is cut after the
-    /// draw, so that every model has the same chance to stay.
+    /// Draws the dispatch order and fixes the poll.
     pub fn new(draft: Draft, roster: Roster, seed: Seed, deadline: Duration) -> Self {
         let Roster { mut members, simulated, notices } = roster;
         seed.shuffle(&mut members);
-        members.truncate(MAX_ROSTER);
         Self {
             question: draft.question.into(),
             options: draft.options.into(),
@@ -89,25 +87,25 @@ impl Plan {
         }
     }
 
-    /// What the member at this place of the dispatch order is shown.
+    /// What the member at this position of the dispatch order is shown.
     pub fn ballot_view(&self, position: usize) -> BallotView {
         BallotView::for_position(self.seed, position, &self.question, &self.options)
     }
 
-    /// An upper bound for the prompt tokens of one request: no tokeniser in use makes more than one
-    /// token of a byte, and the options are named twice.
+    /// An upper bound for the prompt tokens of one request. A token covers at least one byte, and the prompt
+    /// names every option twice.
     pub fn prompt_tokens(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.len() + 16).sum();
-        FRAME_TOKENS + self.question.len() as u64 + 2 * options as u64
+        INSTRUCTION_TOKENS + self.question.len() as u64 + 2 * options as u64
     }
 
-    /// The most that the member at this place can cost; unknown prices count as nothing here, because
-    /// nothing is charged for them.
+    /// The most that the member at this position can cost. An unknown price counts as zero, because nothing
+    /// is charged for it.
     pub fn worst_case(&self, position: usize) -> MicroUsd {
         self.roster[position].worst_case(self.prompt_tokens()).unwrap_or(MicroUsd::ZERO)
     }
 
-    /// What the poll needs set aside, where its first wave is `first_wave` calls.
+    /// The money to set aside for the poll; `first_wave` is the number of calls made before the first answer.
     pub fn hold(&self, first_wave: usize) -> Hold {
         let worst = |members: usize| (0..members).map(|position| self.worst_case(position)).sum::<MicroUsd>();
         let everything = worst(self.roster.len());

@@ -1,10 +1,9 @@
-//! The name of a poll and of its result.
+//! Poll ids.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
@@ -13,8 +12,8 @@ use crate::time::Timestamp;
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const SUFFIX: usize = 10;
 
-/// `EP-<YYYYMMDD>-<10 random base-32 characters>`: 50 random bits a day, so that a public result cannot
-/// be guessed.
+/// `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the address of a public result
+/// hard to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PollId(String);
@@ -25,10 +24,10 @@ pub struct PollId(String);
 pub struct NotAPollId;
 
 impl PollId {
-    /// The shape, as a regular expression for schemas.
+    /// The format as a regular expression, for schemas.
     pub const PATTERN: &str = "^EP-[0-9]{8}-[0-9A-Z]{10}$";
 
-    /// A fresh id for a poll that starts at `now` (UTC), from 10 random bytes.
+    /// A new id for a poll that starts at `now` (the date is UTC), from 10 random bytes.
     pub fn new(now: Timestamp, random: [u8; SUFFIX]) -> Self {
         let date = now.calendar().to_zoned(TimeZone::UTC).date();
         let suffix: String = random.iter().map(|byte| ALPHABET[usize::from(byte & 31)] as char).collect();
@@ -70,18 +69,6 @@ impl From<PollId> for String {
 impl fmt::Display for PollId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl JsonSchema for PollId {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "PollId".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": Self::PATTERN })
     }
 }
 

@@ -1,11 +1,10 @@
-//! What is asked.
+//! The question of a poll.
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text::{Lines, TextFault, clean};
+use super::text::{Lines, TextError, normalize};
 
 /// Fewest characters of a question asked with an account.
 pub const MIN_CHARS: usize = 10;
@@ -15,17 +14,17 @@ pub const FREE_MAX_CHARS: usize = 1000;
 /// A question of `MIN` to `MAX` characters, trimmed, composed (NFC), without control characters.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Text<const MIN: usize, const MAX: usize>(String);
+pub struct QuestionText<const MIN: usize, const MAX: usize>(String);
 
-/// A question asked with an account. Its length is bounded by the size of the request alone.
-pub type Question = Text<MIN_CHARS, { usize::MAX }>;
+/// A question asked with an account. Only the size of the request limits its length.
+pub type Question = QuestionText<MIN_CHARS, { usize::MAX }>;
 /// A question asked without one.
-pub type FreeQuestion = Text<1, FREE_MAX_CHARS>;
+pub type FreeQuestion = QuestionText<1, FREE_MAX_CHARS>;
 
-impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
+impl<const MIN: usize, const MAX: usize> QuestionText<MIN, MAX> {
     /// Checks and normalises a question.
-    pub fn new(text: &str) -> Result<Self, TextFault> {
-        clean(text, MIN, MAX, Lines::Many).map(Self)
+    pub fn new(text: &str) -> Result<Self, TextError> {
+        normalize(text, MIN, MAX, Lines::Many).map(Self)
     }
 
     /// The text.
@@ -34,37 +33,21 @@ impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
     }
 }
 
-impl<const MIN: usize, const MAX: usize> TryFrom<String> for Text<MIN, MAX> {
-    type Error = TextFault;
+impl<const MIN: usize, const MAX: usize> TryFrom<String> for QuestionText<MIN, MAX> {
+    type Error = TextError;
     fn try_from(text: String) -> Result<Self, Self::Error> {
         Self::new(&text)
     }
 }
 
-impl<const MIN: usize, const MAX: usize> From<Text<MIN, MAX>> for String {
-    fn from(text: Text<MIN, MAX>) -> Self {
+impl<const MIN: usize, const MAX: usize> From<QuestionText<MIN, MAX>> for String {
+    fn from(text: QuestionText<MIN, MAX>) -> Self {
         text.0
     }
 }
 
-impl<const MIN: usize, const MAX: usize> fmt::Debug for Text<MIN, MAX> {
+impl<const MIN: usize, const MAX: usize> fmt::Debug for QuestionText<MIN, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        format!("Text_{MIN}_{MAX}").into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let mut schema = schemars::json_schema!({ "type": "string", "minLength": MIN });
-        if MAX != usize::MAX {
-            schema.insert("maxLength".into(), MAX.into());
-        }
-        schema
     }
 }

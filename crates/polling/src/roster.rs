@@ -1,10 +1,11 @@
-//! Who votes.
+//! The models that vote.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::money::{MicroUsd, Price};
+use crate::stopping::MAX_ROSTER;
 
 /// The name an upstream knows a model by, for example `mistralai/mistral-small`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -29,27 +30,27 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// One model with a vote, as it stood when the poll was opened.
+/// One model of a roster, as the registry described it when the poll was opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// Its name.
     pub model: ModelId,
-    /// Models that share makers and training; their votes are correlated.
+    /// The group of models with the same maker and training; their votes are correlated.
     pub family: String,
-    /// What it charges; `None` where nobody says.
+    /// What it charges; `None` if unknown.
     pub price: Option<Price>,
-    /// Completion tokens granted to its first answer. A second, last answer is granted twice as many.
+    /// The completion tokens allowed for its first answer. A second answer is allowed twice as many.
     pub output_tokens: u32,
 }
 
-/// How often a member may give an answer that costs money: once, and once more after a repair.
+/// How many answers of a member may cost money: the first, and one more after an unusable first one.
 pub const PAID_ANSWERS: u32 = 2;
-/// Prompt tokens that a repair adds to the second request: the bad answer and the advice.
+/// Prompt tokens that the second request adds: the unusable answer and what was wrong with it.
 const REPAIR_TOKENS: u64 = 600;
 
 impl Member {
     /// The most that this member's vote can cost: every allowed answer, each using all its tokens.
-    /// `prompt_tokens` is an upper bound for one request. `None` where the price is unknown.
+    /// `prompt_tokens` is an upper bound for one request. `None` if the price is unknown.
     pub fn worst_case(&self, prompt_tokens: u64) -> Option<MicroUsd> {
         let output = u64::from(self.output_tokens);
         self.price.map(|price| {
@@ -58,13 +59,53 @@ impl Member {
     }
 }
 
-/// The members a preset found, before the poll draws their order.
+/// The members a preset found, before the poll draws their order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
-    /// Who votes, in registry order.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
     /// Whether the members are the simulated models of the demo roster.
     pub simulated: bool,
-    /// What the caller should know about this roster, in sentences.
+    /// What the caller should know about this roster, in full sentences.
     pub notices: Vec<String>,
+}
+
+/// What [`Roster::new`] refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a poll has at most {MAX_ROSTER} members; {0} were given")]
+pub struct RosterTooLarge(pub usize);
+
+impl Roster {
+    /// A roster of these members, in registry order. More than [`MAX_ROSTER`] are refused, not cut: a cut
+    /// would change whose answer the confidence is about.
+    pub fn new(members: Vec<Member>, simulated: bool, notices: Vec<String>) -> Result<Self, RosterTooLarge> {
+        if members.len() > MAX_ROSTER {
+            return Err(RosterTooLarge(members.len()));
+        }
+        Ok(Self { members, simulated, notices })
+    }
+
+    /// The members, in registry order.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roster_beyond_the_ceiling_is_refused() {
+        let roster = |count: usize| {
+            let member = |n: usize| Member {
+                model: ModelId::new(n.to_string()),
+                family: String::new(),
+                price: None,
+                output_tokens: 1,
+            };
+            Roster::new((0..count).map(member).collect(), false, Vec::new())
+        };
+        assert_eq!(roster(MAX_ROSTER).map(|roster| roster.members().len()), Ok(MAX_ROSTER));
+        assert_eq!(roster(MAX_ROSTER + 1), Err(RosterTooLarge(MAX_ROSTER + 1)));
+    }
 }

@@ -1,14 +1,12 @@
-//! First past the post.
+//! Counting votes: first past the post.
 
-use schemars::JsonSchema;
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// Votes per option, in the caller's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally(Vec<u32>);
 
-/// What a tally says.
+/// The result of a tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// One option has strictly more votes than every other.
@@ -25,7 +23,7 @@ impl Tally {
         Self(vec![0; options])
     }
 
-    /// The tally of these votes; members without a vote count for nothing.
+    /// The tally of these votes; `None` is a member without a vote and is not counted.
     pub fn of(options: usize, votes: impl IntoIterator<Item = Option<usize>>) -> Self {
         let mut tally = Self::new(options);
         votes.into_iter().flatten().for_each(|option| tally.count(option));
@@ -62,7 +60,7 @@ impl Tally {
         }
     }
 
-    /// The option in the lead, if one is alone there.
+    /// The option with strictly the most votes, if there is one.
     pub fn leader(&self) -> Option<usize> {
         match self.outcome() {
             Outcome::Winner(option) => Some(option),
@@ -70,23 +68,19 @@ impl Tally {
         }
     }
 
-    /// The tally as the interface shows it: option text → votes, in the caller's order.
+    /// The tally with option texts instead of indices, in the caller's order.
     pub fn named<'a>(&'a self, options: &'a [String]) -> NamedTally {
         NamedTally(options.iter().cloned().zip(self.0.iter().copied()).collect())
     }
 }
 
-/// Option text → votes.
+/// Votes by option text, serialised as a JSON object in the caller's order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTally(pub Vec<(String, u32)>);
 
 impl Serialize for NamedTally {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (option, votes) in &self.0 {
-            map.serialize_entry(option, votes)?;
-        }
-        map.end()
+        serializer.collect_map(self.0.iter().map(|(option, votes)| (option, votes)))
     }
 }
 
@@ -107,22 +101,6 @@ impl<'de> serde::Deserialize<'de> for NamedTally {
             }
         }
         deserializer.deserialize_map(Entries)
-    }
-}
-
-impl JsonSchema for NamedTally {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Tally".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "description": "Votes per option.",
-            "additionalProperties": { "type": "integer", "minimum": 0 }
-        })
     }
 }
 

@@ -1,14 +1,14 @@
-//! Text that people wrote: normalised once, at the edge.
+//! Normalises text that people wrote, once, before it is used.
 
 use unicode_normalization::UnicodeNormalization;
 
 /// Why a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TextFault {
+pub enum TextError {
     /// Nothing visible is left after trimming.
     #[error("must not be blank")]
     Blank,
-    /// A control character, or one that silently reverses the direction of the text around it.
+    /// A control character, or one that changes the direction of the text around it.
     #[error("must not contain the control character U+{0:04X}; remove it")]
     Control(u32),
     /// Fewer characters than allowed.
@@ -19,21 +19,22 @@ pub enum TextFault {
     TooLong(usize),
 }
 
-/// Trims, composes (NFC, Unicode Standard Annex #15) and checks a text of `min..=max` characters.
-pub fn clean(text: &str, min: usize, max: usize, lines: Lines) -> Result<String, TextFault> {
+/// Trims and composes a text (NFC, Unicode Standard Annex #15), and checks that it has `min..=max`
+/// characters.
+pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<String, TextError> {
     let text: String = text.trim().nfc().collect();
     if let Some(bad) = text.chars().find(|&c| is_forbidden(c, lines)) {
-        return Err(TextFault::Control(bad as u32));
+        return Err(TextError::Control(bad as u32));
     }
     if text.chars().all(is_invisible) {
-        return Err(TextFault::Blank);
+        return Err(TextError::Blank);
     }
     let length = text.chars().count();
     if length < min {
-        return Err(TextFault::TooShort(min));
+        return Err(TextError::TooShort(min));
     }
     if length > max {
-        return Err(TextFault::TooLong(max));
+        return Err(TextError::TooLong(max));
     }
     Ok(text)
 }
@@ -47,9 +48,9 @@ pub enum Lines {
     Many,
 }
 
-/// The form in which two texts are the same option: compatibility-composed (NFKC), without invisible
-/// characters, with runs of white space folded.
-pub fn identity(text: &str) -> String {
+/// Two texts with the same key are the same option. The key is the text compatibility-composed (NFKC),
+/// without invisible characters, and with each run of white space as one space.
+pub fn comparison_key(text: &str) -> String {
     let visible: String = text.nfkc().filter(|&c| c.is_whitespace() || !is_invisible(c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -73,18 +74,18 @@ mod tests {
 
     #[test]
     fn invisible_is_blank_and_reversing_is_refused() {
-        assert_eq!(clean(" \u{200B}\u{FEFF} ", 1, 9, Lines::One), Err(TextFault::Blank));
-        assert_eq!(clean("a\u{202E}b", 1, 9, Lines::One), Err(TextFault::Control(0x202E)));
-        assert_eq!(clean("a\u{0}b", 1, 9, Lines::Many), Err(TextFault::Control(0)));
-        assert_eq!(clean("a\nb", 1, 9, Lines::One), Err(TextFault::Control(10)));
-        assert_eq!(clean("a\nb", 1, 9, Lines::Many).as_deref(), Ok("a\nb"));
+        assert_eq!(normalize(" \u{200B}\u{FEFF} ", 1, 9, Lines::One), Err(TextError::Blank));
+        assert_eq!(normalize("a\u{202E}b", 1, 9, Lines::One), Err(TextError::Control(0x202E)));
+        assert_eq!(normalize("a\u{0}b", 1, 9, Lines::Many), Err(TextError::Control(0)));
+        assert_eq!(normalize("a\nb", 1, 9, Lines::One), Err(TextError::Control(10)));
+        assert_eq!(normalize("a\nb", 1, 9, Lines::Many).as_deref(), Ok("a\nb"));
     }
 
     #[test]
-    fn identity_joins_what_reads_alike() {
-        assert_eq!(identity("Cafe\u{301}"), identity("Café"));
-        assert_eq!(identity("ｆｕｌｌ　width"), identity("full width"));
-        assert_eq!(identity("a\u{200B}b"), identity("ab"));
-        assert_ne!(identity("yes"), identity("Yes"));
+    fn comparison_joins_what_reads_alike() {
+        assert_eq!(comparison_key("Cafe\u{301}"), comparison_key("Café"));
+        assert_eq!(comparison_key("ｆｕｌｌ　width"), comparison_key("full width"));
+        assert_eq!(comparison_key("a\u{200B}b"), comparison_key("ab"));
+        assert_ne!(comparison_key("yes"), comparison_key("Yes"));
     }
 }

@@ -1,15 +1,14 @@
-//! How sure the early answer must be.
+//! The confidence at which a poll may stop early.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The confidence a poll must reach before it stops early, from 0 to 1 inclusive.
 ///
 /// The number bounds one error only: that the early answer differs from what the *whole roster* would
 /// have answered. It says nothing about whether the answer is true.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-#[schemars(inline, transform = describe)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, transform = crate::schema::describe_threshold))]
 pub struct Threshold(f64);
 
 /// What [`Threshold::new`] refuses.
@@ -18,9 +17,9 @@ pub struct Threshold(f64);
 pub struct ThresholdOutOfRange;
 
 impl Threshold {
-    /// The threshold of a poll that names none.
+    /// The default threshold: 0.95.
     pub const DEFAULT: Self = Self(0.95);
-    /// The threshold that only the mathematical lock can meet.
+    /// The threshold that only the mathematical lock reaches: 1.
     pub const CERTAIN: Self = Self(1.0);
 
     /// Accepts a finite number from 0 to 1; NaN and infinities are refused.
@@ -51,11 +50,4 @@ impl From<Threshold> for f64 {
     fn from(threshold: Threshold) -> Self {
         threshold.0
     }
-}
-
-fn describe(schema: &mut schemars::Schema) {
-    schema.insert("type".into(), "number".into());
-    schema.remove("format");
-    schema.insert("minimum".into(), 0.into());
-    schema.insert("maximum".into(), 1.into());
 }

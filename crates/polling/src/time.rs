@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A point in time in whole milliseconds since 1970-01-01T00:00:00Z; RFC 3339 where it is shown.
@@ -21,18 +20,18 @@ impl Timestamp {
         self.0
     }
 
-    /// This long after.
+    /// The point in time this much later.
     pub const fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_millis() as i64))
     }
 
-    /// How long after `earlier`; zero where it is not.
+    /// The time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(if millis > 0 { millis as u64 } else { 0 })
     }
 
-    /// The same point as a calendar type; the epoch where it lies outside the calendar.
+    /// The same point as a `jiff` timestamp; the epoch if it is outside jiff's range.
     pub fn calendar(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }
@@ -53,18 +52,6 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         jiff::Timestamp::deserialize(deserializer).map(|at| Self(at.as_millisecond()))
-    }
-}
-
-impl JsonSchema for Timestamp {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timestamp".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "format": "date-time" })
     }
 }
 

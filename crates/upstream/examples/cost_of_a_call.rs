@@ -1,5 +1,9 @@
-//! How much CPU a vote costs on our side of the wire, and how fast the scripted upstream is:
-//! `cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- [milliseconds that an answer takes]`.
+//! How much CPU time a vote costs on our side, against the scripted upstream. The argument is the latency of
+//! the models in milliseconds:
+//!
+//! ```sh
+//! cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- 0
+//! ```
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +12,7 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{HandClock, InMemory, Part, Script, ScriptedUpstream};
+use ep_upstream::testing::{Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +30,12 @@ fn cpu() -> Duration {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let millis = std::env::args().nth(1).map_or(Ok(0), |millis| millis.parse())?;
     let latency = Duration::from_millis(millis);
-    let default = Part { latency, jitter: latency, ..Part::default() };
+    let default = Behaviour { latency, jitter: latency, ..Behaviour::default() };
     let server = ScriptedUpstream::start(Script { keep_requests: false, default, ..Script::panel(50) })?;
     let upstream = Upstream::new(
         UpstreamConfig { base_url: server.base_url(), ..UpstreamConfig::default() },
-        Arc::<InMemory>::default(),
-        Arc::new(HandClock::at(Timestamp::from_millis(0))),
+        Arc::<InMemoryCache>::default(),
+        Arc::new(ManualClock::at(Timestamp::from_millis(0))),
         TaskTracker::new(),
         CancellationToken::new(),
     )?;
@@ -41,7 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (start, before) = (Instant::now(), cpu());
         let mut votes = 0;
         for poll in 0..POLLS {
-            let members = upstream.roster("fast_and_cheap").await?.members;
+            let members = upstream.roster("fast_and_cheap").await?.members().to_vec();
             let seed = Seed::new([poll as u8; 32]);
             let views: Vec<BallotView> =
                 (0..members.len()).map(|n| BallotView::for_position(seed, n, &question, &options)).collect();

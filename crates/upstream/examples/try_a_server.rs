@@ -1,5 +1,8 @@
-//! Asks the models of a real server a few times and shows what comes of it, for trying a new one:
-//! `cargo run -p ep-upstream --example try_a_server -- http://127.0.0.1:8080/v1`.
+//! Asks the models of a real server a few times and prints the votes, to try a new server:
+//!
+//! ```sh
+//! cargo run -p ep-upstream --example try_a_server -- http://127.0.0.1:8080/v1
+//! ```
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,27 +11,27 @@ use ep_kernel::ports::{Models as _, UpstreamCache as _};
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{HandClock, InMemory};
+use ep_upstream::testing::{InMemoryCache, ManualClock};
 use ep_upstream::{Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let base_url = std::env::args().nth(1).ok_or("the base URL of a server, please")?;
+    let base_url = std::env::args().nth(1).ok_or("give the base URL of a server")?;
     let api_key = std::env::var("EP_UPSTREAM_API_KEY").ok().map(Into::into);
-    let memory = Arc::<InMemory>::default();
+    let cache = Arc::<InMemoryCache>::default();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
-    let clock = Arc::new(HandClock::at(Timestamp::from_millis(now.as_millis() as i64)));
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(now.as_millis() as i64)));
     let tasks = TaskTracker::new();
     let config = UpstreamConfig { base_url: base_url.clone(), api_key, ..UpstreamConfig::default() };
     let upstream =
-        Upstream::new(config, Arc::clone(&memory) as _, clock, tasks.clone(), CancellationToken::new())?;
+        Upstream::new(config, Arc::clone(&cache) as _, clock, tasks.clone(), CancellationToken::new())?;
     let roster = upstream.roster("fast_and_cheap").await?;
-    println!("{} models; {:?}", roster.members.len(), roster.notices);
+    println!("{} models; {:?}", roster.members().len(), roster.notices);
     let options = ["Mars".to_owned(), "Earth".to_owned(), "Venus".to_owned()];
     for round in 0..8 {
-        for member in roster.members.iter().take(5) {
+        for member in roster.members().iter().take(5) {
             let question = "On which planet do people live?".into();
             let view = BallotView::for_position(Seed::new([7; 32]), round, &question, &options);
             let start = Instant::now();
@@ -39,6 +42,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     tasks.close();
     tasks.wait().await;
-    println!("rungs: {:?}", memory.fallback_levels(base_url.trim_end_matches('/')).await?);
+    println!("fallback levels: {:?}", cache.fallback_levels(base_url.trim_end_matches('/')).await?);
     Ok(())
 }

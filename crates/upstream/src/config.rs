@@ -1,4 +1,4 @@
-//! What an operator can set about an upstream.
+//! The settings of an upstream.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -6,37 +6,37 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-/// Settings of one OpenAI-compatible upstream. `..Default::default()` gives everything but the address.
+/// The settings of one OpenAI-compatible upstream. All but the address have defaults.
 #[derive(Clone)]
 pub struct UpstreamConfig {
-    /// The address that `/models` and `/chat/completions` follow, for example
+    /// The base address, to which `/models` and `/chat/completions` are appended, for example
     /// `https://openrouter.ai/api/v1`.
     pub base_url: String,
-    /// Sent as a bearer token, where there is one.
+    /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
-    /// Our own public address; OpenRouter attributes requests to it.
+    /// The public address of this service, to which OpenRouter attributes the requests.
     pub public_url: Option<String>,
     /// A file of presets that replaces the built-in ones.
     pub presets_path: Option<PathBuf>,
-    /// The most that one vote may take, from its first request on.
+    /// The longest time that one vote may take, from its first request on.
     pub model_timeout: Duration,
-    /// The most that opening a connection may take.
+    /// The longest time that opening a connection may take.
     pub connect_timeout: Duration,
-    /// The most that fetching the model list may take.
+    /// The longest time that fetching the model list may take.
     pub registry_timeout: Duration,
-    /// How long a fetched model list is taken as current.
+    /// The time after which a model list is fetched again.
     pub registry_ttl: Duration,
-    /// Requests in flight at any moment, over all polls.
+    /// The most requests in flight, over all polls.
     pub max_concurrent: usize,
-    /// The upstream's limit for all requests; `None`: none.
+    /// The upstream's limit for all requests, if it has one.
     pub requests_per_minute: Option<NonZeroU32>,
     /// The upstream's limit for free models; [`FreeLimit::Known`] by default.
     pub free_requests_per_minute: FreeLimit,
-    /// Whether models without a listed price cost nothing: true for servers of one's own.
+    /// Whether models without a listed price cost nothing, as on a server of your own.
     pub treat_unpriced_as_free: bool,
 }
 
-/// The address is left out: it may hold a password.
+/// Leaves out the address, which may contain a password.
 impl std::fmt::Debug for UpstreamConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UpstreamConfig")
@@ -48,10 +48,10 @@ impl std::fmt::Debug for UpstreamConfig {
     }
 }
 
-/// How many requests a minute the free models of an upstream take together.
+/// The upstream's limit of requests per minute for all free models together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FreeLimit {
-    /// What is known of the upstream: 20 for OpenRouter, none for others.
+    /// The known limit: 20 for OpenRouter, none for others.
     #[default]
     Known,
     /// This many.
@@ -82,16 +82,16 @@ impl Default for UpstreamConfig {
 /// Why an upstream or a demo roster could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The address is not one.
+    /// The address is not usable.
     #[error("the upstream address is not usable: {0}")]
     BaseUrl(&'static str),
-    /// The key or the public address holds characters that no header can.
-    #[error("the {0} holds characters that cannot be sent in a header")]
+    /// The key or the public address contains characters that a header cannot.
+    #[error("the {0} contains characters that cannot be sent in a header")]
     Header(&'static str),
-    /// The file of presets cannot be read, or breaks a rule.
+    /// The presets file cannot be read, or breaks a rule.
     #[error("the presets cannot be used: {0}")]
     Presets(String),
-    /// The HTTP client could not be built, for example without any root certificate.
+    /// The HTTP client could not be built, for example because there is no root certificate.
     #[error("the HTTP client could not be set up")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,23 +1,23 @@
 //! Everything between a poll and OpenAI-compatible servers.
 //!
-//! [`Upstream`] is one such server: its model list is fetched, kept and queried by presets, and each
-//! member of a roster is asked for its vote through a forced tool call, stepping down where a model or
-//! server does not obey one ([`Models`](ep_kernel::ports::Models) says what a poll relies on).
-//! [`Demo`] plays sixty simulated models in process, [`NotConfigured`] none at all.
+//! [`Upstream`] is one such server. Its model list is fetched and cached, and presets select rosters from
+//! it. Each member of a roster is asked for its vote through a forced tool call; where a model or server
+//! does not support one, the request falls back to weaker forms. [`Models`](ep_kernel::ports::Models) says
+//! what a poll relies on. [`Demo`] has sixty simulated models in process, [`NotConfigured`] has none.
 //!
-//! Read `voting` first: one vote from beginning to end. It rests on `chat` (the wire), `ladder` (how far
-//! each model obeys), `parsing` (what an answer says), `pacer` (requests per minute) and `registry`.
+//! Read `voting` first: one vote from beginning to end. It uses `chat` (requests and responses), `fallback`
+//! (which form each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
 
 mod chat;
-mod client;
 mod config;
 mod demo;
 pub mod detect;
-mod ladder;
+mod endpoint;
+mod fallback;
 mod not_configured;
-mod pacer;
 mod parsing;
 mod presets;
+mod rate_limit;
 mod registry;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,4 +1,4 @@
-//! No models at all: what stands in for an upstream where there is none and the demo roster is off.
+//! No models: used when no upstream is configured and the demo roster is off.
 
 use std::time::Duration;
 

@@ -14,79 +14,79 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use crate::chat::Chat;
-use crate::client::{Address, build};
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
-use crate::ladder::Ladder;
-use crate::pacer::Pacer;
-use crate::presets::{Circumstances, Presets};
-use crate::registry::Keeper;
-use crate::voting::{Traits, Voting};
+use crate::endpoint::{Endpoint, build_client};
+use crate::fallback::FallbackLevels;
+use crate::presets::{Presets, RosterContext};
+use crate::rate_limit::RateLimits;
+use crate::registry::{CacheState, ModelListCache};
+use crate::voting::{Capabilities, Voting};
 
-/// OpenRouter's limit for free models, whatever the account.
+/// OpenRouter's limit for free models, for every account.
 const OPENROUTER_FREE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// The models of one upstream.
 pub struct Upstream {
-    keeper: Arc<Keeper>,
+    model_list: Arc<ModelListCache>,
     voting: Voting,
     presets: Presets,
     ttl: Duration,
 }
 
 impl Upstream {
-    /// The models behind an address. Nothing is sent yet. Work in the background (refreshing the model
-    /// list, remembering rungs) is tracked by `tasks` and ends with `stop`.
+    /// The models of the upstream at `config.base_url`. Nothing is sent yet. Background work (refreshing
+    /// the model list, storing fallback levels) is tracked by `tasks` and ends with `stop`.
     pub fn new(
         config: UpstreamConfig,
-        memory: Arc<dyn UpstreamCache>,
+        store: Arc<dyn UpstreamCache>,
         clock: Arc<dyn Clock>,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> Result<Self, SetupError> {
-        let address = Address::new(&config)?;
-        let http = build(&address, &config)?;
+        let endpoint = Endpoint::new(&config)?;
+        let http = build_client(&endpoint, &config)?;
         let presets = Presets::load(config.presets_path.as_deref())?;
         let free = match config.free_requests_per_minute {
             FreeLimit::PerMinute(limit) => Some(limit),
-            FreeLimit::Known => address.is_openrouter.then_some(OPENROUTER_FREE_PER_MINUTE),
+            FreeLimit::Known => endpoint.is_openrouter.then_some(OPENROUTER_FREE_PER_MINUTE),
             FreeLimit::Unlimited => None,
         };
         let voting = Voting {
             chat: Chat::new(
                 http.clone(),
-                address.of("/chat/completions")?,
-                &address,
+                endpoint.url("/chat/completions")?,
+                &endpoint,
                 config.max_concurrent,
                 Arc::clone(&clock),
             ),
-            ladder: Ladder::new(Arc::clone(&address.name), Arc::clone(&memory), tasks.clone()),
-            pacer: Pacer::new(config.requests_per_minute, free),
+            fallback: FallbackLevels::new(Arc::clone(&endpoint.name), Arc::clone(&store), tasks.clone()),
+            limits: RateLimits::new(config.requests_per_minute, free),
             secret: config.api_key,
-            routed: address.is_openrouter,
+            is_openrouter: endpoint.is_openrouter,
             model_timeout: config.model_timeout,
         };
-        let keeper = Arc::new(Keeper {
+        let model_list = Arc::new(ModelListCache {
             http,
-            url: address.of("/models")?,
-            headers: address.headers,
-            upstream: address.name,
-            memory,
+            url: endpoint.url("/models")?,
+            headers: endpoint.headers,
+            upstream: endpoint.name,
+            store,
             clock,
             ttl: config.registry_ttl,
             timeout: config.registry_timeout,
             unpriced_is_free: config.treat_unpriced_as_free,
             tasks,
             stop,
-            state: crate::registry::State::default(),
+            state: CacheState::default(),
         });
-        Ok(Self { keeper, voting, presets, ttl: config.registry_ttl })
+        Ok(Self { model_list, voting, presets, ttl: config.registry_ttl })
     }
 }
 
 #[async_trait]
 impl Models for Upstream {
     async fn registry(&self) -> Result<Registry, Fault> {
-        Ok(self.keeper.snapshot().await?.envelope(self.ttl, false))
+        Ok(self.model_list.snapshot().await?.registry(self.ttl, false))
     }
 
     fn presets(&self) -> Vec<String> {
@@ -95,24 +95,24 @@ impl Models for Upstream {
 
     async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
         self.presets.check(preset)?;
-        let snapshot = self.keeper.snapshot().await?;
-        let free_per_minute = self.voting.pacer.free_per_minute().map(NonZeroU32::get);
-        self.presets.roster(preset, &snapshot, Circumstances { simulated: false, free_per_minute })
+        let snapshot = self.model_list.snapshot().await?;
+        let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
+        self.presets.roster(preset, &snapshot, RosterContext { simulated: false, free_per_minute })
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {
         let span = tracing::info_span!(
             "vote",
             model = %member.model,
-            rung = tracing::field::Empty,
+            fallback_level = tracing::field::Empty,
             attempts = tracing::field::Empty,
             failure = tracing::field::Empty,
         );
         let vote = async {
-            let known = self.keeper.known().await;
-            let traits = known.as_deref().and_then(|snapshot| snapshot.get(&member.model));
-            let traits = traits.map_or(Traits::UNKNOWN, |listed| listed.traits);
-            self.voting.vote(member, view, traits, within).await
+            let snapshot = self.model_list.snapshot_if_known().await;
+            let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
+            let capabilities = listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities);
+            self.voting.vote(member, view, capabilities, within).await
         };
         vote.instrument(span).await
     }

@@ -1,11 +1,10 @@
-//! One vote: what to ask, what to make of what comes back, and what to ask next.
+//! One vote: what to ask a model, how to judge its answer, and what to ask next.
 //!
-//! A vote is one request in the good case. A request that the server refuses for its form is asked
-//! again in another form, a busy upstream is waited for, and an answer that names no option is asked
-//! for once more. Whatever was or may have been charged counts as a paid answer, of which there are at
-//! most [`PAID_ANSWERS`].
+//! Most votes take one request. If the server does not support the form of the request, it is sent again at
+//! a lower fallback level. If the upstream is busy, the vote waits and tries again. If the answer names no
+//! option, the model is asked once more. Every answer that was or may have been charged counts as a paid
+//! answer, of which there are at most [`PAID_ANSWERS`].
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,75 +13,77 @@ use ep_polling::roster::{Member, PAID_ANSWERS};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
-use crate::chat::failure::{Complaint, Remedy, presentable};
-use crate::chat::request::Ask;
+use crate::chat::cost::VoteCost;
+use crate::chat::error::{RetryAction, UpstreamError, public_text};
+use crate::chat::request::VoteRequest;
 use crate::chat::response::Completion;
-use crate::chat::spend::Bill;
-use crate::chat::{Chat, Lost, Reply};
-use crate::ladder::{Ladder, Place, Rung};
-use crate::pacer::Pacer;
-use crate::parsing::{self, Reading, Said};
+use crate::chat::{Chat, RawResponse, TransportError};
+use crate::fallback::{FallbackLevel, FallbackLevels, ModelFallback};
+use crate::parsing::{self, AnswerContent, ParsedVote};
+use crate::rate_limit::RateLimits;
 
-/// Waits for a busy upstream, per vote.
+/// The most waits for a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
-/// Requests of one vote; refusals of forms and parameters end long before.
+/// The most requests of one vote. In practice refused forms and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
 
-/// Longer than any vote: sums of times stay far from overflowing.
-const LONGEST: Duration = Duration::from_hours(24);
+/// Longer than any vote. Caps times, so that their sums cannot overflow.
+const MAX_DURATION: Duration = Duration::from_hours(24);
 
 /// What the registry says about how to ask a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Traits {
-    /// The rung its listed parameters promise.
-    pub(crate) start: Rung,
-    /// The lowest reasoning effort it supports.
-    pub(crate) effort: Option<&'static str>,
+pub(crate) struct Capabilities {
+    /// The strictest level that its listed parameters support.
+    pub(crate) first_level: FallbackLevel,
+    /// The lowest reasoning effort that it supports.
+    pub(crate) lowest_effort: Option<&'static str>,
 }
 
-impl Traits {
-    /// Nobody says anything: try the strictest form.
-    pub(crate) const UNKNOWN: Self = Self { start: Rung::Required, effort: None };
+impl Capabilities {
+    /// The registry says nothing: try the strictest level.
+    pub(crate) const UNKNOWN: Self = Self { first_level: FallbackLevel::Required, lowest_effort: None };
 }
 
-/// Everything a vote needs.
+/// Asks the models of one upstream for votes.
 pub(crate) struct Voting {
     pub(crate) chat: Chat,
-    pub(crate) ladder: Ladder,
-    pub(crate) pacer: Pacer,
+    pub(crate) fallback: FallbackLevels,
+    pub(crate) limits: RateLimits,
     pub(crate) secret: Option<SecretString>,
-    pub(crate) routed: bool,
+    pub(crate) is_openrouter: bool,
     pub(crate) model_timeout: Duration,
 }
 
-/// A vote under way.
+/// A vote in progress.
 struct Vote<'v> {
     voting: &'v Voting,
     member: &'v Member,
     view: &'v BallotView,
-    traits: Traits,
-    place: Place<'v>,
+    capabilities: Capabilities,
+    fallback: ModelFallback<'v>,
     /// The end of the time given by the poll.
-    deadline: Instant,
-    /// The end of the time given to this model; set when its first turn has come.
-    until: Option<Instant>,
-    bill: Bill,
-    paid: u32,
+    poll_deadline: Instant,
+    /// The end of the time given to this model, which begins when its first request may be sent.
+    model_deadline: Option<Instant>,
+    cost: VoteCost,
+    paid_answers: u32,
     requests: u32,
     waits: u32,
     reconnected: bool,
     answered_by: Option<String>,
 }
 
-/// What comes after a reply.
-enum Step {
-    Done(Result<usize, NoVote>),
-    /// Ask again at this rung.
-    Again(Rung),
-    /// Ask again after a while, unless there is no time for it: then this is the result.
+/// What to do next.
+enum NextStep {
+    /// The vote is over.
+    Finish(Result<usize, NoVote>),
+    /// Ask again at this level.
+    AskAgain(FallbackLevel),
+    /// Ask again after this time, or after a default one. If there is no time left for that, this is the
+    /// result.
     Wait(Option<Duration>, NoVote),
-    /// Show the unusable answer and ask for a better one.
-    Repair(Rung, String),
+    /// Ask again at this level, after the unusable answer.
+    Repair(FallbackLevel, String),
 }
 
 impl Voting {
@@ -91,20 +92,20 @@ impl Voting {
         &self,
         member: &Member,
         view: &BallotView,
-        traits: Traits,
+        capabilities: Capabilities,
         within: Duration,
     ) -> ModelAnswer {
-        let deadline = Instant::now() + within.min(LONGEST);
+        let poll_deadline = Instant::now() + within.min(MAX_DURATION);
         let mut vote = Vote {
             voting: self,
             member,
             view,
-            traits,
-            place: self.ladder.place(&member.model, || traits.start).await,
-            deadline,
-            until: None,
-            bill: Bill::new(member.price),
-            paid: 0,
+            capabilities,
+            fallback: self.fallback.of_model(&member.model, capabilities.first_level).await,
+            poll_deadline,
+            model_deadline: None,
+            cost: VoteCost::new(member.price),
+            paid_answers: 0,
             requests: 0,
             waits: 0,
             reconnected: false,
@@ -117,75 +118,80 @@ impl Voting {
             span.record("failure", no_vote.reason.as_str());
             tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
         }
-        ModelAnswer { vote: result, spend: vote.bill.total(), answered_by: vote.answered_by }
+        ModelAnswer { vote: result, spend: vote.cost.total(), answered_by: vote.answered_by }
     }
 
-    fn presentable(&self, message: &str) -> String {
-        presentable(message, self.secret.as_ref().map(ExposeSecret::expose_secret))
+    fn public_text(&self, message: &str) -> String {
+        public_text(message, self.secret.as_ref().map(ExposeSecret::expose_secret))
     }
 }
 
 impl Vote<'_> {
     async fn run(&mut self) -> Result<usize, NoVote> {
-        let mut rung = self.place.habit().rung;
+        let mut level = self.fallback.profile().level;
         let mut bad_answer: Option<String> = None;
         loop {
-            let until = self.turn().await?;
+            let deadline = self.wait_for_rate_limit().await?;
             self.requests += 1;
-            tracing::Span::current().record("rung", rung.as_str());
-            let ask = Ask {
+            tracing::Span::current().record("fallback_level", level.as_str());
+            let first_answer = self.paid_answers == 0;
+            let request = VoteRequest {
                 model: self.member.model.as_str(),
                 view: self.view,
-                rung,
-                habit: self.place.habit(),
-                tokens: self.member.output_tokens.saturating_mul(if self.paid == 0 { 1 } else { 2 }),
-                effort: self.traits.effort,
-                routed: self.voting.routed,
+                level,
+                profile: self.fallback.profile(),
+                max_tokens: self.member.output_tokens.saturating_mul(if first_answer { 1 } else { 2 }),
+                lowest_effort: self.capabilities.lowest_effort,
+                is_openrouter: self.voting.is_openrouter,
                 bad_answer: bad_answer.as_deref(),
             };
-            let step = match self.voting.chat.ask(ask.body(), until).await {
-                Ok(reply) => self.judge(&reply, &ask),
-                Err(lost) => self.lost(lost, rung),
+            let step = match self.voting.chat.send(request.body(), deadline).await {
+                Ok(response) => self.after_response(&response, &request),
+                Err(error) => self.after_transport_error(error, level),
             };
             match step {
-                Step::Done(result) => return result,
+                NextStep::Finish(result) => return result,
                 _ if self.requests >= MAX_REQUESTS => {
                     return Err(NoVote::new(
                         Reason::Rejected,
                         "the upstream refused every form of the question",
                     ));
                 }
-                Step::Again(next) => rung = next,
-                Step::Repair(next, bad) => (rung, bad_answer) = (next, Some(bad)),
-                Step::Wait(wait, otherwise) => self.wait(wait, otherwise).await?,
+                NextStep::AskAgain(next) => level = next,
+                NextStep::Repair(next, bad) => (level, bad_answer) = (next, Some(bad)),
+                NextStep::Wait(wait, otherwise) => self.wait(wait, otherwise).await?,
             }
         }
     }
 
-    /// Waits for the upstream's limit of requests; the time until which this request may take.
-    async fn turn(&mut self) -> Result<Instant, NoVote> {
+    /// The time by which this vote must be finished.
+    fn deadline(&self) -> Instant {
+        self.model_deadline.unwrap_or(self.poll_deadline)
+    }
+
+    /// Waits until the rate limits allow a request; returns the time by which it must be finished.
+    async fn wait_for_rate_limit(&mut self) -> Result<Instant, NoVote> {
         let free = self.member.price.is_some_and(|price| price.is_free());
-        let until = self.until.unwrap_or(self.deadline);
-        match self.voting.pacer.turn(free, until) {
-            Ok(turn) => turn.come().await,
-            Err(full) => {
+        match self.voting.limits.reserve(free, self.deadline()) {
+            Ok(reservation) => reservation.wait().await,
+            Err(reached) => {
                 let text = format!(
-                    "the upstream takes {} requests a minute for {}; the next turn is {} s away, later than this vote may wait",
-                    full.per_minute,
+                    "the upstream takes {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
+                    reached.per_minute,
                     if free { "free models" } else { "all models" },
-                    full.wait.as_secs() + 1,
+                    reached.wait.as_secs() + 1,
                 );
                 return Err(NoVote::new(Reason::RateLimited, text));
             }
         }
         let now = Instant::now();
-        let model_timeout = self.voting.model_timeout.min(LONGEST);
-        let until = *self.until.get_or_insert(self.deadline.min(now + model_timeout));
-        if now >= until { Err(self.out_of_time()) } else { Ok(until) }
+        let model_timeout = self.voting.model_timeout.min(MAX_DURATION);
+        let deadline = *self.model_deadline.get_or_insert(self.poll_deadline.min(now + model_timeout));
+        if now >= deadline { Err(self.out_of_time()) } else { Ok(deadline) }
     }
 
     fn out_of_time(&self) -> NoVote {
-        if self.until.is_none_or(|until| until >= self.deadline) {
+        if self.deadline() >= self.poll_deadline {
             NoVote::new(Reason::Deadline, "no answer before the poll's deadline")
         } else {
             let seconds = self.voting.model_timeout.as_secs_f64();
@@ -193,185 +199,198 @@ impl Vote<'_> {
         }
     }
 
-    /// Sleeps as long as the upstream asked, a little more so that not all come back at once; or gives
-    /// up where that is too long.
+    /// Sleeps for the time that the upstream asks for, or a default one, plus some jitter so that not all
+    /// calls return at once. Gives up if that would take too long.
     async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
-        let until = self.until.unwrap_or(self.deadline);
-        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(LONGEST);
-        let spread = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
-        let chance = RandomState::new().hash_one(0) % 1000;
-        let wait = wait + spread * chance as u32 / 1000;
+        let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
+        let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
+        let wait = wait + max_jitter.mul_f64(fastrand::f64());
         self.waits += 1;
-        if self.waits > MAX_WAITS || self.paid >= PAID_ANSWERS || Instant::now() + wait >= until {
+        if self.waits > MAX_WAITS
+            || self.paid_answers >= PAID_ANSWERS
+            || Instant::now() + wait >= self.deadline()
+        {
             return Err(otherwise);
         }
         tokio::time::sleep(wait).await;
         Ok(())
     }
 
-    /// Nothing came back.
-    fn lost(&mut self, lost: Lost, rung: Rung) -> Step {
-        if matches!(lost, Lost::Early | Lost::Midway | Lost::TooLong | Lost::Timeout) {
-            self.bill.unreported();
-            self.paid += 1;
+    fn after_transport_error(&mut self, error: TransportError, level: FallbackLevel) -> NextStep {
+        use TransportError::{BeforeResponse, Connect, DuringResponse, NoSlot, Timeout, TooLong};
+        if matches!(error, BeforeResponse | DuringResponse | TooLong | Timeout) {
+            self.cost.add_unreported();
+            self.paid_answers += 1;
         }
-        let no_vote = match lost {
-            Lost::Connect => NoVote::new(Reason::Unreachable, "the upstream could not be reached"),
-            Lost::Early => NoVote::new(Reason::Unreachable, "the upstream broke off before it answered"),
-            Lost::Midway => {
-                NoVote::new(Reason::Unreachable, "the upstream broke off in the middle of its answer")
+        let (reason, detail) = match error {
+            Connect => (Reason::Unreachable, "the upstream could not be reached"),
+            BeforeResponse => (Reason::Unreachable, "the connection to the upstream broke before its answer"),
+            DuringResponse => {
+                (Reason::Unreachable, "the connection to the upstream broke in the middle of its answer")
             }
-            Lost::TooLong => {
-                NoVote::new(Reason::UpstreamError, "the upstream's answer was too long to be a vote")
-            }
-            Lost::Timeout => self.out_of_time(),
-            Lost::Crowded => {
-                NoVote::new(Reason::Deadline, "too many requests are in flight; none left in time")
+            TooLong => (Reason::UpstreamError, "the upstream's answer was too long to be a vote"),
+            Timeout => return NextStep::Finish(Err(self.out_of_time())),
+            NoSlot => {
+                (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
             }
         };
-        if matches!(lost, Lost::Connect | Lost::Early) && !self.reconnected && self.paid < PAID_ANSWERS {
+        let retry = matches!(error, Connect | BeforeResponse) && !self.reconnected;
+        if retry && self.paid_answers < PAID_ANSWERS {
             self.reconnected = true;
-            return Step::Again(rung);
+            return NextStep::AskAgain(level);
         }
-        Step::Done(Err(no_vote))
+        NextStep::Finish(Err(NoVote::new(reason, detail)))
     }
 
-    fn judge(&mut self, reply: &Reply, ask: &Ask<'_>) -> Step {
-        if reply.status >= 400 {
-            let usage = Completion::read(&reply.body).and_then(|body| body.usage());
-            self.paid += u32::from(self.bill.failure(reply.cost, usage));
-            return self.complaint(&Complaint::with_status(reply.status, &reply.body, reply.wait), ask);
+    fn after_response(&mut self, response: &RawResponse, request: &VoteRequest<'_>) -> NextStep {
+        if response.status >= 400 {
+            let usage = Completion::read(&response.body).and_then(|body| body.usage());
+            self.paid_answers += u32::from(self.cost.add_failure(response.cost, usage));
+            let error = UpstreamError::from_body(response.status, &response.body, response.retry_after);
+            return self.after_upstream_error(&error, request);
         }
-        let Some(completion) = Completion::read(&reply.body).filter(|_| reply.status < 300) else {
-            self.bill.unreported();
-            self.paid += 1;
-            let text = match reply.status {
-                300..400 => "the upstream redirects; its address should be set to where it redirects",
+        let Some(completion) = Completion::read(&response.body).filter(|_| response.status < 300) else {
+            self.cost.add_unreported();
+            self.paid_answers += 1;
+            let text = match response.status {
+                300..400 => {
+                    "the upstream redirects; the operator should set the address that it redirects to"
+                }
                 _ => "the upstream's answer is not a completion",
             };
-            return Step::Done(Err(NoVote::new(Reason::UpstreamError, text)));
+            return NextStep::Finish(Err(NoVote::new(Reason::UpstreamError, text)));
         };
         let choice = completion.choice();
         if let Some(error) = completion.error(choice.as_ref()) {
-            self.paid += u32::from(self.bill.failure(reply.cost, completion.usage()));
-            return self.complaint(&Complaint::inside(error, reply.wait), ask);
+            self.paid_answers += u32::from(self.cost.add_failure(response.cost, completion.usage()));
+            let error = UpstreamError::from_member(error, response.retry_after);
+            return self.after_upstream_error(&error, request);
         }
-        self.bill.answer(reply.cost, completion.usage());
-        self.paid += 1;
-        let (upstream, rung) = (Arc::clone(self.voting.chat.label()), ask.rung.as_str());
-        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => rung).increment(1);
+        self.cost.add_answer(response.cost, completion.usage());
+        self.paid_answers += 1;
+        let (upstream, level) = (Arc::clone(self.voting.chat.label()), request.level.as_str());
+        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => level).increment(1);
         self.answered_by = completion
             .model()
-            .filter(|model| *model != ask.model)
+            .filter(|model| *model != request.model)
             .map(|model| model.chars().filter(|c| !c.is_control()).take(120).collect());
         let choice = choice.unwrap_or_default();
         let finish = choice.finish_reason().unwrap_or_default();
         let declined = choice.refused() || finish == "content_filter";
-        let mut said = choice.said();
+        let mut content = choice.content();
         if declined {
-            // What a filter left over, or a refusal's explanation, is no vote; a finished call is.
-            said.text = None;
+            // A complete tool call still counts, but text left by a filter or explaining a refusal does not.
+            content.text = None;
         }
-        let reading = parsing::read(&said, self.view);
-        match reading {
-            Reading::Vote(option) => {
-                self.place.answered(ask.rung, keeps_the_form(ask.rung, &said));
-                Step::Done(Ok(option))
+        match parsing::parse(&content, self.view) {
+            ParsedVote::Vote(option) => {
+                self.fallback.note_answer(request.level, keeps_form(request.level, &content));
+                NextStep::Finish(Ok(option))
             }
-            Reading::Conflicting => {
+            ParsedVote::Conflicting => {
                 let no_vote = NoVote::new(Reason::Conflicting, "the answer votes for several options");
-                if !ask.rung.has_tool() || !said.calls.is_empty() {
-                    return Step::Done(Err(no_vote));
+                if !request.level.has_tool() || !content.calls.is_empty() {
+                    return NextStep::Finish(Err(no_vote));
                 }
-                // It talked about several where one call was due: it ignored the form, and may obey another.
-                let bad = said.text.as_deref().map(parsing::thoughtless).unwrap_or_default().to_string();
-                self.place.answered(ask.rung, false);
-                let rung = self.place.habit().repair(ask.rung);
-                self.again_if_unpaid(Step::Repair(rung, bad), no_vote)
+                // The model wrote text instead of the tool call. Another form may get a single vote.
+                let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
+                self.repair(request.level, text.to_string(), no_vote)
             }
-            Reading::Nothing if declined => {
-                Step::Done(Err(NoVote::new(Reason::Refused, "the model or its provider declined to answer")))
+            ParsedVote::Missing if declined => {
+                let detail = "the model or its provider declined to answer";
+                NextStep::Finish(Err(NoVote::new(Reason::Refused, detail)))
             }
-            Reading::Nothing => self.no_vote_in(&said, finish == "length", ask),
+            ParsedVote::Missing => self.after_unusable_answer(&content, finish == "length", request),
         }
     }
 
-    /// An answer without a vote: the way to a better one, or the end.
-    fn no_vote_in(&mut self, said: &Said<'_>, cut_off: bool, ask: &Ask<'_>) -> Step {
-        let text = said.text.as_deref().map(parsing::thoughtless).unwrap_or_default();
-        let talked = !text.trim().is_empty();
+    fn after_unusable_answer(
+        &mut self,
+        content: &AnswerContent<'_>,
+        cut_off: bool,
+        request: &VoteRequest<'_>,
+    ) -> NextStep {
+        let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
+        let has_text = !text.trim().is_empty();
         let no_vote = if cut_off {
             NoVote::new(Reason::Truncated, "the answer ended at the token limit before it named an option")
         } else {
             NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again")
         };
-        // Cut off in its thoughts or its call, it needs more room. Cut off while it talks where a call
-        // was due, it would only talk longer.
-        if cut_off && !(talked && ask.rung.has_tool() && said.calls.is_empty()) {
-            return self.again_if_unpaid(Step::Again(ask.rung), no_vote);
+        // More tokens help if the reasoning or the tool call was cut off. If the model wrote text instead
+        // of a tool call, it would only write more of it.
+        let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
+        if cut_off && !text_instead_of_call {
+            return self.ask_if_unpaid(NextStep::AskAgain(request.level), no_vote);
         }
-        self.place.answered(ask.rung, false);
-        let bad = if talked { &text } else { said.calls.first().unwrap_or(&text) };
-        let rung = self.place.habit().repair(ask.rung);
-        self.again_if_unpaid(Step::Repair(rung, bad.to_string()), no_vote)
+        let bad = if has_text { &text } else { content.calls.first().unwrap_or(&text) };
+        self.repair(request.level, bad.to_string(), no_vote)
     }
 
-    fn again_if_unpaid(&self, again: Step, otherwise: NoVote) -> Step {
-        if self.paid < PAID_ANSWERS { again } else { Step::Done(Err(otherwise)) }
+    /// After an answer that ignored the form: asks for a better one, unless that would be one paid answer
+    /// too many.
+    fn repair(&mut self, level: FallbackLevel, bad_answer: String, otherwise: NoVote) -> NextStep {
+        self.fallback.note_answer(level, false);
+        let next = self.fallback.profile().repair_level(level);
+        self.ask_if_unpaid(NextStep::Repair(next, bad_answer), otherwise)
     }
 
-    /// The upstream reported an error.
-    fn complaint(&mut self, complaint: &Complaint<'_>, ask: &Ask<'_>) -> Step {
-        let words = self.voting.presentable(&complaint.message);
-        tracing::debug!(status = complaint.status, message = words, "the upstream complained");
-        let status = complaint.status;
+    fn ask_if_unpaid(&self, step: NextStep, otherwise: NoVote) -> NextStep {
+        if self.paid_answers < PAID_ANSWERS { step } else { NextStep::Finish(Err(otherwise)) }
+    }
+
+    fn after_upstream_error(&mut self, error: &UpstreamError<'_>, request: &VoteRequest<'_>) -> NextStep {
+        let message = self.voting.public_text(&error.message);
+        tracing::debug!(status = error.status, message, "the upstream reported an error");
+        let status = error.status;
         let no_vote = |reason, what: &str| {
             let code = if status == 0 { String::new() } else { format!(" ({status})") };
-            let words = if words.is_empty() { String::new() } else { format!(": {words}") };
-            NoVote::new(reason, format!("the upstream {what}{code}{words}"))
+            let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+            NoVote::new(reason, format!("the upstream {what}{code}{message}"))
         };
-        match complaint.remedy(ask) {
-            Remedy::StepDown(refused) => {
-                let next = self.place.refused(ask.rung, refused);
-                self.again_if_unpaid(
-                    Step::Again(next),
-                    no_vote(Reason::Rejected, "refused the form of the question"),
-                )
+        match error.retry_action(request) {
+            RetryAction::AskWithout(unsupported) => {
+                let next = self.fallback.note_unsupported(request.level, unsupported);
+                let otherwise = no_vote(Reason::Rejected, "refused the form of the question");
+                self.ask_if_unpaid(NextStep::AskAgain(next), otherwise)
             }
-            Remedy::Missed => {
-                self.bill.unreported();
-                self.paid += 1;
-                self.place.answered(ask.rung, false);
-                let rung = self.place.habit().repair(ask.rung);
-                let no_vote =
-                    NoVote::new(Reason::Unparsable, "the model did not call the tool as it was asked to");
-                self.again_if_unpaid(Step::Repair(rung, String::new()), no_vote)
+            RetryAction::AskWithoutTool => {
+                self.cost.add_unreported();
+                self.paid_answers += 1;
+                let detail = "the model did not call the tool as it was asked to";
+                self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
-            Remedy::Wait(wait) if complaint.is_rate_limit() => {
-                Step::Wait(wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
+            RetryAction::Wait(wait) if error.is_rate_limit() => {
+                NextStep::Wait(wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
             }
-            Remedy::Wait(wait) => Step::Wait(wait, no_vote(Reason::UpstreamError, "failed")),
-            // What it says about credit, keys and accounts is the operator's business.
-            Remedy::Rejected if matches!(status, 401..=403) => Step::Done(Err(NoVote::new(
-                Reason::Rejected,
-                match status {
-                    401 => "the upstream refused the service's key (401)",
-                    402 => "the upstream wants payment from the service first (402)",
-                    _ => "the upstream does not permit the service to use this model (403)",
-                },
-            ))),
-            Remedy::Rejected => Step::Done(Err(no_vote(Reason::Rejected, "refused the request"))),
-            Remedy::Refused => Step::Done(Err(no_vote(Reason::Refused, "declined to answer"))),
-            Remedy::Failed => Step::Done(Err(no_vote(Reason::UpstreamError, "failed"))),
+            RetryAction::Wait(wait) => NextStep::Wait(wait, no_vote(Reason::UpstreamError, "failed")),
+            RetryAction::GiveUp(reason) => NextStep::Finish(Err(match (reason, status) {
+                // The upstream's text about keys, credit and accounts is not for callers.
+                (Reason::Rejected, 401) => {
+                    NoVote::new(Reason::Rejected, "the upstream refused the service's key (401)")
+                }
+                (Reason::Rejected, 402) => {
+                    NoVote::new(Reason::Rejected, "the upstream wants payment from the service first (402)")
+                }
+                (Reason::Rejected, 403) => NoVote::new(
+                    Reason::Rejected,
+                    "the upstream does not permit the service to use this model (403)",
+                ),
+                (Reason::Rejected, _) => no_vote(reason, "refused the request"),
+                (Reason::Refused, _) => no_vote(reason, "declined to answer"),
+                _ => no_vote(reason, "failed"),
+            })),
         }
     }
 }
 
-/// Whether an answer has the form that was demanded of it.
-fn keeps_the_form(rung: Rung, said: &Said<'_>) -> bool {
-    match rung {
-        Rung::Required | Rung::Object | Rung::Auto => !said.calls.is_empty(),
-        Rung::Schema => said.text.as_deref().is_some_and(|text| text.trim_start().starts_with(['{', '`'])),
-        Rung::Prose => true,
+/// Whether an answer has the form that was asked for.
+fn keeps_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
+    match level {
+        FallbackLevel::Required | FallbackLevel::Object | FallbackLevel::Auto => !content.calls.is_empty(),
+        FallbackLevel::Schema => {
+            content.text.as_deref().is_some_and(|text| text.trim_start().starts_with(['{', '`']))
+        }
+        FallbackLevel::Prose => true,
     }
 }

@@ -58,8 +58,8 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// A service whose upstream plays this.
-    pub fn playing(script: Script) -> Self {
+    /// A service whose upstream follows this script.
+    pub fn scripted(script: Script) -> Self {
         Self { script: Some(script), ..Self::default() }
     }
 

@@ -23,7 +23,7 @@ use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::Roster;
-use ep_polling::stopping::{Evidence, Rule, needed};
+use ep_polling::stopping::{Evidence, Rule, answers_needed};
 
 pub use follow::Follow;
 pub use live::PollState;
@@ -94,7 +94,7 @@ impl PollExecutor {
     pub fn first_wave(plan: &Plan) -> usize {
         let members = plan.roster.len() as u32;
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
-        needed(&Rule::for_threshold(plan.threshold), standing) as usize
+        answers_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
     /// Opens a poll and starts it. The same `request_ref` opens the same poll once.

@@ -44,8 +44,8 @@ impl<'a> EventProjection<'a> {
     /// The confidence reached so far that the whole roster would name the leader of the tally; zero while
     /// another option leads the evidence.
     pub fn confidence(&self) -> f64 {
-        let reported = self.responses.confidence();
-        if reported.option == self.tally.leader() { reported.confidence() } else { 0.0 }
+        let highest = self.responses.highest_confidence();
+        if highest.option == self.tally.leader() { highest.confidence() } else { 0.0 }
     }
 
     /// Takes the next ballot into account.

@@ -21,7 +21,7 @@ use crate::ports::{Abandon, Models, StoreError};
 use ep_polling::ballot::{Ballot, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
-use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, decide, needed};
+use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, answers_needed, decide};
 
 /// Where ballots are recorded before they count.
 #[async_trait]
@@ -190,7 +190,9 @@ impl Run<'_> {
         let wanted = if hurried {
             unanswered
         } else {
-            self.plan.pace.in_flight(needed(&self.rule, self.responses.overall().evidence), unanswered)
+            self.plan
+                .pace
+                .in_flight(answers_needed(&self.rule, self.responses.overall().evidence), unanswered)
         };
         while (self.calls.len() as u32) < wanted {
             let next = self.responses.launched();

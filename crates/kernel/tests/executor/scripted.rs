@@ -143,7 +143,7 @@ impl Case {
             output_tokens: 256,
         };
         let members = (0..self.votes.len()).map(member).collect();
-        let roster = Roster { members, simulated: false, notices: Vec::new() };
+        let roster = Roster::new(members, false, Vec::new()).unwrap();
         Plan::new(draft, roster, Seed::new(self.seed), Duration::from_secs(180))
     }
 

@@ -6,15 +6,15 @@ use super::MicroUsd;
 /// ends, what was spent is captured and the rest released, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hold {
-    /// What the account must have available for the poll to start at all: the worst case of its first
-    /// wave of calls.
+    /// What the account must have available for the poll to start: the most that the calls made before the
+    /// first answer can cost.
     pub at_least: MicroUsd,
-    /// What is wanted: the lesser of the caller's budget and the roster's worst case. The hold takes
-    /// this or whatever is available, whichever is less.
+    /// The lesser of the caller's budget and the most that the whole roster can cost. The hold is this
+    /// amount or what is available, whichever is less.
     pub at_most: MicroUsd,
 }
 
-/// What becomes of the hold when a poll closes.
+/// What happens to the hold when a poll closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settlement {
     /// Nothing is in flight any more: capture this amount now, in the closing transaction.

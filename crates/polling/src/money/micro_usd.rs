@@ -7,17 +7,18 @@ use serde::{Deserialize, Serialize};
 
 /// A non-negative amount in micro-USD (1 USD = 1,000,000; one cent = 10,000).
 ///
-/// Stored and computed as an integer; [`UsdFigure`](super::UsdFigure) reads one, [`Usd`](super::Usd) shows one.
+/// Stored and computed as an integer. [`UsdFigure`](super::UsdFigure) reads amounts from text and JSON,
+/// [`Usd`](super::Usd) writes them as JSON numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MicroUsd(i64);
 
 impl MicroUsd {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
     /// Starter credit of a new account: $1.00.
     pub const STARTER_CREDIT: Self = Self(1_000_000);
-    /// No amount is larger: a trillion USD, far inside `i64`.
+    /// The largest amount: a trillion USD, well within `i64`.
     pub const MAX: Self = Self(1_000_000_000_000_000_000);
 
     /// An amount from its micro-USD; negative input becomes zero, excess becomes [`MicroUsd::MAX`].
@@ -47,7 +48,7 @@ impl MicroUsd {
         self.0
     }
 
-    /// The amount in USD, for showing only.
+    /// The amount in USD, for display only.
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / 1_000_000.0
     }
@@ -57,7 +58,7 @@ impl MicroUsd {
         self.0 / 10_000
     }
 
-    /// Whether nothing is left.
+    /// Whether it is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_cents_and_what_lies_below_them() {
+    fn displays_cents_and_smaller_fractions() {
         assert_eq!(MicroUsd::new(1_000_000).to_string(), "$1.00");
         assert_eq!(MicroUsd::new(1_234_500).to_string(), "$1.2345");
         assert_eq!(MicroUsd::new(7).to_string(), "$0.000007");

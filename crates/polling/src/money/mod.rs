@@ -1,5 +1,5 @@
-//! Money as integers: amounts in micro-USD, prices in pico-USD per token. A float appears only where a
-//! JSON number is read or written: [`UsdFigure`] and [`Usd`].
+//! Money as integers: amounts in micro-USD, prices in pico-USD per token. Floats appear only where JSON
+//! numbers are read ([`UsdFigure`]) or written ([`Usd`]).
 
 mod hold;
 mod micro_usd;

@@ -1,6 +1,5 @@
-//! What a model charges, and what one answer cost.
+//! Prices of models and costs of answers.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MicroUsd;
@@ -24,7 +23,7 @@ impl PicoUsd {
         self.0
     }
 
-    /// USD per million units, for showing only.
+    /// USD per million tokens, for display only.
     pub fn usd_per_million(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -43,7 +42,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// A price list of zeros.
+    /// Nothing is charged.
     pub const FREE: Self = Self { prompt: PicoUsd::ZERO, completion: PicoUsd::ZERO, request: PicoUsd::ZERO };
 
     /// Whether nothing is charged.
@@ -61,9 +60,9 @@ impl Price {
 }
 
 /// Where a cost figure comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum SpendBasis {
     /// The upstream said what it charged.
     Reported,
@@ -84,12 +83,12 @@ pub struct Spend {
 }
 
 impl Spend {
-    /// Nothing was charged, and that is known.
+    /// Known to have cost nothing.
     pub const NOTHING: Self = Self { amount: MicroUsd::ZERO, basis: SpendBasis::Priced };
-    /// Nobody said what it cost.
+    /// The cost is not known.
     pub const UNKNOWN: Self = Self { amount: MicroUsd::ZERO, basis: SpendBasis::Unknown };
 
-    /// Both together; one unknown part makes the basis unknown.
+    /// The sum. Its basis is unknown if the basis of either part is.
     pub fn plus(self, other: Self) -> Self {
         let basis = match (self.basis, other.basis) {
             (SpendBasis::Unknown, _) | (_, SpendBasis::Unknown) => SpendBasis::Unknown,

@@ -1,9 +1,8 @@
-//! USD figures as outside texts and JSON numbers write them.
+//! Amounts in USD as text and JSON numbers write them.
 
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
-use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -11,8 +10,7 @@ use super::{MicroUsd, PicoUsd};
 
 /// An exact decimal figure in USD, before it is rounded to whole micro-USD or pico-USD.
 ///
-/// Every amount that enters the service passes through this type, so that no amount is ever computed as
-/// a float.
+/// Amounts from outside are read as this type, so that no amount is ever computed as a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsdFigure(Decimal);
 
@@ -39,7 +37,7 @@ impl UsdFigure {
         (pico >= 0).then(|| PicoUsd::new(pico))
     }
 
-    /// The sum, at most the largest figure there is.
+    /// The sum, saturating at the largest figure.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.checked_add(other.0).unwrap_or(Decimal::MAX))
@@ -50,7 +48,7 @@ impl UsdFigure {
         self.0.is_sign_negative() && !self.0.is_zero()
     }
 
-    /// The figure in units of 10^-`decimals` USD; the largest 128-bit value where it does not fit.
+    /// The figure in units of 10^-`decimals` USD, saturating.
     fn units(self, decimals: u32, round: fn(&Decimal) -> Decimal) -> i128 {
         let factor = Decimal::from(10_u64.pow(decimals));
         let scaled = self.0.checked_mul(factor).unwrap_or(if self.0.is_sign_negative() {
@@ -61,7 +59,7 @@ impl UsdFigure {
         round(&scaled).mantissa() / 10_i128.pow(round(&scaled).scale())
     }
 
-    /// A float's shortest decimal form, exactly; the largest figure where it does not fit.
+    /// The shortest decimal that reads back as this float, saturating; `None` if it is not finite.
     fn from_json(number: f64) -> Option<Self> {
         let text = number.to_string();
         match decimal(&text) {
@@ -76,8 +74,7 @@ impl UsdFigure {
     }
 }
 
-/// Reads a decimal; digits beyond the 28th after the point make it the smallest figure of its sign
-/// rather than zero.
+/// Reads a decimal. A figure that would round to zero at 28 decimals becomes the smallest figure of its sign.
 fn decimal(text: &str) -> Result<Decimal, rust_decimal::Error> {
     let read = if text.contains(['e', 'E']) {
         Decimal::from_scientific(text)
@@ -87,7 +84,8 @@ fn decimal(text: &str) -> Result<Decimal, rust_decimal::Error> {
     match read {
         Err(rust_decimal::Error::Underflow) => {
             let rounded = Decimal::from_str(text)?;
-            Ok(if rounded.is_zero() { Decimal::new(1, 28) } else { rounded })
+            let smallest = Decimal::new(if text.starts_with('-') { -1 } else { 1 }, 28);
+            Ok(if rounded.is_zero() { smallest } else { rounded })
         }
         read => read,
     }
@@ -146,18 +144,6 @@ impl<'de> Deserialize<'de> for Usd {
     }
 }
 
-impl JsonSchema for Usd {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Usd".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "number", "minimum": 0, "description": "USD." })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +161,7 @@ mod tests {
         assert_eq!(json("0.0000009").floor_micro().micro(), 0);
         assert_eq!(json("0.0000001").ceil_micro().micro(), 1);
         assert_eq!(json("1e-300").ceil_micro().micro(), 1);
+        assert!(json("-1e-300").is_negative());
         assert_eq!(json("0.07").ceil_micro().micro(), 70_000);
         assert_eq!(json("-3").floor_micro(), MicroUsd::ZERO);
         assert_eq!(json("1e300").floor_micro(), MicroUsd::MAX);
@@ -200,9 +187,10 @@ mod tests {
     }
 
     proptest! {
-        /// What an amount shows reads back as the same amount, up to a billion USD (15 digits are exact in JSON).
+        /// A displayed amount reads back as the same amount, up to a billion USD (15 digits are exact in
+        /// JSON).
         #[test]
-        fn shown_amounts_read_back(micro in 0_i64..1_000_000_000_000_000) {
+        fn displayed_amounts_read_back(micro in 0_i64..1_000_000_000_000_000) {
             let amount = MicroUsd::new(micro);
             let shown = serde_json::to_string(&Usd(amount)).unwrap();
             prop_assert_eq!(json(&shown).floor_micro(), amount);

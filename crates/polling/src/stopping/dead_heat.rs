@@ -1,20 +1,23 @@
-//! The dead heat: the roster on which a wrong early answer is likeliest, solved exactly.
+//! The dead heat, solved exactly: the closest result two options can have, on which a wrong early answer is
+//! likeliest.
 //!
-//! Take M pair votes, A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival, in random order.
-//! After a + b of them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b). How
-//! strongly such counts speak against the dead heat is the level T(a, b) = 1 / ((a+b+1)·h(a, b)): a uniform
-//! prior over the leader's final share, divided by the dead heat itself.
+//! Take M votes in random order: A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival. After a + b
+//! of them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b).
 //!
-//! [`DeadHeat::crossing`] is the probability that the walk *ever*, at any look, shows a leader at a level
-//! of at least T(x, y). For even M both sides lead wrongly (the outcome is a tie); for odd M only the
-//! minority does.
+//! The level T(a, b) = 1 / ((a+b+1)·h(a, b)) says how strongly such counts speak against a dead heat: it is
+//! the probability of the counts under a uniform prior over the leader's final share, divided by their
+//! probability under the dead heat.
+//!
+//! Counting the votes one by one is a random walk over the states (a, b). [`DeadHeat::crossing`] is the
+//! probability that this walk shows, at *any* step, a leader at a level of at least T(x, y). For even M
+//! either side can lead wrongly (the outcome is a tie); for odd M only the minority can.
 
 use std::sync::{LazyLock, OnceLock};
 
 use super::bridge::MAX_ROSTER;
 
-/// Two log levels nearer than this are one level. Distinct levels of any M within [`MAX_ROSTER`] are
-/// farther apart, and rounding errors are a thousand times smaller.
+/// Logarithms of levels closer than this are the same level. Distinct levels of any M up to [`MAX_ROSTER`]
+/// are farther apart, and rounding errors are a thousand times smaller.
 const LEVEL_TOLERANCE: f64 = 1e-9;
 
 static LN_FACTORIAL: LazyLock<[f64; MAX_ROSTER + 2]> = LazyLock::new(|| {
@@ -29,24 +32,26 @@ fn ln_choose(n: usize, k: usize) -> f64 {
     LN_FACTORIAL[n] - LN_FACTORIAL[k] - LN_FACTORIAL[n - k]
 }
 
-/// The dead heat of one number of pair votes, with what has been computed of it so far.
+/// The dead heat of M votes, with the probabilities computed so far.
 pub(super) struct DeadHeat {
     votes: usize,
     leader_side: usize,
     rival_side: usize,
-    /// The rank of each state (a, b) with b < a ≤ A among the distinct levels, weakest first; see [`cell`].
+    /// The rank of each state (a, b) with b < a ≤ A among the distinct levels, weakest first; indexed by
+    /// [`triangle_index`].
     ranks: Box<[u16]>,
     /// The distinct levels as ln T, ascending.
     levels: Box<[f64]>,
+    /// By rank.
     crossings: Box<[OnceLock<f64>]>,
 }
 
-/// Where the state (a, b) with b < a stands in a triangular table.
-pub(super) const fn cell(a: usize, b: usize) -> usize {
+/// The index of the state (a, b), b < a, in a table of all such states.
+pub(super) const fn triangle_index(a: usize, b: usize) -> usize {
     a * (a - 1) / 2 + b
 }
 
-/// The process-wide dead heat of `votes` ≤ [`MAX_ROSTER`] pair votes, built on first use.
+/// The shared dead heat of `votes` ≤ [`MAX_ROSTER`] votes, built on first use.
 pub(super) fn dead_heat(votes: usize) -> &'static DeadHeat {
     static ALL: [OnceLock<DeadHeat>; MAX_ROSTER + 1] = [const { OnceLock::new() }; MAX_ROSTER + 1];
     ALL[votes].get_or_init(|| DeadHeat::new(votes))
@@ -55,22 +60,22 @@ pub(super) fn dead_heat(votes: usize) -> &'static DeadHeat {
 impl DeadHeat {
     fn new(votes: usize) -> Self {
         let (leader_side, rival_side) = (votes / 2, votes.div_ceil(2));
-        let mut states = Vec::with_capacity(cell(leader_side + 1, 0));
+        let mut states = Vec::with_capacity(triangle_index(leader_side + 1, 0));
         for a in 1..=leader_side {
             for b in 0..a {
                 let ln_h = ln_choose(leader_side, a) + ln_choose(rival_side, b) - ln_choose(votes, a + b);
-                states.push((-((a + b + 1) as f64).ln() - ln_h, cell(a, b)));
+                states.push((-((a + b + 1) as f64).ln() - ln_h, triangle_index(a, b)));
             }
         }
         states.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
 
         let mut ranks = vec![0; states.len()].into_boxed_slice();
         let mut levels: Vec<f64> = Vec::new();
-        for (level, cell) in states {
+        for (level, index) in states {
             if levels.last().is_none_or(|last| level - last > LEVEL_TOLERANCE) {
                 levels.push(level);
             }
-            ranks[cell] = (levels.len() - 1) as u16;
+            ranks[index] = (levels.len() - 1) as u16;
         }
         let crossings = levels.iter().map(|_| OnceLock::new()).collect();
         Self { votes, leader_side, rival_side, ranks, levels: levels.into(), crossings }
@@ -78,21 +83,21 @@ impl DeadHeat {
 
     /// The rank of the state (x, y), y < x ≤ A, among the distinct levels; 0 is the weakest.
     pub(super) fn rank(&self, x: usize, y: usize) -> u16 {
-        self.ranks[cell(x, y)]
+        self.ranks[triangle_index(x, y)]
     }
 
-    /// ln T of a rank; none beyond the strongest level the walk can attain.
+    /// ln T of a rank; none beyond the strongest level of the walk.
     pub(super) fn level(&self, rank: u16) -> Option<f64> {
         self.levels.get(usize::from(rank)).copied()
     }
 
-    /// The probability that the walk ever shows a leader at this rank or above; falls as the rank rises.
+    /// The probability that the walk ever shows a leader at this rank or above. It falls as the rank rises.
     pub(super) fn crossing(&self, rank: u16) -> f64 {
-        *self.crossings[usize::from(rank)].get_or_init(|| self.walk(rank))
+        *self.crossings[usize::from(rank)].get_or_init(|| self.crossing_probability(rank))
     }
 
     /// The least rank whose crossing probability is at most `risk`; one past the last if there is none.
-    pub(super) fn cut(&self, risk: f64) -> u16 {
+    pub(super) fn critical_rank(&self, risk: f64) -> u16 {
         let (mut low, mut high) = (0, self.levels.len() as u16);
         while low < high {
             let middle = low.midpoint(high);
@@ -105,9 +110,9 @@ impl DeadHeat {
         low
     }
 
-    /// Carries the whole probability forward, one vote at a time, and takes out what crosses. Only sums of
-    /// positive terms occur, so even a result of 1e-40 is accurate to almost all its digits.
-    fn walk(&self, rank: u16) -> f64 {
+    /// Moves the probability of every state forward one vote at a time and takes out what has crossed. Only
+    /// positive terms are added, so even a result of 1e-40 keeps almost all its digits.
+    fn crossing_probability(&self, rank: u16) -> f64 {
         let (leader_side, rival_side) = (self.leader_side, self.rival_side);
         let both_sides_err = leader_side == rival_side;
         let mut mass = vec![0.0; leader_side + 2];
@@ -122,7 +127,7 @@ impl DeadHeat {
                 let from_rival = if a < n { mass[a] * (rival_side + 1 + a - n) as f64 } else { 0.0 };
                 mass[a] = (from_leader + from_rival) * share;
             }
-            // For a fixed n the level rises with the lead, so what crosses lies at the ends of the range.
+            // For a fixed n the level rises with the lead, so the states that cross are at the ends.
             for a in (low..=high).rev().take_while(|&a| 2 * a > n && self.rank(a, n - a) >= rank) {
                 crossed += std::mem::take(&mut mass[a]);
             }

@@ -1,6 +1,5 @@
 //! Whether the poll stops now, and why.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bridge::locked;
@@ -8,9 +7,9 @@ use super::prefix::{Responses, Standing};
 use super::rule::Rule;
 
 /// Why a poll ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum TerminationReason {
     /// The leader could no longer be caught, whatever the members left out would have answered.
     MathematicalLock,
@@ -47,31 +46,32 @@ pub struct Decision {
     pub reason: TerminationReason,
     /// The option the confidence is about, by index. None for a tie, and when nothing can be said.
     pub option: Option<usize>,
-    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and when
-    /// all have answered (even a tie is certain then). 1 when nothing can be said.
+    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and
+    /// when all have answered (even a tie is certain then). 1 when nothing can be said.
     pub p: f64,
-    /// Where all completed votes stood.
+    /// The count over all completed answers.
     pub standing: Standing,
 }
 
 impl Decision {
-    /// The confidence as shown to people.
+    /// The confidence, for display.
     pub fn confidence(&self) -> f64 {
         1.0 - self.p
     }
 
-    /// Whether the confidence is about another option than the one leading all completed votes. It can happen
-    /// when votes came in out of order: rare, and the guarantee is then the prefix's, not the tally's.
+    /// Whether the confidence is about another option than the one leading all completed votes. This can
+    /// happen when answers arrive out of order. It is rare, and the guarantee then holds for `option`, not
+    /// for the leader of the tally.
     pub fn differs_from_tally(&self) -> bool {
         self.option != self.standing.leader
     }
 }
 
-/// Decides after every completion whether the poll ends. In this order: everybody has answered; the lock on
-/// all completed votes; the confidence of the best prefix; the budget.
+/// Decides whether the poll ends; call it after every answer. The reasons are tried in this order:
+/// everybody has answered; the lock on all completed votes; the confidence of the best prefix; the budget.
 ///
-/// `out_of_budget` is the caller's word that the next call does not fit and none is in flight. The confidence
-/// of a poll ended by its budget is as honest as any other.
+/// `out_of_budget` says that the next call does not fit the budget and none is in flight. The guarantee
+/// covers the confidence of a poll ended by its budget as well.
 pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option<Decision> {
     use TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
     let standing = responses.overall();
@@ -88,8 +88,8 @@ pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option
         return ended(Confidence, Some(stop.prefix.option), stop.p);
     }
     if out_of_budget {
-        let reported = responses.confidence();
-        return ended(Budget, reported.option, reported.p);
+        let highest = responses.highest_confidence();
+        return ended(Budget, highest.option, highest.p);
     }
     None
 }

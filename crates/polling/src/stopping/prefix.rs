@@ -1,52 +1,53 @@
 //! Evidence from answers that arrive in any order.
 //!
-//! Fast models may lean one way, so counting votes as they arrive would let latency choose the sample. What
-//! is random is the *dispatch* order; hence evidence is read from prefixes of it, and a member of the prefix
-//! that has not answered yet is counted for the rival. The guarantee covers all prefixes at all times, so the
-//! best of them may be used.
+//! Fast models may favour one option, so counting votes as they arrive would let latency choose the sample.
+//! Only the *dispatch* order is random. Evidence is therefore read from prefixes of that order, and a member
+//! of the prefix that has not answered yet counts for the rival. The guarantee covers all prefixes at all
+//! times, so the one with the highest confidence may be used.
 
 use super::bridge::{Evidence, p_value};
 use super::rule::Rule;
 
-/// Who has been asked, in dispatch order, and what they finally answered: the responses of one poll.
+/// The responses of one poll: which members have been asked, and what they finally answered.
 ///
-/// Asked are always the first so many members. A final answer is an option, or none after the last retry
-/// (failure, refusal, unreadable). The order must have been drawn uniformly at random before the first call,
-/// without looking at question, price, speed or health; nothing here can check that.
+/// Members are numbered by their position in the dispatch order and asked in that order. A final answer is an
+/// option, or none (the call failed, the model refused, or its answer could not be read). The order must have
+/// been drawn uniformly at random before the first call, without looking at question, price, speed or health;
+/// nothing here can check that.
 #[derive(Debug, Clone)]
 pub struct Responses {
-    members: Box<[Answer]>,
+    members: Box<[Response]>,
     launched: usize,
     completed: usize,
-    awaited: usize,
-    count: Count,
+    in_flight: usize,
+    counts: VoteCounts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
-    Awaited,
+enum Response {
+    Pending,
     NoVote,
     Vote(usize),
 }
 
-/// Where all completed votes stand, in whatever order they came.
+/// The state of the count over all completed answers, in whatever order they came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// The option strictly ahead, by index; none while two share the lead or nobody has voted.
     pub leader: Option<usize>,
-    /// Its votes, those of the strongest rival, and the members without a final answer. Good for the lock
-    /// and for planning calls; *not* for confidence, because latency chose which votes are in it.
+    /// Its votes, those of the strongest rival, and the members without a final answer. Valid for the lock
+    /// and for planning calls, but *not* for confidence, because latency chose which votes are in it.
     pub evidence: Evidence,
 }
 
 /// One prefix of the dispatch order that has a unique leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    /// How many members of the order it holds.
+    /// Its length in members.
     pub members: usize,
     /// The leading option, by index.
     pub option: usize,
-    /// Its evidence, the unanswered members counted for the rival.
+    /// Its evidence, with unanswered members counted for the rival.
     pub evidence: Evidence,
 }
 
@@ -59,18 +60,18 @@ pub struct Stop {
     pub p: f64,
 }
 
-/// The confidence to report now, whether or not the poll stops.
+/// The highest confidence that any prefix gives, whether or not the poll stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reported {
-    /// The option it is about, by index; none while no prefix says anything. It may differ from the leader of
-    /// all completed votes.
+pub struct HighestConfidence {
+    /// The option it is about, by index; none while no prefix has a confidence above 0. It may differ from
+    /// the leader of all completed votes.
     pub option: Option<usize>,
     /// 1 − confidence, from 0 to 1.
     pub p: f64,
 }
 
-impl Reported {
-    /// The confidence as shown to people.
+impl HighestConfidence {
+    /// The confidence, for display.
     pub fn confidence(self) -> f64 {
         1.0 - self.p
     }
@@ -80,44 +81,44 @@ impl Responses {
     /// A poll of `roster` members about `options` options; nobody has been asked yet.
     pub fn new(options: usize, roster: usize) -> Self {
         Self {
-            members: vec![Answer::Awaited; roster].into(),
+            members: vec![Response::Pending; roster].into(),
             launched: 0,
             completed: 0,
-            awaited: 0,
-            count: Count::new(options),
+            in_flight: 0,
+            counts: VoteCounts::new(options),
         }
     }
 
-    /// Asks the next member and returns its position in the order; none when all have been asked.
+    /// Marks the next member of the order as asked and returns its position; none when all have been asked.
     pub fn launch(&mut self) -> Option<usize> {
         let position = self.launched;
-        let answer = *self.members.get(position)?;
+        let response = *self.members.get(position)?;
         self.launched += 1;
-        self.awaited += usize::from(answer == Answer::Awaited);
+        self.in_flight += usize::from(response == Response::Pending);
         Some(position)
     }
 
-    /// Takes the final answer of the member at `position`: an option by index, or none. A member's first
-    /// final answer stands; returns false, changing nothing, for a later one or a position outside the
-    /// roster. An option outside the question is no vote.
+    /// Takes the final answer of the member at `position`: an option by index, or none. An option that the
+    /// question does not have is no vote. A member answers once: for a second answer, or a position outside
+    /// the roster, this returns false and changes nothing.
     ///
-    /// The answer of a member not asked yet (one remembered from before) counts at once for the standing, and
-    /// as evidence when its turn comes.
+    /// A member may answer before it is launched (its answer is known from an earlier run). Its vote then
+    /// counts for the standing at once, and as evidence once it is launched.
     pub fn record(&mut self, position: usize, option: Option<usize>) -> bool {
-        let Some(member @ Answer::Awaited) = self.members.get_mut(position) else { return false };
+        let Some(member @ Response::Pending) = self.members.get_mut(position) else { return false };
         *member = match option {
-            Some(option) if self.count.add(option) => Answer::Vote(option),
-            _ => Answer::NoVote,
+            Some(option) if self.counts.add(option) => Response::Vote(option),
+            _ => Response::NoVote,
         };
         self.completed += 1;
-        self.awaited -= usize::from(position < self.launched);
+        self.in_flight -= usize::from(position < self.launched);
         true
     }
 
-    /// Whether the member at `position` has given its final answer. One that had done so before its turn
-    /// came need not be called when [`Responses::launch`] names it.
+    /// Whether the member at `position` has given its final answer. A member that did so before
+    /// [`Responses::launch`] returned it need not be called.
     pub fn is_final(&self, position: usize) -> bool {
-        self.members.get(position).is_some_and(|answer| *answer != Answer::Awaited)
+        self.members.get(position).is_some_and(|response| *response != Response::Pending)
     }
 
     /// Members in the roster.
@@ -125,7 +126,7 @@ impl Responses {
         self.members.len()
     }
 
-    /// Members asked so far: the length of the longest prefix.
+    /// Members asked so far, which is the length of the longest prefix.
     pub fn launched(&self) -> usize {
         self.launched
     }
@@ -137,7 +138,7 @@ impl Responses {
 
     /// Members asked that have no final answer yet.
     pub fn in_flight(&self) -> usize {
-        self.awaited
+        self.in_flight
     }
 
     /// Whether every member's answer is final.
@@ -145,31 +146,32 @@ impl Responses {
         self.completed == self.members.len()
     }
 
-    /// Where all completed votes stand.
+    /// The count over all completed answers.
     pub fn overall(&self) -> Standing {
         let remaining = (self.members.len() - self.completed) as u32;
-        let evidence = Evidence { leader: self.count.first, rival: self.count.second, remaining };
-        Standing { leader: self.count.leader(), evidence }
+        let evidence = Evidence { leader: self.counts.first, rival: self.counts.second, remaining };
+        Standing { leader: self.counts.leader(), evidence }
     }
 
     /// Every prefix of the members asked that has a unique leader, shortest first.
     pub fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
-        let mut count = Count::new(self.count.votes.len());
-        let mut awaited = 0;
-        self.members.iter().take(self.launched).enumerate().filter_map(move |(position, answer)| {
-            match *answer {
-                Answer::Awaited => awaited += 1,
-                Answer::NoVote => {}
-                Answer::Vote(option) => _ = count.add(option),
+        let mut counts = VoteCounts::new(self.counts.votes.len());
+        let mut pending = 0;
+        self.members.iter().take(self.launched).enumerate().filter_map(move |(position, response)| {
+            match *response {
+                Response::Pending => pending += 1,
+                Response::NoVote => {}
+                Response::Vote(option) => _ = counts.add(option),
             }
             let members = position + 1;
             let remaining = (self.members.len() - members) as u32;
-            let evidence = Evidence { leader: count.first, rival: count.second + awaited, remaining };
-            Some(Prefix { members, option: count.leader()?, evidence })
+            let evidence = Evidence { leader: counts.first, rival: counts.second + pending, remaining };
+            Some(Prefix { members, option: counts.leader()?, evidence })
         })
     }
 
-    /// The prefix at which the rule stops: the one with the highest confidence, the shortest among equals.
+    /// The prefix at which the rule stops: the one with the highest confidence, the shortest of several; none
+    /// while the rule stops at none.
     pub fn best_prefix(&self, rule: &Rule) -> Option<Stop> {
         self.prefixes()
             .filter(|prefix| rule.stops(prefix.evidence))
@@ -177,27 +179,28 @@ impl Responses {
             .min_by(|one, other| one.p.total_cmp(&other.p))
     }
 
-    /// The highest confidence of any prefix, honest at every moment: when the budget ends, and while the
-    /// answers stream in.
-    pub fn confidence(&self) -> Reported {
-        let nothing = Reported { option: None, p: 1.0 };
+    /// The highest confidence of any prefix. The guarantee holds for it at every moment: while answers
+    /// arrive, and when the budget ends the poll.
+    pub fn highest_confidence(&self) -> HighestConfidence {
+        let nothing = HighestConfidence { option: None, p: 1.0 };
         self.prefixes().fold(nothing, |best, prefix| {
             let p = p_value(prefix.evidence);
-            if p < best.p { Reported { option: Some(prefix.option), p } } else { best }
+            if p < best.p { HighestConfidence { option: Some(prefix.option), p } } else { best }
         })
     }
 }
 
 /// Votes by option, with the two highest counts kept up to date.
 #[derive(Debug, Clone)]
-struct Count {
+struct VoteCounts {
     votes: Box<[u32]>,
+    /// The option that `first` belongs to.
     ahead: usize,
     first: u32,
     second: u32,
 }
 
-impl Count {
+impl VoteCounts {
     fn new(options: usize) -> Self {
         Self { votes: vec![0; options].into(), ahead: 0, first: 0, second: 0 }
     }

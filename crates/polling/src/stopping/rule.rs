@@ -4,40 +4,42 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bridge::{Evidence, MAX_ROSTER, locked};
-use super::dead_heat::{cell, dead_heat};
+use super::dead_heat::{dead_heat, triangle_index};
 use crate::threshold::Threshold;
 
-/// Room for rounding in p ≤ 1 − c, relative to 1 − c.
+/// Tolerance for rounding in p ≤ 1 − c, relative to 1 − c.
 const ROUNDING: f64 = 1e-9;
 
-/// How many thresholds are remembered at once; presets use a handful, a caller may name any.
-const REMEMBERED: usize = 32;
+/// How many rules are cached. Callers may name any threshold, so the cache must be bounded.
+const CACHED_RULES: usize = 32;
 
-/// The stopping rule of one threshold c, with what it has learned so far.
+/// The stopping rule of one threshold c.
 ///
-/// It answers `p_value(evidence) <= 1 - c` without computing the p-value: the crossing probability of a
-/// dead heat of M votes falls as its level rises, so for each M one critical level decides. The critical
-/// levels are searched for on first use; afterwards a decision is a table look-up.
+/// It answers `p_value(evidence) <= 1 - c` without computing the p-value. For each M, the number of votes
+/// that leader and rival can have together, one critical level decides: the crossing probability of a dead
+/// heat of M votes falls as the level rises. Critical levels are searched for on first use and cached;
+/// after that a decision is a table look-up.
 pub struct Rule {
     threshold: Threshold,
-    /// 1 − c with its room for rounding.
+    /// 1 − c plus the tolerance for rounding.
     risk: f64,
-    /// The rank of the critical level of each M.
-    cuts: [OnceLock<u16>; MAX_ROSTER + 1],
-    /// For each (x, y): up to which M all have agreed (low byte), and the first M that refused (high byte).
-    verdicts: Box<[AtomicU16]>,
+    /// The rank of the critical level, by M.
+    critical_ranks: [OnceLock<u16>; MAX_ROSTER + 1],
+    /// For each (x, y): the largest M up to which (x, y) is known to be strong enough (low byte), and the
+    /// first M for which it is known not to be (high byte).
+    known: Box<[AtomicU16]>,
 }
 
 impl Rule {
-    /// The rule of a threshold; the last few thresholds asked for are shared by the whole process.
+    /// The rule of a threshold. The rules used last are cached and shared by the whole process.
     pub fn for_threshold(threshold: Threshold) -> Arc<Self> {
         static RECENT: Mutex<Vec<Arc<Rule>>> = Mutex::new(Vec::new());
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
         let rule = match recent.iter().position(|rule| rule.threshold == threshold) {
-            Some(place) => recent.remove(place),
+            Some(index) => recent.remove(index),
             None => Arc::new(Self::new(threshold)),
         };
-        recent.truncate(REMEMBERED - 1);
+        recent.truncate(CACHED_RULES - 1);
         recent.insert(0, Arc::clone(&rule));
         rule
     }
@@ -47,8 +49,8 @@ impl Rule {
         Self {
             threshold,
             risk: (1.0 - threshold.get()) * (1.0 + ROUNDING),
-            cuts: [const { OnceLock::new() }; MAX_ROSTER + 1],
-            verdicts: (0..cell(MAX_ROSTER / 2 + 1, 0)).map(|_| AtomicU16::new(UNKNOWN)).collect(),
+            critical_ranks: [const { OnceLock::new() }; MAX_ROSTER + 1],
+            known: (0..triangle_index(MAX_ROSTER / 2 + 1, 0)).map(|_| AtomicU16::new(UNKNOWN)).collect(),
         }
     }
 
@@ -59,8 +61,8 @@ impl Rule {
 
     /// Whether the confidence of this evidence has reached the threshold.
     ///
-    /// A threshold of 1 is reached at the [lock](locked) alone; a threshold of 0 by any unique leader. With
-    /// more than [`MAX_ROSTER`] pair votes to come, only these two stop.
+    /// A threshold of 1 is reached at the [lock](locked) alone; a threshold of 0 by any unique leader. Where
+    /// leader and rival could still have more than [`MAX_ROSTER`] votes together, only these two stop.
     pub fn stops(&self, evidence: Evidence) -> bool {
         if !evidence.has_leader() {
             return false;
@@ -69,34 +71,35 @@ impl Rule {
             return true;
         }
         let votes = evidence.most_pair_votes();
-        votes <= MAX_ROSTER && self.all_agree(evidence.leader as usize, evidence.rival as usize, votes)
+        votes <= MAX_ROSTER
+            && self.is_strong_for_all(evidence.leader as usize, evidence.rival as usize, votes)
     }
 
-    /// The critical level of a dead heat of `votes` pair votes as ln T: evidence at this level or above is
-    /// strong enough there. None when only the lock is strong enough, or beyond [`MAX_ROSTER`].
+    /// The critical level, as ln T, of a dead heat of `votes` votes: evidence at this level or above is
+    /// strong enough. None where only the lock is strong enough, and beyond [`MAX_ROSTER`].
     pub fn critical_level(&self, votes: usize) -> Option<f64> {
-        if votes > MAX_ROSTER { None } else { dead_heat(votes).level(self.cut(votes)) }
+        if votes > MAX_ROSTER { None } else { dead_heat(votes).level(self.critical_rank(votes)) }
     }
 
-    fn cut(&self, votes: usize) -> u16 {
-        *self.cuts[votes].get_or_init(|| dead_heat(votes).cut(self.risk))
+    fn critical_rank(&self, votes: usize) -> u16 {
+        *self.critical_ranks[votes].get_or_init(|| dead_heat(votes).critical_rank(self.risk))
     }
 
-    /// Whether every M up to `votes` finds (x, y) strong enough, stopping at the first that does not. Below
-    /// 2x pair votes the leader has won, so the first M to ask is 2x.
-    fn all_agree(&self, x: usize, y: usize, votes: usize) -> bool {
-        let verdict = &self.verdicts[cell(x, y)];
-        // Threads may overwrite each other's findings: some are then found again, none is ever wrong.
-        let [agreed, refused] = verdict.load(Ordering::Relaxed).to_le_bytes().map(usize::from);
-        if votes <= agreed || votes >= refused {
-            return votes <= agreed;
+    /// Whether (x, y) is strong enough for every M up to `votes`. For M below 2x the leader has more than
+    /// half of the votes, so the check begins at 2x.
+    fn is_strong_for_all(&self, x: usize, y: usize, votes: usize) -> bool {
+        let known = &self.known[triangle_index(x, y)];
+        // Threads may overwrite each other's results: a result may be computed twice, but is never wrong.
+        let [strong_up_to, first_weak] = known.load(Ordering::Relaxed).to_le_bytes().map(usize::from);
+        if votes <= strong_up_to || votes >= first_weak {
+            return votes <= strong_up_to;
         }
-        let refuses = |m: &usize| dead_heat(*m).rank(x, y) < self.cut(*m);
-        let found = (agreed + 1).max(2 * x);
-        let first = (found..=votes).find(refuses);
-        let (agreed, refused) = first.map_or((votes, refused), |m| (m - 1, m));
-        verdict.store(u16::from_le_bytes([agreed as u8, refused as u8]), Ordering::Relaxed);
-        first.is_none()
+        let is_weak = |m: &usize| dead_heat(*m).rank(x, y) < self.critical_rank(*m);
+        let from = (strong_up_to + 1).max(2 * x);
+        let weak = (from..=votes).find(is_weak);
+        let (strong_up_to, first_weak) = weak.map_or((votes, first_weak), |m| (m - 1, m));
+        known.store(u16::from_le_bytes([strong_up_to as u8, first_weak as u8]), Ordering::Relaxed);
+        weak.is_none()
     }
 }
 

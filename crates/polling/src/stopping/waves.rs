@@ -1,20 +1,18 @@
-//! How many calls to keep in flight: rolling waves that need not waste a call.
+//! How many calls to keep in flight.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bridge::Evidence;
 use super::rule::Rule;
 
-/// The least number of further answers after which the rule could stop: the least k ≥ 1 for which the
-/// leader, given the next k answers, is confident enough or locked. At most what remains, so 0 when nothing
-/// does.
+/// The least number of further answers after which the rule could stop: the least k ≥ 1 such that the rule
+/// stops if the next k answers all go to the leader. At most the members remaining, so 0 when none remain.
 ///
-/// `standing` counts all completed answers (see [`super::Responses::overall`]); members in flight remain. No
-/// other course of the next answers stops sooner, so keeping this many calls in flight, and looking again at
-/// every completion, costs exactly the calls of asking one by one. (Checked by enumerating every state of
-/// rosters up to 40, and by simulation up to 150; not proved.)
-pub fn needed(rule: &Rule, standing: Evidence) -> u32 {
+/// `standing` counts all completed answers (see [`super::Responses::overall`]); members in flight are among
+/// the remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and
+/// computing the number again after every answer, therefore makes exactly the calls of asking one by one.
+/// (Checked by enumerating every state of rosters up to 40, and by simulation up to 150; not proved.)
+pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
     let Evidence { leader, rival, remaining } = standing;
     (1..remaining)
         .find(|k| {
@@ -25,9 +23,9 @@ pub fn needed(rule: &Rule, standing: Evidence) -> u32 {
 }
 
 /// How a poll trades calls for time. Order, evidence and guarantee are the same at every pace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(inline)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Pace {
     /// As few calls as the rule allows: only as many at once as a stop needs at least.
     Thrifty,
@@ -39,8 +37,9 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// How many calls to keep in flight, given what [`needed`] says and the members without a final answer
-    /// (in flight or not asked yet). Never more than those; a caller's own limit comes on top.
+    /// How many calls to keep in flight, given the result of [`answers_needed`] and the number of members
+    /// without a final answer (in flight or not asked yet). Never more than the latter. A caller may apply
+    /// a lower limit of its own.
     pub fn in_flight(self, needed: u32, unanswered: u32) -> u32 {
         let calls = match self {
             Self::Thrifty => needed,

@@ -1,12 +1,12 @@
-//! What holds for every evidence there is, state by state.
+//! Properties checked for every possible evidence.
 
 use crate::evidence;
 use ep_polling::stopping::{Evidence, MAX_ROSTER, locked, p_value};
 
-/// The largest roster walked through: every one in an optimised build, fewer where each takes longer.
+/// The largest roster checked: all of them in an optimised build, fewer in a slow one.
 const MOST: u32 = if cfg!(debug_assertions) { 80 } else { MAX_ROSTER as u32 };
 
-/// Every evidence with a unique leader and at most `most` pair votes to come.
+/// Every evidence with a unique leader and x + y + R of at most `most`.
 fn states(most: u32) -> impl Iterator<Item = Evidence> {
     (1..=most).flat_map(move |x| {
         (0..x.min(most + 1 - x)).flat_map(move |y| (0..=most - x - y).map(move |r| evidence(x, y, r)))
@@ -23,8 +23,9 @@ fn p_is_zero_exactly_at_the_lock() {
 }
 
 #[test]
-fn an_unanswered_member_was_counted_at_its_worst() {
-    // Whatever a member counted for the rival answers in the end, the confidence does not fall.
+fn an_answer_never_lowers_the_confidence() {
+    // A member without an answer counts for the rival. Whatever it then answers, the confidence does not
+    // fall.
     for Evidence { leader: x, rival: y, remaining: r } in states(MOST).filter(|s| s.rival > 0) {
         let unanswered = p_value(evidence(x, y, r)) * (1.0 + 1e-12);
         assert!(p_value(evidence(x + 1, y - 1, r)) <= unanswered, "for the leader: {x}, {y}, {r}");

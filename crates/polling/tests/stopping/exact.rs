@@ -1,7 +1,7 @@
 //! The exact probability that a poll asked one by one stops with another answer than its roster's.
 
 /// For each (x, y) the least number n of answered members, among N, from which the evidence stops the poll.
-/// Stopping is monotone in n, because fewer members to come only leave fewer dead heats to exclude.
+/// A poll that stops at n also stops at any later n with the same counts: fewer dead heats remain possible.
 pub(crate) struct StopTable {
     roster: usize,
     least: Vec<u16>,

@@ -1,9 +1,9 @@
-//! The guarantee, without sampling where the numbers are small enough, and under hostile latencies.
+//! The guarantee: computed exactly for small rosters, and simulated with latencies chosen to mislead.
 
 use crate::exact::{StopTable, error, rosters};
 use crate::simulation::{Member, agrees, lognormal, outcome, run, standing};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, Responses, needed, p_value};
+use ep_polling::stopping::{Pace, Responses, answers_needed, p_value};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -23,8 +23,9 @@ fn two_options_err_at_most_as_often_as_allowed() {
 }
 
 #[test]
-fn the_worst_two_option_roster_is_as_bad_as_it_may_be() {
-    // Too careful would be a fault as well: these errors are exact and were computed independently.
+fn the_worst_two_option_roster_errs_as_often_as_allowed() {
+    // A rule that errs less often than allowed asks too many members. These errors were computed
+    // independently.
     for (level, expected) in LEVELS.into_iter().zip([0.4120, 0.1977, 0.0978, 0.0388, 0.0093]) {
         let rule = rule(level);
         let table = StopTable::new(25, |x, y, r| rule.stops(evidence(x, y, r)));
@@ -57,8 +58,8 @@ fn three_options_err_at_most_as_often_as_allowed_at_every_level() {
     }
 }
 
-/// Fifty members: the fast half leans to 0 (65 %), the slow half to 1 (75 %), in random dispatch order.
-fn leaning_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
+/// Fifty members in random dispatch order: of the fast half 65 % choose 0, of the slow half 75 % choose 1.
+fn misleading_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
     let mut members: Vec<Member> = (0..50)
         .map(|member| {
             let fast = member < 25;
@@ -71,22 +72,23 @@ fn leaning_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
 }
 
 #[test]
-fn latency_cannot_buy_an_answer() {
+fn latency_does_not_bias_the_answer() {
     const TRIALS: u32 = 3000;
     let rule = rule(0.95);
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     let (mut at_once, mut rolling, mut naive) = (0, 0, 0);
     for _ in 0..TRIALS {
-        let members = leaning_latencies(&mut rng);
+        let members = misleading_latencies(&mut rng);
         let all = run(&members, 2, &rule, Responses::roster);
         at_once += u32::from(agrees(&all, &members, 2));
         let waves = run(&members, 2, &rule, |responses| {
-            Pace::Balanced.in_flight(needed(&rule, standing(responses)), standing(responses).remaining)
+            Pace::Balanced
+                .in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
                 as usize
         });
         rolling += u32::from(agrees(&waves, &members, 2));
 
-        // The test of the test: the same votes, counted as they arrive.
+        // For comparison: the same votes counted in the order of arrival, which must do badly here.
         let mut arrived = members.clone();
         arrived.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let mut responses = Responses::new(2, arrived.len());
@@ -99,5 +101,5 @@ fn latency_cannot_buy_an_answer() {
     }
     let [at_once, rolling, naive] = [at_once, rolling, naive].map(|n| f64::from(n) / f64::from(TRIALS));
     assert!(at_once >= 0.95 && rolling >= 0.95, "at once {at_once}, rolling {rolling}");
-    assert!(naive < 0.85, "counting as they arrive agreed {naive}: this scenario proves nothing");
+    assert!(naive < 0.85, "counting in order of arrival agreed {naive}: this scenario tests nothing");
 }

@@ -1,7 +1,7 @@
-//! What must hold everywhere, not only at the values somebody once computed.
+//! Properties of random inputs.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{Evidence, Responses, locked, needed, p_value};
+use ep_polling::stopping::{Evidence, Responses, answers_needed, locked, p_value};
 use proptest::prelude::*;
 
 fn any_evidence() -> impl Strategy<Value = Evidence> {
@@ -33,12 +33,12 @@ proptest! {
         let stops = rule(threshold).stops(state);
         prop_assert!(stops || !locked(state));
         let near = evidence(x % 200, y % 200, r % 200);
-        let calls = needed(&rule(threshold), near);
+        let calls = answers_needed(&rule(threshold), near);
         prop_assert!(calls <= near.remaining && (calls > 0 || near.remaining == 0));
     }
 
     #[test]
-    fn more_members_to_come_never_raise_confidence(state in any_evidence(), more in 1..20_u32) {
+    fn more_remaining_members_never_raise_confidence(state in any_evidence(), more in 1..20_u32) {
         let later = Evidence { remaining: state.remaining + more, ..state };
         prop_assert!(p_value(later) >= p_value(state));
     }
@@ -63,7 +63,7 @@ proptest! {
             responses.record(position, *answer);
         }
         prop_assume!(!stopped(&responses));
-        let calls = needed(&rule, responses.overall().evidence) as usize;
+        let calls = answers_needed(&rule, responses.overall().evidence) as usize;
         for answer in answers.iter().skip(known).take(calls.saturating_sub(1)) {
             let position = responses.launch().unwrap();
             responses.record(position, *answer);
@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn arrival_order_cannot_raise_confidence_above_the_full_prefixes((answers, order) in arrivals()) {
-        // At any moment the confidence is at most what the same prefixes show once everybody answered.
+        // The confidence never exceeds what the same prefixes give once everybody has answered.
         let mut full = Responses::new(4, answers.len());
         let mut responses = Responses::new(4, answers.len());
         for (position, answer) in answers.iter().enumerate() {
@@ -81,20 +81,20 @@ proptest! {
             responses.launch();
             full.record(position, *answer);
         }
-        let limit = full.confidence().p * (1.0 - 1e-12);
+        let limit = full.highest_confidence().p * (1.0 - 1e-12);
         let mut last = 1.0_f64;
         for position in order {
             responses.record(position, answers[position]);
-            let p = responses.confidence().p;
+            let p = responses.highest_confidence().p;
             prop_assert!(p >= limit);
             prop_assert!(p <= last * (1.0 + 1e-12), "an answer never lowers the reported confidence");
             last = p;
         }
-        prop_assert_eq!(responses.confidence(), full.confidence());
+        prop_assert_eq!(responses.highest_confidence(), full.highest_confidence());
     }
 
     #[test]
-    fn a_roll_call_takes_anything(
+    fn responses_accept_any_sequence_of_calls(
         options in 0..5_usize,
         roster in 0..30_usize,
         steps in prop::collection::vec((0..40_usize, prop::option::of(0..7_usize)), 0..80),
@@ -105,7 +105,7 @@ proptest! {
                 responses.launch();
             }
             responses.record(position, answer);
-            let reported = responses.confidence();
+            let reported = responses.highest_confidence();
             prop_assert!((0.0..=1.0).contains(&reported.p));
             prop_assert!(responses.launched() <= roster && responses.completed() <= roster);
             prop_assert!(responses.in_flight() <= responses.launched());

@@ -1,5 +1,5 @@
-//! The stopping rule through its public face: reference values, invariants, exact errors and simulated
-//! polls. What takes minutes is in `stopping_acceptance`.
+//! The stopping rule through its public interface: reference values, invariants, exact error rates and
+//! simulated polls. Tests that take minutes are in `stopping_acceptance`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
 use std::sync::Arc;
 
-/// The thresholds every table is given for.
+/// The thresholds of the reference tables.
 pub(crate) const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
 
 pub(crate) fn rule(threshold: f64) -> Arc<Rule> {

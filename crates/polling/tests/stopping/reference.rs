@@ -1,7 +1,7 @@
-//! Values computed elsewhere, mostly as exact rationals: the contract in numbers.
+//! Reference values, computed independently, mostly as exact rationals.
 
 use crate::{evidence, rule};
-use ep_polling::stopping::{MAX_ROSTER, confidence, locked, needed, p_value};
+use ep_polling::stopping::{MAX_ROSTER, answers_needed, confidence, locked, p_value};
 use ep_polling::threshold::Threshold;
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn the_lock_is_exactly_certain_and_no_leader_exactly_uncertain() {
 
 #[test]
 fn tiny_p_values_keep_their_digits() {
-    // One vote short of the lock of an even dead heat: every leader vote came first, 2·75!·75!/150!.
+    // All votes of one side of a dead heat come first, one vote short of the lock: 2·75!·75!/150!.
     let p = p_value(evidence(75, 0, 75));
     let exact = (1..=75).fold(2.0, |p, k| p * f64::from(k) / f64::from(75 + k));
     assert!(p < 1e-43 && (p / exact - 1.0).abs() < 1e-9, "{p:e}, not {exact:e}");
@@ -64,7 +64,7 @@ fn tiny_p_values_keep_their_digits() {
 }
 
 #[test]
-fn critical_levels_are_the_least_safe_ones() {
+fn critical_levels_match() {
     let rule = rule(0.95);
     let expected = [
         (10, 2.128_231_706),
@@ -85,7 +85,7 @@ fn critical_levels_are_the_least_safe_ones() {
 }
 
 #[test]
-fn boundaries_are_where_they_were() {
+fn stopping_boundaries_match() {
     let cases: [(u32, f64, &[u32]); 4] = [
         (25, 0.95, &[6, 8, 9, 10, 11, 12]),
         (25, 0.8, &[4, 6, 8, 9, 10, 11, 12, 12]),
@@ -114,7 +114,7 @@ fn first_waves_are_as_large_as_a_stop_needs() {
         (150, [3, 5, 6, 7, 10, 13]),
     ];
     for (roster, expected) in waves {
-        let found = thresholds.map(|threshold| needed(&rule(threshold), evidence(0, 0, roster)));
+        let found = thresholds.map(|threshold| answers_needed(&rule(threshold), evidence(0, 0, roster)));
         assert_eq!(found, expected, "N = {roster}");
     }
 }
@@ -145,14 +145,14 @@ fn beyond_the_largest_roster_only_the_lock_stops() {
 }
 
 #[test]
-fn rules_are_shared_and_forgotten() {
-    // A threshold no other test asks for; they run beside this one and fill the same cache.
-    let odd = || rule(0.123_456_789);
-    assert!((0..100).any(|_| Arc::ptr_eq(&odd(), &odd())));
-    let first = odd();
+fn rules_are_cached_within_bounds() {
+    // No other test uses this threshold; tests that run at the same time share the cache.
+    let unusual = || rule(0.123_456_789);
+    assert!((0..100).any(|_| Arc::ptr_eq(&unusual(), &unusual())));
+    let first = unusual();
     for step in 0..100 {
         _ = rule(f64::from(step) / 1000.0);
     }
-    assert!(!Arc::ptr_eq(&first, &odd()), "the cache is bounded");
+    assert!(!Arc::ptr_eq(&first, &unusual()), "the cache is bounded");
     assert_eq!(rule(0.95).threshold(), Threshold::DEFAULT);
 }

@@ -1,9 +1,9 @@
-//! Prefix evidence, answer by answer.
+//! The evidence in prefixes, answer by answer.
 
 use crate::{evidence, rule};
 use ep_polling::stopping::{Prefix, Responses};
 
-/// A responses call with everybody asked and these answers, position by position.
+/// Responses of which the first `launched` members were asked and these positions have answered.
 fn asked(options: usize, roster: usize, answers: &[(usize, Option<usize>)], launched: usize) -> Responses {
     let mut responses = Responses::new(options, roster);
     for _ in 0..launched {
@@ -26,35 +26,35 @@ fn a_member_in_flight_counts_for_the_rival() {
 }
 
 #[test]
-fn a_failure_takes_its_place_and_votes_for_nobody() {
+fn a_failure_is_a_final_answer_without_a_vote() {
     let responses = asked(3, 10, &[(0, Some(2)), (1, None), (2, Some(2))], 3);
     let last = responses.prefixes().last().unwrap();
     assert_eq!(last, Prefix { members: 3, option: 2, evidence: evidence(2, 0, 7) });
 }
 
 #[test]
-fn answers_behind_a_slow_member_cannot_hide_it() {
-    // Seven fast members agree, but the first ten asked hold three that have not answered.
+fn answers_of_later_members_do_not_hide_a_slow_one() {
+    // Seven fast members agree, but three of the first ten have not answered.
     let fast: Vec<_> = (3..10).map(|position| (position, Some(0))).collect();
     let responses = asked(2, 25, &fast, 10);
-    assert!(rule(0.95).stops(evidence(7, 0, 18)), "counted as they arrive, they would stop the poll");
+    assert!(rule(0.95).stops(evidence(7, 0, 18)), "counted in order of arrival they would stop the poll");
     assert_eq!(responses.best_prefix(&rule(0.95)), None);
     assert_eq!(responses.prefixes().last().unwrap().evidence, evidence(7, 3, 15));
 }
 
 #[test]
-fn an_earlier_prefix_may_be_the_convincing_one() {
+fn an_earlier_prefix_may_give_the_highest_confidence() {
     let mut answers: Vec<_> = (0..6).map(|position| (position, Some(1))).collect();
     answers.push((7, Some(0)));
     let responses = asked(2, 25, &answers, 9);
     let stop = responses.best_prefix(&rule(0.95)).unwrap();
     assert_eq!(stop.prefix, Prefix { members: 6, option: 1, evidence: evidence(6, 0, 19) });
-    assert_eq!(responses.confidence().option, Some(1));
-    assert_eq!(responses.confidence().p, stop.p);
+    assert_eq!(responses.highest_confidence().option, Some(1));
+    assert_eq!(responses.highest_confidence().p, stop.p);
 }
 
 #[test]
-fn answers_remembered_from_before_wait_for_their_turn() {
+fn answers_known_before_the_launch_become_evidence_at_the_launch() {
     let mut responses = Responses::new(2, 9);
     for position in 4..9 {
         assert!(responses.record(position, Some(0)));
@@ -90,9 +90,9 @@ fn a_shared_lead_has_no_leader() {
 }
 
 #[test]
-fn nothing_is_reported_before_there_is_something_to_report() {
+fn without_evidence_the_highest_confidence_is_zero() {
     let responses = asked(2, 25, &[(0, Some(0))], 1);
-    assert_eq!(responses.confidence().option, None, "one vote of 25 says nothing");
-    assert_eq!(responses.confidence().confidence(), 0.0);
-    assert_eq!(Responses::new(2, 0).confidence().p, 1.0);
+    assert_eq!(responses.highest_confidence().option, None, "one vote of 25 gives no confidence");
+    assert_eq!(responses.highest_confidence().confidence(), 0.0);
+    assert_eq!(Responses::new(2, 0).highest_confidence().p, 1.0);
 }

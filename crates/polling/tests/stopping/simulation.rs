@@ -1,16 +1,16 @@
-//! A poll in simulated time: members answer after their latency, the stopping rule is the real one.
+//! A poll in simulated time: members answer after a given latency, the stopping rule is the real one.
 
 use ep_polling::stopping::{Decision, Evidence, Responses, Rule, decide};
 use rand::{Rng, RngExt};
 
-/// A member of the roster: what it answers, and how long it takes.
+/// A member of the roster: its answer, and how long it takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) answer: Option<usize>,
     pub(crate) seconds: f64,
 }
 
-/// How one simulated poll went.
+/// The result of one simulated poll.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) decision: Decision,
@@ -61,7 +61,7 @@ pub(crate) fn agrees(run: &Run, members: &[Member], options: usize) -> bool {
     run.decision.option == outcome(members, options)
 }
 
-/// (x, y, R) of all completed answers.
+/// The evidence of all completed answers.
 pub(crate) fn standing(responses: &Responses) -> Evidence {
     responses.overall().evidence
 }
@@ -73,8 +73,8 @@ pub(crate) fn lognormal(rng: &mut impl Rng, median: f64, sigma: f64) -> f64 {
     median * (sigma * normal).exp()
 }
 
-/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: what models agree on differs from
-/// question to question, the more the smaller a is. Drawn as an urn, so any order of it is as likely.
+/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: the smaller a is, the more the
+/// members agree. Drawn from an urn, so every order of the same answers is equally likely.
 pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Option<usize>> {
     let mut weights = vec![a; options];
     let mut total = a * options as f64;

@@ -1,13 +1,13 @@
-//! Rolling zero-waste waves, in simulated time.
+//! How many calls are in flight, in simulated time.
 
 use crate::simulation::{Member, answers, lognormal, run, standing};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, needed};
+use ep_polling::stopping::{Pace, answers_needed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 #[test]
-fn rolling_waves_cost_exactly_the_calls_of_asking_one_by_one() {
+fn a_thrifty_poll_makes_exactly_the_calls_of_asking_one_by_one() {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     for trial in 0..2000 {
         let (roster, options) = (rng.random_range(1..=50), rng.random_range(2..=5));
@@ -22,15 +22,18 @@ fn rolling_waves_cost_exactly_the_calls_of_asking_one_by_one() {
             .collect();
         let slow = run(&members, options, &rule, |_| 1);
         let rolling = run(&members, options, &rule, |responses| {
-            Pace::Thrifty.in_flight(needed(&rule, standing(responses)), standing(responses).remaining)
+            Pace::Thrifty.in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
                 as usize
         });
         assert_eq!(rolling.calls, slow.calls, "trial {trial}");
         assert_eq!(rolling.decision.option, slow.decision.option, "trial {trial}");
         assert!(rolling.seconds <= slow.seconds);
         let capped = run(&members, options, &rule, |responses| {
-            2.min(Pace::Thrifty.in_flight(needed(&rule, standing(responses)), standing(responses).remaining)
-                as usize)
+            2.min(
+                Pace::Thrifty
+                    .in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
+                    as usize,
+            )
         });
         assert_eq!((capped.calls, capped.most_in_flight.max(2)), (slow.calls, 2), "trial {trial}");
     }
@@ -49,9 +52,9 @@ fn a_pace_never_asks_for_more_than_there_are() {
 }
 
 #[test]
-fn needed_ends_with_what_remains() {
-    assert_eq!(needed(&rule(0.95), evidence(5, 5, 0)), 0);
-    assert_eq!(needed(&rule(0.95), evidence(5, 5, 1)), 1);
-    assert_eq!(needed(&rule(0.95), evidence(2, 4, 1)), 1);
-    assert_eq!(needed(&rule(1.0), evidence(0, 0, 1000)), 501);
+fn answers_needed_are_at_most_the_remaining_ones() {
+    assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 0)), 0);
+    assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 1)), 1);
+    assert_eq!(answers_needed(&rule(0.95), evidence(2, 4, 1)), 1);
+    assert_eq!(answers_needed(&rule(1.0), evidence(0, 0, 1000)), 501);
 }

@@ -1,7 +1,8 @@
-//! What the rule costs, exactly.
+//! The exact number of calls the rule makes.
 
 use crate::urn::Urn;
 use crate::{LEVELS, data, evidence, rule};
+use serde::Deserialize;
 
 /// K, N, a, then calls and agreement at each of [`LEVELS`].
 type Row = (usize, usize, f64, [(f64, f64); 5]);
@@ -46,23 +47,34 @@ fn calls_and_agreement_are_the_exact_ones() {
 #[test]
 #[ignore = "slow: see the head of main.rs"]
 fn data_all_exact_rows_are_met() {
-    let text = data("EP_STOPPING_DATA", "exact_ref.csv");
+    #[derive(Debug, Deserialize)]
+    struct Row {
+        #[serde(rename = "N")]
+        roster: usize,
+        #[serde(rename = "K")]
+        options: usize,
+        dirichlet_a: f64,
+        rule: String,
+        threshold: f64,
+        mean_calls: f64,
+        agreement: f64,
+        p_conf_stop: f64,
+    }
+    let table = csv::Reader::from_reader(data("EP_STOPPING_DATA", "exact_ref.csv"));
     let mut urns: Vec<((usize, usize, f64), Urn)> = Vec::new();
     let mut rows = 0;
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split(',').collect();
-        if fields[3] != "bridge" {
+    for row in table.into_deserialize().map(|row: Result<Row, _>| row.unwrap()) {
+        if row.rule != "bridge" {
             continue;
         }
-        let number = |field: usize| fields[field].parse::<f64>().expect(line);
-        let cell = (number(1) as usize, number(0) as usize, number(2));
+        let cell = (row.options, row.roster, row.dirichlet_a);
         if urns.last().is_none_or(|(last, _)| *last != cell) {
             urns.push((cell, Urn::new(cell.0, cell.1, cell.2)));
         }
-        let found = bridge(&urns.last().unwrap().1, number(4));
-        assert!((found.calls - number(5)).abs() < 1e-4, "{line}: {found:?}");
-        assert!((found.agreement - number(6)).abs() < 1e-4, "{line}: {found:?}");
-        assert!((found.by_confidence - number(7)).abs() < 1e-4, "{line}: {found:?}");
+        let found = bridge(&urns.last().unwrap().1, row.threshold);
+        assert!((found.calls - row.mean_calls).abs() < 1e-4, "{row:?}: {found:?}");
+        assert!((found.agreement - row.agreement).abs() < 1e-4, "{row:?}: {found:?}");
+        assert!((found.by_confidence - row.p_conf_stop).abs() < 1e-4, "{row:?}: {found:?}");
         rows += 1;
     }
     assert_eq!(rows, 225);
@@ -81,20 +93,20 @@ fn beta(x: u32, y: u32) -> f64 {
     sum
 }
 
-/// The calls a rule needs for an agreement, by straight lines between the thresholds given.
+/// The calls a rule needs for an agreement, interpolated linearly between the points given.
 fn calls_at(agreement: f64, mut curve: Vec<(f64, f64)>) -> f64 {
     curve.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = curve.iter().position(|point| point.0 >= agreement).expect("thresholds go up to 1");
     if after == 0 {
         return curve[0].1;
     }
-    let ((below, cheap), (above, dear)) = (curve[after - 1], curve[after]);
-    cheap + (dear - cheap) * (agreement - below) / (above - below)
+    let ((below, fewer), (above, more)) = (curve[after - 1], curve[after]);
+    fewer + (more - fewer) * (agreement - below) / (above - below)
 }
 
 #[test]
 #[ignore = "slow: see the head of main.rs"]
-fn at_equal_agreement_no_dearer_than_the_beta_rule() {
+fn at_equal_agreement_no_more_calls_than_the_beta_rule() {
     const AGREEMENTS: [f64; 3] = [0.98, 0.99, 0.995];
     let mut ratios = [const { Vec::new() }; 3];
     for roster in [10, 25, 50, 100] {

@@ -1,4 +1,4 @@
-//! The guarantee by enumeration: every roster there is, every order weighed exactly.
+//! The guarantee by enumeration: the exact error rate of every possible roster.
 
 use crate::exact::{StopTable, error, rosters};
 use crate::{LEVELS, evidence, rule};
@@ -75,8 +75,8 @@ fn check_every_level(options: usize, roster: u32) {
         levels.len(),
         all.len()
     );
-    assert!((worst_of_two - 1.0).abs() < 1e-8, "the dead heat errs exactly as often as it may");
-    assert!(worst_of_more < 0.96, "more live options are easier");
+    assert!((worst_of_two - 1.0).abs() < 1e-8, "the dead heat errs exactly as often as allowed");
+    assert!(worst_of_more < 0.96, "with more live options errors are rarer");
 }
 
 #[test]

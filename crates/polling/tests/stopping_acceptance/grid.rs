@@ -1,9 +1,9 @@
-//! Simulated polls: kinds of questions crossed with ways to ask. Agreement must reach the threshold in every
-//! single cell, hostile ones included.
+//! Simulated polls: every kind of question with every way to ask. Agreement must reach the threshold in each
+//! combination, including those chosen to mislead.
 
 use crate::rule;
 use crate::simulation::{Member, agrees, answers, lognormal, run, standing};
-use ep_polling::stopping::{Pace, Responses, Rule, needed};
+use ep_polling::stopping::{Pace, Responses, Rule, answers_needed};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -16,11 +16,11 @@ const LEVELS: [f64; 4] = [0.8, 0.9, 0.95, 0.99];
 enum Question {
     /// Dirichlet-multinomial answers.
     Natural(f64),
-    /// Two options level, everything else nothing.
+    /// Two options with equally many votes; the others have none.
     Tie,
-    /// Two options one vote apart, or two in an even roster.
+    /// Two options one vote apart, or two votes in an even roster.
     SmallestMargin,
-    /// All options as level as can be.
+    /// All options with equally many votes.
     AllLevel,
 }
 
@@ -38,12 +38,13 @@ const QUESTIONS: [Question; 8] = [
 #[derive(Debug, Clone, Copy)]
 enum Asking {
     OneByOne,
-    /// As many as a stop needs, all awaited.
+    /// As many as a stop needs; all must answer before the next are asked.
     BarrierZeroWaste,
-    /// Eight at once, all awaited.
+    /// Eight at once; all must answer before the next are asked.
     BarrierEight,
-    /// As many as a stop needs, replaced as they finish.
+    /// As many as a stop needs, kept in flight at all times.
     Rolling,
+    /// Twice as many.
     Balanced,
 }
 
@@ -66,14 +67,16 @@ fn answers_to(question: Question, roster: usize, options: usize, rng: &mut ChaCh
 
 fn in_flight(asking: Asking, rule: &Rule, responses: &Responses) -> usize {
     let standing = standing(responses);
-    let waves = || needed(rule, standing) as usize;
+    let waves = || answers_needed(rule, standing) as usize;
     let barrier = |size: usize| if responses.in_flight() == 0 { size } else { responses.in_flight() };
     match asking {
         Asking::OneByOne => 1,
         Asking::BarrierZeroWaste => barrier(waves()),
         Asking::BarrierEight => barrier(8),
         Asking::Rolling => waves(),
-        Asking::Balanced => Pace::Balanced.in_flight(needed(rule, standing), standing.remaining) as usize,
+        Asking::Balanced => {
+            Pace::Balanced.in_flight(answers_needed(rule, standing), standing.remaining) as usize
+        }
     }
 }
 
@@ -86,7 +89,7 @@ fn check(roster: usize, options: usize, asking: Asking) {
             let members: Vec<Member> = answers_to(question, roster, options, &mut rng)
                 .into_iter()
                 .map(|answer| {
-                    // Who answers 0 is slow, so that latency and answer go together.
+                    // Members that choose 0 are slow, so that latency and answer are correlated.
                     let median = if answer == Some(0) { 8.0 } else { 2.0 };
                     Member { answer, seconds: lognormal(&mut rng, median, 0.8) }
                 })
@@ -139,7 +142,7 @@ fn agreement_holds_in_every_cell_of_large_rosters_with_many_options() {
 
 #[test]
 #[ignore = "slow: see the head of main.rs"]
-fn rolling_waves_waste_nothing() {
+fn keeping_calls_in_flight_makes_no_extra_calls() {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     for trial in 0..20_000 {
         let (roster, options) = (rng.random_range(1..=150), rng.random_range(2..=10));

@@ -1,8 +1,8 @@
-//! The slow acceptance of the stopping rule: exact errors of every roster, exact efficiency, a grid of
-//! simulated polls and real votes. It needs an optimised build and some minutes:
+//! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of
+//! calls, a grid of simulated polls, and recorded votes. They need an optimised build and some minutes:
 //!
 //! ```sh
-//! cargo test --release -p ep-kernel --test stopping_acceptance -- --include-ignored
+//! cargo test --release -p ep-polling --test stopping_acceptance -- --include-ignored
 //! ```
 //!
 //! Tests named `data_…` read third-party data from the folders named by `EP_STOPPING_DATA` and
@@ -16,6 +16,8 @@ mod everywhere;
 #[path = "../stopping/exact.rs"]
 mod exact;
 mod grid;
+#[path = "../../examples/votes/mod.rs"]
+mod recorded;
 #[path = "../stopping/simulation.rs"]
 mod simulation;
 mod urn;
@@ -23,6 +25,7 @@ mod votes;
 
 use ep_polling::stopping::{Evidence, Rule};
 use ep_polling::threshold::Threshold;
+use std::fs::File;
 use std::sync::Arc;
 
 pub(crate) const LEVELS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
@@ -35,10 +38,10 @@ pub(crate) const fn evidence(leader: u32, rival: u32, remaining: u32) -> Evidenc
     Evidence { leader, rival, remaining }
 }
 
-/// The text of a file in the folder an environment variable names.
-pub(crate) fn data(variable: &str, file: &str) -> String {
+/// A file in the folder that an environment variable names.
+pub(crate) fn data(variable: &str, file: &str) -> File {
     let folder = std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} must name the folder with {file}; or run with --skip data_"));
     let path = std::path::Path::new(&folder).join(file);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

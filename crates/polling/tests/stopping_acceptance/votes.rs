@@ -1,46 +1,42 @@
-//! Real votes of real models, asked one by one in random orders.
+//! Recorded votes of real models, asked one by one in random orders.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashSet;
 
 use crate::data;
+use crate::recorded::RecordedVotes;
 use crate::simulation::{Member, agrees, run};
-use ep_polling::stopping::Rule;
+use ep_polling::stopping::{MAX_ROSTER, Rule};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use serde::Deserialize;
 
 /// Polls per set, spread evenly over its questions.
 const POLLS: usize = 40_000;
+/// The most options of any question.
+const OPTIONS: usize = 10;
 
 type Questions = Vec<Vec<Option<usize>>>;
 
-/// The answers by question. A (question, model) pair that is not there cast no valid vote.
-fn questions(votes: &str, models: &str, wanted: impl Fn(&str) -> bool) -> Questions {
-    let roster = models.lines().skip(1).count();
-    let mut all: BTreeMap<&str, Vec<Option<usize>>> = BTreeMap::new();
-    for line in votes.lines().skip(1) {
-        let mut fields = line.split(',');
-        let mut field = || fields.next().expect(line);
-        let (question, model, choice) = (field(), field(), field());
-        if wanted(question) {
-            let answers = all.entry(question).or_insert_with(|| vec![None; roster]);
-            answers[model.parse::<usize>().expect(line)] = Some(usize::from(choice.as_bytes()[0] - b'A'));
-        }
-    }
-    all.into_values().collect()
+/// The answers by question, of the questions wanted.
+fn questions(file: &str, wanted: impl Fn(&str) -> bool) -> Questions {
+    let votes = RecordedVotes::read(data("EP_VOTES_DATA", file)).expect(file);
+    assert!(votes.options <= OPTIONS && votes.models <= MAX_ROSTER);
+    votes.questions.into_iter().filter(|(id, _)| wanted(id)).map(|(_, answers)| answers).collect()
 }
 
-fn mmlu_pro(options: &str) -> Questions {
-    let table = data("EP_VOTES_DATA", "mmlupro_questions.csv");
-    let sizes: HashMap<&str, &str> = table
-        .lines()
-        .skip(1)
-        .map(|line| line.split_once(',').expect(line))
-        .map(|(question, rest)| (question, rest.split(',').next().expect(rest)))
-        .collect();
-    let (votes, models) =
-        (data("EP_VOTES_DATA", "mmlupro_votes.csv"), data("EP_VOTES_DATA", "mmlupro_models.csv"));
-    questions(&votes, &models, |question| sizes.get(question) == Some(&options))
+/// The questions of MMLU-Pro that have so many options.
+fn mmlu_pro(options: u32) -> Questions {
+    #[derive(Deserialize)]
+    struct Row {
+        question_id: String,
+        n_options: u32,
+    }
+    let table = csv::Reader::from_reader(data("EP_VOTES_DATA", "mmlupro_questions.csv"));
+    let rows = table.into_deserialize().map(|row: Result<Row, _>| row.unwrap());
+    let ids: HashSet<String> =
+        rows.filter(|row| row.n_options == options).map(|row| row.question_id).collect();
+    questions("mmlupro_votes.csv", |id| ids.contains(id))
 }
 
 /// Mean calls, their standard error, and the share of polls that answered as the full roster.
@@ -52,17 +48,17 @@ fn replay(questions: &Questions, rule: &Rule) -> (f64, f64, f64) {
         let mut members: Vec<Member> =
             answers.iter().map(|answer| Member { answer: *answer, seconds: 1.0 }).collect();
         members.shuffle(&mut rng);
-        let run = run(&members, 10, rule, |_| 1);
+        let run = run(&members, OPTIONS, rule, |_| 1);
         let calls = run.calls as f64;
         (sum, squares) = (sum + calls, squares + calls * calls);
-        agreed += f64::from(u8::from(agrees(&run, &members, 10)));
+        agreed += f64::from(u8::from(agrees(&run, &members, OPTIONS)));
     }
     let polls = POLLS as f64;
     let mean = sum / polls;
     (mean, ((squares / polls - mean * mean) / polls).sqrt(), agreed / polls)
 }
 
-/// Level, least agreement ever to be seen on such questions.
+/// A threshold, and the least agreement to expect on such questions.
 const FLOORS: [(f64, f64); 5] = [(0.5, 0.975), (0.8, 0.992), (0.9, 0.998), (0.95, 0.999), (0.99, 0.9998)];
 
 /// `calls` at each level, and the calls of two rules with the same guarantee at 0.95: ALPHA and PPR-WOR, as
@@ -85,14 +81,10 @@ fn check(name: &str, questions: &Questions, calls: [f64; 5], rivals: [f64; 2]) -
 #[test]
 #[ignore = "slow: see the head of main.rs"]
 fn data_real_votes_cost_and_agree_as_measured() {
-    let gsm8k = questions(
-        &data("EP_VOTES_DATA", "zeroeval_gsm8k_votes.csv"),
-        &data("EP_VOTES_DATA", "zeroeval_gsm8k_models.csv"),
-        |_| true,
-    );
+    let gsm8k = questions("zeroeval_gsm8k_votes.csv", |_| true);
     let ratios = [
-        check("MMLU-Pro, ten options", &mmlu_pro("10"), [15.95, 18.17, 19.56, 20.45, 21.79], [22.0, 22.6]),
-        check("MMLU-Pro, four options", &mmlu_pro("4"), [11.50, 14.02, 15.73, 16.87, 18.77], [18.0, 18.9]),
+        check("MMLU-Pro, ten options", &mmlu_pro(10), [15.95, 18.17, 19.56, 20.45, 21.79], [22.0, 22.6]),
+        check("MMLU-Pro, four options", &mmlu_pro(4), [11.50, 14.02, 15.73, 16.87, 18.77], [18.0, 18.9]),
         check("GSM8K", &gsm8k, [4.88, 6.78, 8.19, 9.51, 11.99], [12.7, 13.9]),
     ];
     let mean = |rival: usize| ratios.iter().map(|ratio| ratio[rival]).sum::<f64>() / ratios.len() as f64;

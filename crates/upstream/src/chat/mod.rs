@@ -1,11 +1,11 @@
-//! One adaptor for OpenAI-compatible chat completions: the wire, without any policy. What to ask next
+//! An adaptor for OpenAI-compatible chat completions: it sends requests and reads answers. What to ask next
 //! is decided in [`voting`](crate::voting).
 
-pub(crate) mod failure;
+pub(crate) mod cost;
+pub(crate) mod error;
 pub(crate) mod prompt;
 pub(crate) mod request;
 pub(crate) mod response;
-pub(crate) mod spend;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,76 +18,76 @@ use reqwest::{Client, Url};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::client::Address;
+use crate::endpoint::Endpoint;
 
-/// Bytes of an answer that are read; a vote needs a thousandth of it.
+/// The most bytes of an answer that are read; a vote has about a thousand.
 const MAX_BODY: usize = 1024 * 1024;
-/// Failures to connect in a row, and how long they are believed.
-const TRIPS_AFTER: u32 = 8;
-const TRIPPED_FOR: Duration = Duration::from_secs(1);
+/// After so many failures to connect in a row, calls fail without trying for a moment (a circuit breaker).
+const MAX_CONNECT_FAILURES: u32 = 8;
+const BREAK: Duration = Duration::from_secs(1);
 
-/// The door to one upstream's `/chat/completions`.
+/// A client for one upstream's `/chat/completions`.
 pub(crate) struct Chat {
     http: Client,
     url: Url,
     headers: HeaderMap,
-    /// Shared by all polls, so that sockets never run out.
+    /// Limits the requests in flight over all polls, so that sockets never run out.
     slots: Semaphore,
     label: Arc<str>,
     clock: Arc<dyn Clock>,
     started: Instant,
-    refused_in_a_row: AtomicU32,
-    /// Milliseconds after `started` until which connecting is not tried.
-    tripped_until: AtomicU32,
+    connect_failures: AtomicU32,
+    /// Until when no connection is tried, in milliseconds after `started`.
+    open_until: AtomicU32,
 }
 
-/// What came back, whatever its status.
-pub(crate) struct Reply {
+/// An HTTP response of any status.
+pub(crate) struct RawResponse {
     pub(crate) status: u16,
-    /// `Retry-After`.
-    pub(crate) wait: Option<Duration>,
-    /// LiteLLM's figure for what it cost, in USD.
+    /// From the `Retry-After` header.
+    pub(crate) retry_after: Option<Duration>,
+    /// The cost in LiteLLM's header, in USD.
     pub(crate) cost: Option<UsdFigure>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why nothing came back.
+/// Why there is no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum TransportError {
     /// No connection; nothing was sent.
     Connect,
-    /// The connection broke before anything came back.
-    Early,
-    /// It broke in the middle of the answer.
-    Midway,
-    /// The answer is longer than any vote.
+    /// The connection broke before the response began.
+    BeforeResponse,
+    /// The connection broke in the middle of the response.
+    DuringResponse,
+    /// The response is longer than any vote.
     TooLong,
-    /// Time ran out after the request had left.
+    /// Time ran out after the request was sent.
     Timeout,
-    /// Time ran out before it could leave: too many requests are in flight.
-    Crowded,
+    /// Time ran out before the request was sent, because too many requests were in flight.
+    NoSlot,
 }
 
 impl Chat {
     pub(crate) fn new(
         http: Client,
         url: Url,
-        address: &Address,
+        endpoint: &Endpoint,
         slots: usize,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let mut headers = address.headers.clone();
+        let mut headers = endpoint.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self {
             http,
             url,
             headers,
             slots: Semaphore::new(slots),
-            label: Arc::clone(&address.label),
+            label: Arc::clone(&endpoint.label),
             clock,
             started: Instant::now(),
-            refused_in_a_row: AtomicU32::new(0),
-            tripped_until: AtomicU32::new(0),
+            connect_failures: AtomicU32::new(0),
+            open_until: AtomicU32::new(0),
         }
     }
 
@@ -96,53 +96,50 @@ impl Chat {
         &self.label
     }
 
-    /// Sends one request and reads its answer, until `until`.
-    pub(crate) async fn ask(&self, body: Vec<u8>, until: Instant) -> Result<Reply, Lost> {
-        let Ok(Ok(_slot)) = tokio::time::timeout_at(until, self.slots.acquire()).await else {
-            return Err(Lost::Crowded);
+    /// Sends one request and reads the response; both must be done by `deadline`.
+    pub(crate) async fn send(&self, body: Vec<u8>, deadline: Instant) -> Result<RawResponse, TransportError> {
+        let Ok(Ok(_slot)) = tokio::time::timeout_at(deadline, self.slots.acquire()).await else {
+            return Err(TransportError::NoSlot);
         };
-        if self.is_tripped() {
-            return Err(Lost::Connect);
+        if self.now() < self.open_until.load(Ordering::Relaxed) {
+            return Err(TransportError::Connect);
         }
         let start = Instant::now();
-        let result = tokio::time::timeout_at(until, self.exchange(body)).await.unwrap_or(Err(Lost::Timeout));
-        self.note(result.as_ref().err() == Some(&Lost::Connect));
-        self.record(&result, start.elapsed());
+        let exchange = tokio::time::timeout_at(deadline, self.exchange(body));
+        let result = exchange.await.unwrap_or(Err(TransportError::Timeout));
+        self.note_connection(result.as_ref().err() != Some(&TransportError::Connect));
+        self.measure(&result, start.elapsed());
         result
     }
 
-    async fn exchange(&self, body: Vec<u8>) -> Result<Reply, Lost> {
+    async fn exchange(&self, body: Vec<u8>) -> Result<RawResponse, TransportError> {
         let request = self.http.post(self.url.clone()).headers(self.headers.clone()).body(body);
         let mut response = request.send().await.map_err(|error| {
-            tracing::debug!(error = %crate::client::describe(&error), "no answer");
-            if error.is_connect() { Lost::Connect } else { Lost::Early }
+            tracing::debug!(error = %crate::endpoint::describe(&error), "no response");
+            if error.is_connect() { TransportError::Connect } else { TransportError::BeforeResponse }
         })?;
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let wait = header(RETRY_AFTER.as_str());
-        let wait = wait.and_then(|value| failure::retry_after(value, self.clock.now().calendar()));
+        let retry_after = header(RETRY_AFTER.as_str());
+        let retry_after = retry_after.and_then(|value| error::retry_after(value, self.clock.now()));
         let cost = header("x-litellm-response-cost").and_then(response::usd);
         let status = response.status().as_u16();
         let mut body = Vec::with_capacity(response.content_length().unwrap_or(1024).min(64 * 1024) as usize);
-        while let Some(chunk) = response.chunk().await.map_err(|_| Lost::Midway)? {
+        while let Some(chunk) = response.chunk().await.map_err(|_| TransportError::DuringResponse)? {
             if body.len() + chunk.len() > MAX_BODY {
-                return Err(Lost::TooLong);
+                return Err(TransportError::TooLong);
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Reply { status, wait, cost, body })
+        Ok(RawResponse { status, retry_after, cost, body })
     }
 
-    /// Whether connecting just failed so often that trying again only wastes the poll's time.
-    fn is_tripped(&self) -> bool {
-        self.now() < self.tripped_until.load(Ordering::Relaxed)
-    }
-
-    fn note(&self, refused: bool) {
-        if !refused {
-            self.refused_in_a_row.store(0, Ordering::Relaxed);
-        } else if self.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1 >= TRIPS_AFTER {
-            self.tripped_until.store(self.now() + TRIPPED_FOR.as_millis() as u32, Ordering::Relaxed);
-            self.refused_in_a_row.store(0, Ordering::Relaxed);
+    /// Counts failures to connect, and opens the circuit after too many in a row.
+    fn note_connection(&self, connected: bool) {
+        if connected {
+            self.connect_failures.store(0, Ordering::Relaxed);
+        } else if self.connect_failures.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_CONNECT_FAILURES {
+            self.open_until.store(self.now() + BREAK.as_millis() as u32, Ordering::Relaxed);
+            self.connect_failures.store(0, Ordering::Relaxed);
         }
     }
 
@@ -150,14 +147,14 @@ impl Chat {
         self.started.elapsed().as_millis() as u32
     }
 
-    fn record(&self, result: &Result<Reply, Lost>, took: Duration) {
+    fn measure(&self, result: &Result<RawResponse, TransportError>, took: Duration) {
         let outcome = match result {
-            Ok(reply) if reply.status < 400 => "answered",
-            Ok(reply) if reply.status == 429 => "rate_limited",
-            Ok(reply) if reply.status < 500 => "refused",
+            Ok(response) if response.status < 400 => "answered",
+            Ok(response) if response.status == 429 => "rate_limited",
+            Ok(response) if response.status < 500 => "refused",
             Ok(_) => "failed",
-            Err(Lost::Timeout | Lost::Crowded) => "timeout",
-            Err(Lost::TooLong) => "too_long",
+            Err(TransportError::Timeout | TransportError::NoSlot) => "timeout",
+            Err(TransportError::TooLong) => "too_long",
             Err(_) => "unreachable",
         };
         let upstream = Arc::clone(&self.label);

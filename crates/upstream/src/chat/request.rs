@@ -1,46 +1,47 @@
-//! The body of a request.
+//! The body of a vote request.
 
 use ep_polling::ballot::{BallotView, Choice};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::prompt::{self, OPTION_DESCRIPTION, SYSTEM, TOOL, TOOL_DESCRIPTION};
-use crate::ladder::{Habit, Parameter, Rung};
+use crate::fallback::{FallbackLevel, OptionalParameter, ToolChoiceProfile};
 
-/// What one request asks.
+/// One request for a vote.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct VoteRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) view: &'a BallotView,
-    pub(crate) rung: Rung,
-    pub(crate) habit: Habit,
-    pub(crate) tokens: u32,
-    /// The lowest reasoning effort the model is known to support.
-    pub(crate) effort: Option<&'static str>,
-    /// Whether the upstream is OpenRouter, which takes routing preferences.
-    pub(crate) routed: bool,
-    /// An unusable answer that this request asks to repair.
+    pub(crate) level: FallbackLevel,
+    pub(crate) profile: ToolChoiceProfile,
+    /// The most completion tokens of the answer.
+    pub(crate) max_tokens: u32,
+    /// The lowest reasoning effort that the model is known to support.
+    pub(crate) lowest_effort: Option<&'static str>,
+    /// Whether the upstream is OpenRouter, which accepts routing preferences.
+    pub(crate) is_openrouter: bool,
+    /// The unusable answer after which this request asks again.
     pub(crate) bad_answer: Option<&'a str>,
 }
 
-impl Ask<'_> {
-    /// The parameters it sends that it could do without.
-    pub(crate) fn sends(&self, parameter: Parameter) -> bool {
-        self.habit.sends(parameter)
+impl VoteRequest<'_> {
+    /// Whether it sends this parameter.
+    pub(crate) fn sends(&self, parameter: OptionalParameter) -> bool {
+        self.profile.sends(parameter)
             && match parameter {
-                Parameter::ParallelToolCalls => self.rung.has_tool(),
-                Parameter::Strict => self.rung != Rung::Prose,
-                Parameter::Reasoning => self.effort.is_some(),
-                Parameter::MaxTokens | Parameter::System => true,
-                Parameter::Provider => self.routed,
+                OptionalParameter::ParallelToolCalls => self.level.has_tool(),
+                OptionalParameter::Strict => self.level != FallbackLevel::Prose,
+                OptionalParameter::Reasoning => self.lowest_effort.is_some(),
+                OptionalParameter::MaxTokens | OptionalParameter::System => true,
+                OptionalParameter::Provider => self.is_openrouter,
             }
     }
 
     /// The body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let mut user = prompt::user(self.view, self.rung);
+        let mut user = prompt::user(self.view, self.level);
         let mut messages = Vec::with_capacity(4);
-        if self.sends(Parameter::System) {
+        if self.sends(OptionalParameter::System) {
             messages.push(Message { role: "system", content: SYSTEM });
         } else {
             user = format!("{SYSTEM}\n\n{user}");
@@ -48,44 +49,44 @@ impl Ask<'_> {
         messages.push(Message { role: "user", content: &user });
         let repair;
         if let Some(bad) = self.bad_answer {
-            repair = (prompt::bad_answer(bad), prompt::repair(self.view, self.rung));
+            repair = (prompt::bad_answer(bad), prompt::repair(self.view, self.level));
             messages.push(Message { role: "assistant", content: &repair.0 });
             messages.push(Message { role: "user", content: &repair.1 });
         }
-        let strict = self.sends(Parameter::Strict).then_some(true);
+        let strict = self.sends(OptionalParameter::Strict).then_some(true);
         let schema = Schema::new(&self.view.choices);
-        let tokens = Some(self.tokens);
-        let limited = self.sends(Parameter::MaxTokens);
+        let max_tokens = Some(self.max_tokens);
+        let has_max_tokens = self.sends(OptionalParameter::MaxTokens);
         let body = Body {
             model: self.model,
             messages,
-            tools: self.rung.has_tool().then_some([Tool {
+            tools: self.level.has_tool().then_some([Tool {
                 kind: "function",
                 function: Function { name: TOOL, description: TOOL_DESCRIPTION, parameters: &schema, strict },
             }]),
-            tool_choice: match self.rung {
-                Rung::Required => Some(ToolChoice::Word("required")),
-                Rung::Object => {
+            tool_choice: match self.level {
+                FallbackLevel::Required => Some(ToolChoice::Word("required")),
+                FallbackLevel::Object => {
                     Some(ToolChoice::Function { kind: "function", function: FunctionName { name: TOOL } })
                 }
-                Rung::Auto => Some(ToolChoice::Word("auto")),
-                Rung::Schema | Rung::Prose => None,
+                FallbackLevel::Auto => Some(ToolChoice::Word("auto")),
+                FallbackLevel::Schema | FallbackLevel::Prose => None,
             },
-            parallel_tool_calls: self.sends(Parameter::ParallelToolCalls).then_some(false),
-            response_format: (self.rung == Rung::Schema).then_some(ResponseFormat {
+            parallel_tool_calls: self.sends(OptionalParameter::ParallelToolCalls).then_some(false),
+            response_format: (self.level == FallbackLevel::Schema).then_some(ResponseFormat {
                 kind: "json_schema",
                 json_schema: NamedSchema { name: TOOL, strict, schema: &schema },
             }),
-            max_tokens: tokens.filter(|_| limited),
-            max_completion_tokens: tokens.filter(|_| !limited),
+            max_tokens: max_tokens.filter(|_| has_max_tokens),
+            max_completion_tokens: max_tokens.filter(|_| !has_max_tokens),
             reasoning: self
-                .effort
-                .filter(|_| self.sends(Parameter::Reasoning))
+                .lowest_effort
+                .filter(|_| self.sends(OptionalParameter::Reasoning))
                 .map(|effort| Reasoning { effort, exclude: true }),
-            provider: self.sends(Parameter::Provider).then_some(Provider { sort: "price" }),
+            provider: self.sends(OptionalParameter::Provider).then_some(Provider { sort: "price" }),
         };
         let mut bytes = Vec::with_capacity(user.len() + SYSTEM.len() + 1024);
-        // Nothing in there can fail to be JSON.
+        // Strings, numbers and booleans always serialise.
         let _ = serde_json::to_writer(&mut bytes, &body);
         bytes
     }
@@ -99,7 +100,7 @@ struct Body<'a> {
     tools: Option<[Tool<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice>,
-    /// The default is several calls; a vote is one.
+    /// By default a model may make several calls; a vote is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,22 +168,22 @@ struct NamedSchema<'a> {
     schema: &'a Schema<'a>,
 }
 
-/// The lowest effort the model supports; what it thought is not sent back.
+/// The lowest effort that the model supports; its reasoning is left out of the answer.
 #[derive(Serialize)]
 struct Reasoning {
     effort: &'static str,
     exclude: bool,
 }
 
-/// OpenRouter's routing. Requests with tools are otherwise sent to the provider with the best tool-call
-/// record, at that provider's price; a poll reckons with the listed price, so price comes first. A list
-/// of fallback models is never sent: one model would vote under another's name.
+/// OpenRouter's routing. By default, requests with tools go to the provider with the best record of tool
+/// calls, at that provider's price. Polls count on the listed price, so the cheapest provider is asked for.
+/// A list of fallback models is never sent, because another model would then vote in this one's name.
 #[derive(Serialize)]
 struct Provider {
     sort: &'static str,
 }
 
-/// `{"option": one of the codes}`, inside the subset of JSON Schema draft 7 that all servers compile.
+/// `{"option": one of the codes}`, in the subset of JSON Schema draft 7 that all servers support.
 #[derive(Serialize)]
 struct Schema<'a> {
     #[serde(rename = "type")]

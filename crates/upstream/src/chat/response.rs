@@ -1,17 +1,17 @@
-//! The body of an answer, borrowed from the bytes that came. Every member may be missing, null or of
-//! another type than documented: what cannot be read is as good as absent.
+//! The body of an answer, borrowed from the bytes received. Every member may be missing, null, or of
+//! another type than documented; a member that cannot be read counts as missing.
 
-use ep_polling::money::UsdFigure;
 use std::borrow::Cow;
 
+use ep_polling::money::UsdFigure;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::parsing::Said;
+use crate::parsing::AnswerContent;
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// A completion, or an error that came instead of one.
+/// A completion, or an error in its place.
 #[derive(Deserialize)]
 pub(crate) struct Completion<'a> {
     #[serde(borrow, default)]
@@ -26,7 +26,7 @@ pub(crate) struct Completion<'a> {
 
 /// The first choice of a completion.
 #[derive(Deserialize, Default)]
-pub(crate) struct Choice<'a> {
+pub(crate) struct CompletionChoice<'a> {
     #[serde(borrow, default)]
     message: Option<Message<'a>>,
     #[serde(borrow, default)]
@@ -43,7 +43,7 @@ struct Message<'a> {
     refusal: Raw<'a>,
     #[serde(borrow, default)]
     tool_calls: Raw<'a>,
-    /// The form before tools.
+    /// The older form of tool calls.
     #[serde(borrow, default)]
     function_call: Raw<'a>,
 }
@@ -60,12 +60,12 @@ struct Function<'a> {
     arguments: Raw<'a>,
 }
 
-/// What an answer consumed.
+/// The tokens and the cost of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) prompt_tokens: Option<u64>,
     pub(crate) completion_tokens: Option<u64>,
-    /// In USD, everything included.
+    /// The total cost in USD.
     pub(crate) cost: Option<UsdFigure>,
 }
 
@@ -90,22 +90,22 @@ struct RawCostDetails<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Reads a body; `None` where it is no JSON object.
+    /// Reads a body; `None` if it is not a JSON object.
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(body).ok()
     }
 
-    /// The first choice. Votes ask for one answer; more would be another server's mistake.
-    pub(crate) fn choice(&self) -> Option<Choice<'a>> {
+    /// The first choice; a vote request asks for one.
+    pub(crate) fn choice(&self) -> Option<CompletionChoice<'a>> {
         let raw = self.choices?;
-        match serde_json::from_str::<[Choice<'a>; 1]>(raw.get()) {
+        match serde_json::from_str::<[CompletionChoice<'a>; 1]>(raw.get()) {
             Ok([choice]) => Some(choice),
-            Err(_) => serde_json::from_str::<Vec<Choice<'a>>>(raw.get()).ok()?.into_iter().next(),
+            Err(_) => serde_json::from_str::<Vec<CompletionChoice<'a>>>(raw.get()).ok()?.into_iter().next(),
         }
     }
 
-    /// The error object, wherever it stands.
-    pub(crate) fn error(&self, choice: Option<&Choice<'a>>) -> Option<&'a RawValue> {
+    /// The error object, of the completion or of the choice.
+    pub(crate) fn error(&self, choice: Option<&CompletionChoice<'a>>) -> Option<&'a RawValue> {
         self.error.or_else(|| choice.and_then(|choice| choice.error))
     }
 
@@ -114,14 +114,15 @@ impl<'a> Completion<'a> {
         text(self.model)
     }
 
-    /// What was consumed.
+    /// Tokens and cost.
     pub(crate) fn usage(&self) -> Option<Usage> {
         let raw: RawUsage<'_> = serde_json::from_str(self.usage?.get()).ok()?;
         let figure = |raw: Raw<'_>| usd(raw?.get().trim());
         let details = raw.cost_details.and_then(|details| figure(details.upstream_inference_cost));
-        // With a key of one's own at the provider, the cost is OpenRouter's fee alone.
+        // With a caller's own key for the provider (BYOK), `cost` is only OpenRouter's fee.
         let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
-        let cost = figure(raw.cost).map(|cost| details.filter(|_| byok).map_or(cost, |more| cost.plus(more)));
+        let cost = figure(raw.cost)
+            .map(|cost| details.filter(|_| byok).map_or(cost, |provider| cost.plus(provider)));
         Some(Usage {
             prompt_tokens: number(raw.prompt_tokens).map(|tokens| tokens as u64),
             completion_tokens: number(raw.completion_tokens).map(|tokens| tokens as u64),
@@ -130,21 +131,21 @@ impl<'a> Completion<'a> {
     }
 }
 
-impl<'a> Choice<'a> {
+impl<'a> CompletionChoice<'a> {
     /// Why the answer ended.
     pub(crate) fn finish_reason(&self) -> Option<Cow<'a, str>> {
         text(self.finish_reason)
     }
 
-    /// Whether a refusal stands in the message.
+    /// Whether the message contains a refusal.
     pub(crate) fn refused(&self) -> bool {
         let refusal = self.message.as_ref().and_then(|message| text(message.refusal));
         refusal.is_some_and(|refusal| !refusal.trim().is_empty())
     }
 
-    /// What can hold a vote.
-    pub(crate) fn said(&self) -> Said<'a> {
-        let Some(message) = &self.message else { return Said::default() };
+    /// The parts that can contain a vote.
+    pub(crate) fn content(&self) -> AnswerContent<'a> {
+        let Some(message) = &self.message else { return AnswerContent::default() };
         let mut calls = Vec::new();
         let mut call = |function: Function<'a>| {
             calls.extend(function.arguments.map(|raw| text(Some(raw)).unwrap_or(Cow::Borrowed(raw.get()))));
@@ -162,12 +163,12 @@ impl<'a> Choice<'a> {
         {
             call(function);
         }
-        Said { calls, text: message.content.and_then(content) }
+        AnswerContent { calls, text: message.content.and_then(joined_text) }
     }
 }
 
-/// Text as a string, or as a list of parts.
-fn content(raw: &RawValue) -> Option<Cow<'_, str>> {
+/// Text that is a string, or a list of parts.
+fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Part<'a> {
         #[serde(borrow, default)]
@@ -180,7 +181,7 @@ fn content(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(parts.into_iter().filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
 }
 
-/// A JSON string, borrowed where it holds no escapes.
+/// A JSON string, borrowed if it contains no escapes.
 pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     let json = raw?.get();
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
@@ -191,12 +192,12 @@ pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A non-negative figure in USD, also where it is written as a string.
+/// A non-negative amount in USD, written as a number or as a string.
 pub(crate) fn usd(text: &str) -> Option<UsdFigure> {
     text.trim_matches('"').parse().ok().filter(|figure: &UsdFigure| !figure.is_negative())
 }
 
-/// A finite, non-negative number, also where it is written as a string.
+/// A finite, non-negative number, written as a number or as a string.
 pub(crate) fn number(raw: Raw<'_>) -> Option<f64> {
     let number: f64 = raw?.get().trim_matches('"').trim().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
@@ -207,15 +208,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strange_members_are_absent_ones() {
+    fn members_of_unexpected_types_count_as_missing() {
         let body = br#"{"model":7,"choices":[{"message":{"content":[{"type":"text","text":"BC"}],"tool_calls":
             {"function":{"arguments":{"option":"BC"}}}},"finish_reason":null}],"usage":{"cost":"0.01","prompt_tokens":-3}}"#;
         let completion = Completion::read(body).unwrap();
         let choice = completion.choice().unwrap();
         assert_eq!(completion.model(), None);
         assert_eq!(choice.finish_reason(), None);
-        assert_eq!(choice.said().calls, [r#"{"option":"BC"}"#]);
-        assert_eq!(choice.said().text.as_deref(), Some("BC"));
+        assert_eq!(choice.content().calls, [r#"{"option":"BC"}"#]);
+        assert_eq!(choice.content().text.as_deref(), Some("BC"));
         let usage = completion.usage().unwrap();
         assert_eq!((usage.cost, usage.prompt_tokens), ("0.01".parse().ok(), None));
         assert!(Completion::read(b"<html>").is_none());
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_ones_own_costs_fee_and_provider() {
+    fn with_an_own_key_fee_and_provider_are_added() {
         let body =
             br#"{"usage":{"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}}"#;
         assert_eq!(Completion::read(body).unwrap().usage().unwrap().cost, "0.021".parse().ok());

@@ -1,11 +1,10 @@
-//! Reads votes out of what models answer, tolerantly: models wrap, rename, truncate and decorate.
-//!
-//! Two rules bound the tolerance. A vote is only ever an option that the answer names; and where an
-//! answer names several, none is picked for it.
+//! Reads the vote in a model's answer. Models wrap, rename, truncate and decorate what they were asked for,
+//! so this is tolerant, within two rules: a vote is only ever an option that the answer names, and if an
+//! answer names several options, none of them is chosen.
 
-mod codebook;
-mod lenient;
-mod marks;
+mod choice_set;
+mod lenient_json;
+mod matcher;
 #[cfg(test)]
 mod properties;
 mod prose;
@@ -18,64 +17,68 @@ use std::borrow::Cow;
 use ep_polling::ballot::BallotView;
 use serde::Deserialize;
 
-use codebook::Codebook;
-use marks::Marks;
-pub(crate) use prose::thoughtless;
+use choice_set::ChoiceSet;
+use matcher::ChoiceMatcher;
+pub(crate) use prose::without_reasoning;
 
-/// What an answer says.
+/// The vote in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// It votes for this option of the poll.
+pub(crate) enum ParsedVote {
+    /// The answer votes for this option of the poll.
     Vote(usize),
-    /// It votes for several.
+    /// It votes for several options.
     Conflicting,
-    /// It names none.
-    Nothing,
+    /// It names no option.
+    Missing,
 }
 
-/// The parts of an answer that can hold a vote.
+/// The parts of an answer that can contain a vote.
 #[derive(Debug, Default)]
-pub(crate) struct Said<'a> {
-    /// The arguments of every tool call, whatever tool it names.
+pub(crate) struct AnswerContent<'a> {
+    /// The arguments of every tool call, whichever tool it names.
     pub(crate) calls: Vec<Cow<'a, str>>,
     /// The text.
     pub(crate) text: Option<Cow<'a, str>>,
 }
 
-/// Reads the vote of this answer to this view.
-pub(crate) fn read(said: &Said<'_>, view: &BallotView) -> Reading {
-    let book = Codebook::new(view);
-    let mut marks = Marks::NONE;
-    for arguments in &said.calls {
-        marks.add(from_arguments(arguments, &book));
+/// Reads the vote in an answer to this ballot view.
+pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView) -> ParsedVote {
+    let matcher = ChoiceMatcher::new(view);
+    let mut found = ChoiceSet::NONE;
+    for arguments in &content.calls {
+        found.add(from_arguments(arguments, &matcher));
     }
-    if marks.is_empty()
-        && let Some(text) = &said.text
+    if found.is_empty()
+        && let Some(text) = &content.text
     {
-        marks = prose::from_text(text, &book);
+        found = prose::from_text(text, &matcher);
     }
-    match marks.only().and_then(|place| book.option(place)) {
-        Some(option) => Reading::Vote(option),
-        None if marks.is_empty() => Reading::Nothing,
-        None => Reading::Conflicting,
+    match found.only().and_then(|index| matcher.option(index)) {
+        Some(option) => ParsedVote::Vote(option),
+        None if found.is_empty() => ParsedVote::Missing,
+        None => ParsedVote::Conflicting,
     }
 }
 
-/// The arguments as they should be.
+/// The arguments as the schema asks for them.
 #[derive(Deserialize)]
 struct Arguments<'a> {
     #[serde(borrow)]
     option: Cow<'a, str>,
 }
 
-fn from_arguments(arguments: &str, book: &Codebook<'_>) -> Marks {
+fn from_arguments(arguments: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     if let Ok(Arguments { option }) = serde_json::from_str(arguments)
-        && let Some(place) = book.exact_code(&option)
+        && let Some(index) = matcher.exact_code(&option)
     {
-        return Marks::one(place);
+        return ChoiceSet::one(index);
     }
-    let marks = prose::from_members(arguments, book);
-    if marks.is_empty() { book.value(arguments, arguments.trim_end().ends_with(['"', '}'])) } else { marks }
+    let found = prose::from_fields(arguments, matcher);
+    if found.is_empty() {
+        matcher.any_value(arguments, arguments.trim_end().ends_with(['"', '}']))
+    } else {
+        found
+    }
 }
 
 #[cfg(test)]
@@ -83,9 +86,9 @@ mod tests {
     use super::testing::view;
     use super::*;
 
-    fn call(arguments: &[&str]) -> Reading {
+    fn call(arguments: &[&str]) -> ParsedVote {
         let calls = arguments.iter().map(|text| Cow::Borrowed(*text)).collect();
-        read(&Said { calls, text: None }, &view(&["Earth", "Mars", "Earthrise"]))
+        parse(&AnswerContent { calls, text: None }, &view(&["Earth", "Mars", "Earthrise"]))
     }
 
     #[test]
@@ -103,19 +106,19 @@ mod tests {
             "DF",
             r#""{\"option\":\"DF\"}""#,
         ] {
-            assert_eq!(call(&[arguments]), Reading::Vote(1), "{arguments}");
+            assert_eq!(call(&[arguments]), ParsedVote::Vote(1), "{arguments}");
         }
         for arguments in ["", "{}", "null", r#"{"option":"Pluto"}"#, r#"{"option":"Earth"#, r#"{"option":3}"#]
         {
-            assert_eq!(call(&[arguments]), Reading::Nothing, "{arguments}");
+            assert_eq!(call(&[arguments]), ParsedVote::Missing, "{arguments}");
         }
     }
 
     #[test]
-    fn several_calls_count_as_one_vote_or_none() {
-        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"Mars"}"#]), Reading::Vote(1));
-        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"BC"}"#]), Reading::Conflicting);
-        assert_eq!(call(&[r#"{"option":["DF","BC"]}"#]), Reading::Conflicting);
-        assert_eq!(call(&[r#"{"option":"DF"}"#, "{"]), Reading::Vote(1));
+    fn several_calls_are_one_vote_only_if_they_agree() {
+        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"Mars"}"#]), ParsedVote::Vote(1));
+        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"BC"}"#]), ParsedVote::Conflicting);
+        assert_eq!(call(&[r#"{"option":["DF","BC"]}"#]), ParsedVote::Conflicting);
+        assert_eq!(call(&[r#"{"option":"DF"}"#, "{"]), ParsedVote::Vote(1));
     }
 }

@@ -1,20 +1,20 @@
-//! What holds for any answer.
+//! Properties of arbitrary answers.
 
 use std::borrow::Cow;
 
 use proptest::prelude::*;
 
 use super::testing::view;
-use super::{Reading, Said, read};
+use super::{AnswerContent, ParsedVote, parse};
 
 const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 
-fn as_text(text: &str) -> Reading {
-    read(&Said { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS))
+fn as_text(text: &str) -> ParsedVote {
+    parse(&AnswerContent { calls: Vec::new(), text: Some(Cow::Borrowed(text)) }, &view(&OPTIONS))
 }
 
-fn as_call(arguments: &str) -> Reading {
-    read(&Said { calls: vec![Cow::Borrowed(arguments)], text: None }, &view(&OPTIONS))
+fn as_call(arguments: &str) -> ParsedVote {
+    parse(&AnswerContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view(&OPTIONS))
 }
 
 proptest! {
@@ -28,7 +28,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_panics_on_what_looks_like_an_answer(
+    fn nothing_panics_on_text_like_an_answer(
         text in r#"([{}\[\]"'`:=,<>\\ \n]|option|vote|BC|DF|Earth|No|not|</?think>|\\u00|“|”|é){0,40}"#
     ) {
         as_text(&text);
@@ -41,19 +41,19 @@ proptest! {
         after in "([ \n.,][b-lp-z ,.\n]{0,30})?",
     ) {
         prop_assume!(!names_a_text(&before) && !names_a_text(&after));
-        prop_assert_eq!(as_text(&format!("{before}DF{after}")), Reading::Vote(1));
-        prop_assert_eq!(as_call(&format!("{{\"option\":\"{}DF{}\"}}", before.replace('\n', " "), after.replace('\n', " "))), Reading::Vote(1));
+        prop_assert_eq!(as_text(&format!("{before}DF{after}")), ParsedVote::Vote(1));
+        prop_assert_eq!(as_call(&format!("{{\"option\":\"{}DF{}\"}}", before.replace('\n', " "), after.replace('\n', " "))), ParsedVote::Vote(1));
     }
 
     #[test]
-    fn what_is_not_named_is_not_voted_for(text in r#"([{}":,<>. \n]|option|vote|answer|[klp-z]{3,9}|XY|Ear|rise){0,30}"#) {
+    fn an_option_that_is_not_named_gets_no_vote(text in r#"([{}":,<>. \n]|option|vote|answer|[klp-z]{3,9}|XY|Ear|rise){0,30}"#) {
         prop_assume!(!names_a_text(&text));
-        prop_assert_eq!(as_text(&text), Reading::Nothing, "{}", text);
-        prop_assert_eq!(as_call(&text), Reading::Nothing, "{}", text);
+        prop_assert_eq!(as_text(&text), ParsedVote::Missing, "{}", text);
+        prop_assert_eq!(as_call(&text), ParsedVote::Missing, "{}", text);
     }
 }
 
-/// Whether an option's text (or a code in any case) stands in there, apart from any rule of ours.
+/// Whether the text contains an option or a code, found without the code under test.
 fn names_a_text(text: &str) -> bool {
     let text = text.to_lowercase();
     let flat: String = text.chars().filter(|c| c.is_alphanumeric()).collect();

@@ -1,27 +1,27 @@
-//! Reads a vote out of the text of an answer, from the most to the least explicit form.
+//! Reads the vote in the text of an answer, trying the most explicit forms first.
 
 use std::borrow::Cow;
 
-use super::codebook::Codebook;
-use super::lenient::members;
-use super::marks::Marks;
+use super::choice_set::ChoiceSet;
+use super::lenient_json::fields;
+use super::matcher::ChoiceMatcher;
 
-/// Words that introduce the vote itself.
+/// Words that label the vote.
 const LABELS: &[&str] = &["option", "vote", "answer", "choice", "code", "selection", "selected", "pick"];
 
-/// What the members of something that means to be JSON say.
-pub(super) fn from_members(text: &str, book: &Codebook<'_>) -> Marks {
-    let mut named = Marks::NONE;
-    let mut others = Marks::NONE;
-    members(text, &mut |member| {
-        if is_label(&member.name) {
-            named.add(book.value(&member.value, member.complete));
+/// The choices in the fields of almost-JSON.
+pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+    let mut labelled = ChoiceSet::NONE;
+    let mut others = ChoiceSet::NONE;
+    fields(text, &mut |field| {
+        if is_label(&field.name) {
+            labelled.add(matcher.any_value(&field.value, field.complete));
         } else {
-            others.add(book.equal(&member.value, member.complete));
+            others.add(matcher.whole_value(&field.value, field.complete));
         }
     });
-    // `{"vote":"QX","alternatives":["DF"]}`: members that say they are the vote are heard alone.
-    if named.is_empty() { others } else { named }
+    // `{"vote":"QX","alternatives":["DF"]}`: if fields are labelled as the vote, only they count.
+    if labelled.is_empty() { others } else { labelled }
 }
 
 fn is_label(name: &str) -> bool {
@@ -29,59 +29,60 @@ fn is_label(name: &str) -> bool {
     LABELS.iter().any(|label| last.eq_ignore_ascii_case(label))
 }
 
-/// What the text of an answer says. Several votes in a machine's form are all reported; in prose, where
-/// options are also discussed, only a single one counts.
-pub(super) fn from_text(text: &str, book: &Codebook<'_>) -> Marks {
-    let text = thoughtless(text);
+/// The choices in the text of an answer. Structured text may name several, which are all returned. Prose
+/// may also discuss other options, so it counts only if it singles out one.
+pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+    let text = without_reasoning(text);
     let text = text.trim();
     if text.is_empty() {
-        return Marks::NONE;
+        return ChoiceSet::NONE;
     }
-    let whole = book.equal(text, true);
+    let whole = matcher.whole_value(text, true);
     if !whole.is_empty() {
         return whole;
     }
-    let structured = from_members(text, book);
+    let structured = from_fields(text, matcher);
     if !structured.is_empty() {
         return structured;
     }
     let last = text.lines().rev().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or("");
-    let coded = !book.codes_in(text).is_empty();
-    let readings: [&dyn Fn() -> Marks; 6] = [
-        &|| book.equal(last, true),
-        &|| labelled(text, book),
-        &|| book.codes_in(last),
-        &|| book.codes_in(text),
-        // Where codes are named but none is singled out, texts do not decide either.
-        &|| if coded { Marks::NONE } else { book.texts_in(last) },
-        &|| if coded { Marks::NONE } else { book.texts_in(text) },
+    let has_codes = !matcher.codes_in(text).is_empty();
+    let attempts: [&dyn Fn() -> ChoiceSet; 6] = [
+        &|| matcher.whole_value(last, true),
+        &|| labelled(text, matcher),
+        &|| matcher.codes_in(last),
+        &|| matcher.codes_in(text),
+        // If several codes are named, the option texts beside them do not decide.
+        &|| if has_codes { ChoiceSet::NONE } else { matcher.texts_in(last) },
+        &|| if has_codes { ChoiceSet::NONE } else { matcher.texts_in(text) },
     ];
-    readings.iter().map(|read| read().if_unique()).find(|marks| !marks.is_empty()).unwrap_or(Marks::NONE)
+    let mut found = attempts.iter().map(|attempt| attempt().if_unique());
+    found.find(|choices| !choices.is_empty()).unwrap_or(ChoiceSet::NONE)
 }
 
 /// Values after a label and a separator: `Answer: QX`, `vote(option="QX")`, `<parameter=option>QX</…>`.
-fn labelled(text: &str, book: &Codebook<'_>) -> Marks {
-    let mut marks = Marks::NONE;
+fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+    let mut found = ChoiceSet::NONE;
     let mut rest = text;
     while let Some(at) = rest.find([':', '=', '>']) {
         let (before, after) = (&rest[..at], &rest[at + 1..]);
         if is_label(before.trim_end_matches(['*', '_', '"', '\'', '`', ' '])) {
             let value = after.trim_start_matches([' ', '\n', '\t', '*', '_', '"', '\'', '`', ':', '=', '>']);
             let end = value.find(['<', '>', ')', '}', '"', '\n']).unwrap_or(value.len());
-            marks.add(book.value(&value[..end], true));
+            found.add(matcher.any_value(&value[..end], true));
         }
         rest = after;
     }
-    marks
+    found
 }
 
-/// The text without what was thought aloud. An opening mark that is missing was eaten by the chat
-/// template; a closing mark that is missing was never reached.
-pub(crate) fn thoughtless(text: &str) -> Cow<'_, str> {
-    const MARKS: [(&str, &str); 3] =
+/// The text without the model's reasoning. Chat templates may swallow the opening tag; the closing tag is
+/// missing if the answer was cut off.
+pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
+    const TAGS: [(&str, &str); 3] =
         [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
     let mut text = Cow::Borrowed(text);
-    for (open, close) in MARKS {
+    for (open, close) in TAGS {
         if !text.contains(open) && !text.contains(close) {
             continue;
         }
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     fn vote(text: &str) -> Option<usize> {
-        from_text(text, &Codebook::new(&view(&["Earth", "Mars", "Venus"]))).only()
+        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]))).only()
     }
 
     #[test]
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn talk_is_no_vote() {
+    fn text_without_a_single_choice_is_not_a_vote() {
         for text in [
             "",
             "I cannot decide.",

@@ -1,4 +1,4 @@
-//! Papers for the tests of this folder.
+//! Ballot views for the tests of this folder.
 
 use ep_polling::ballot::{BallotView, Choice};
 

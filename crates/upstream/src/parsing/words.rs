@@ -1,9 +1,9 @@
-//! Texts as sequences of words, so that case, punctuation and typography do not matter.
+//! Splits texts into words, so that case, punctuation and typography do not matter when they are compared.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The words of a text: compatibility-composed (NFKC), in lower case, without punctuation. Apostrophes
-/// join (`it's` is `its`), everything else that is no letter or digit separates.
+/// The words of a text: compatibility-composed (NFKC), in lower case, without punctuation. Apostrophes are
+/// dropped (`it's` is `its`); every other character that is not a letter or digit separates words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -22,13 +22,14 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The places at which one sequence of words stands in another.
+/// The ranges at which one sequence of words occurs in another.
 pub(super) fn occurrences<'a>(
     needle: &'a [String],
-    hay: &'a [String],
+    haystack: &'a [String],
 ) -> impl Iterator<Item = (usize, usize)> + 'a {
     let length = needle.len();
-    hay.windows(length.max(1))
+    haystack
+        .windows(length.max(1))
         .enumerate()
         .filter(move |(_, window)| length > 0 && *window == needle)
         .map(move |(start, _)| (start, start + length))

@@ -1,4 +1,4 @@
-//! Presets: named queries over the registry, kept in a commented file.
+//! Presets: named queries over the registry, in a commented file.
 
 mod query;
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::config::SetupError;
 use crate::registry::Snapshot;
-use crate::registry::listing::Listed;
+use crate::registry::listing::ListedModel;
 use query::Query;
 
-/// The presets that come with us: data and documentation in one.
+/// The built-in presets. The comments of the file are their documentation.
 pub const BUILT_IN: &str = include_str!("presets.toml");
 
 /// All presets, in the order of their file.
@@ -31,17 +31,17 @@ struct Preset {
     query: Query,
 }
 
-/// What the models of a roster are, beyond the list.
+/// What a roster says beyond its model list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Circumstances {
-    /// Whether they are simulated.
+pub(crate) struct RosterContext {
+    /// Whether the models are simulated.
     pub(crate) simulated: bool,
     /// The upstream's limit of requests per minute for free models.
     pub(crate) free_per_minute: Option<u32>,
 }
 
 impl Presets {
-    /// The presets of this file, else the built-in ones.
+    /// Loads the presets of this file, or the built-in ones if no file is given.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, SetupError> {
         let Some(path) = path else { return Self::parse(BUILT_IN) };
         let text = std::fs::read_to_string(path)
@@ -56,44 +56,45 @@ impl Presets {
         let File { preset: presets } =
             toml::from_str(text).map_err(|error| SetupError::Presets(error.to_string()))?;
         if presets.is_empty() {
-            return Err(SetupError::Presets("there is none".to_owned()));
+            return Err(SetupError::Presets("the file holds no preset".to_owned()));
         }
         for (index, preset) in presets.iter().enumerate() {
-            let wrong = |why: &str| SetupError::Presets(format!("preset {:?} {why}", preset.query.name));
+            let wrong = |rule: &str| SetupError::Presets(format!("preset {:?} {rule}", preset.query.name));
             if preset.query.name.is_empty()
                 || !preset.query.name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
             {
-                return Err(wrong("has a name that is not of letters, digits, _ and -"));
+                return Err(wrong("must have a name of letters, digits, _ and -"));
             }
             if presets[..index].iter().any(|earlier| earlier.query.name == preset.query.name) {
-                return Err(wrong("is there twice"));
+                return Err(wrong("is defined twice"));
             }
-            preset.query.check().map_err(wrong)?;
+            preset.query.check().map_err(|rule| wrong(&rule))?;
         }
         Ok(Self(presets))
     }
 
+    /// Their names, in the order of the file.
     pub(crate) fn names(&self) -> Vec<String> {
         self.0.iter().map(|preset| preset.query.name.clone()).collect()
     }
 
-    /// The roster of a preset over this list.
+    /// The models that a preset selects from this list.
     pub(crate) fn roster(
         &self,
         name: &str,
         snapshot: &Snapshot,
-        about: Circumstances,
+        context: RosterContext,
     ) -> Result<Roster, Fault> {
         let preset =
             self.0.iter().find(|preset| preset.query.name == name).ok_or_else(|| self.unknown(name))?;
-        let roster = snapshot.roster(name, || preset.roster(snapshot, about));
-        if roster.members.is_empty() {
-            return Err(preset.nobody(snapshot));
+        let roster = snapshot.roster(name, || preset.roster(snapshot, context))?;
+        if roster.members().is_empty() {
+            return Err(preset.no_models(snapshot));
         }
         Ok(Roster::clone(&roster))
     }
 
-    /// Whether there is such a preset, before anything is fetched for it.
+    /// Refuses an unknown preset before a model list is fetched for it.
     pub(crate) fn check(&self, name: &str) -> Result<(), Fault> {
         if self.0.iter().any(|preset| preset.query.name == name) { Ok(()) } else { Err(self.unknown(name)) }
     }
@@ -106,31 +107,34 @@ impl Presets {
 }
 
 impl Preset {
-    fn roster(&self, snapshot: &Snapshot, about: Circumstances) -> Roster {
-        let members: Vec<_> = self.query.select(&snapshot.models).into_iter().map(Listed::member).collect();
+    fn roster(&self, snapshot: &Snapshot, context: RosterContext) -> Result<Roster, Fault> {
+        let members: Vec<_> =
+            self.query.select(&snapshot.models).into_iter().map(ListedModel::member).collect();
         let mut notices = Vec::new();
         if members.len() < self.query.size {
-            let many = match members.len() {
+            let found = match members.len() {
                 1 => "1 that fits".to_owned(),
                 count => format!("{count} that fit"),
             };
             notices.push(format!(
-                "preset {} asks for {} models; the registry has {many}",
+                "preset {} asks for {} models; the registry has {found}",
                 self.query.name, self.query.size
             ));
         }
         let free = members.iter().filter(|member| member.price.is_some_and(|price| price.is_free())).count();
-        if let Some(limit) = about.free_per_minute
+        if let Some(limit) = context.free_per_minute
             && free > 0
         {
             notices.push(format!(
                 "the upstream takes {limit} requests a minute for free models; polls that exceed it wait or lose votes"
             ));
         }
-        Roster { members, simulated: about.simulated, notices }
+        // `Query::check` keeps sizes within the ceiling, so this fails only through a mistake of ours.
+        Roster::new(members, context.simulated, notices).map_err(Fault::internal)
     }
 
-    fn nobody(&self, snapshot: &Snapshot) -> Fault {
+    /// Why nothing in the list fits.
+    fn no_models(&self, snapshot: &Snapshot) -> Fault {
         if snapshot.models.is_empty() {
             return Fault::new(
                 Kind::Unavailable,
@@ -154,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_presets_hold() {
+    fn the_built_in_presets_are_valid() {
         let presets = Presets::parse(BUILT_IN).unwrap();
         let names = presets.names();
         assert_eq!(names[0], "fast_and_cheap");
@@ -173,10 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn files_that_break_a_rule_say_which() {
+    fn files_that_break_a_rule_are_refused_with_it() {
         for (text, expected) in [
-            ("preset = []", "there is none"),
-            ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "size"),
+            ("preset = []", "holds no preset"),
+            ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "\"a\" must have a size from 1 to 150"),
+            (
+                "[[preset]]\nname = \"a\"\nsize = 151\nsort = \"price\"",
+                "\"a\" must have a size from 1 to 150",
+            ),
             ("[[preset]]\nname = \"a b\"\nsize = 1\nsort = \"price\"", "name"),
             ("[[preset]]\nname = \"a\"\nsize = 1\nsort = \"best\"", "unknown variant"),
             ("[[preset]]\nname = \"a\"\nsize = 1\nsort = \"price\"\nmax_price = 1", "max_price"),

@@ -1,15 +1,17 @@
-//! Chooses models from the registry.
+//! Selects models from a registry.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use ep_polling::money::Price;
+use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
+use wildmatch::WildMatchPattern;
 
-use crate::registry::family::weights;
-use crate::registry::listing::Listed;
+use crate::registry::family::base_id;
+use crate::registry::listing::ListedModel;
 
-/// What a preset asks for. Each field is described at the head of `presets.toml`.
+/// A preset's query. The fields are described at the top of `presets.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
@@ -17,7 +19,7 @@ pub(super) struct Query {
     #[serde(default, rename = "about")]
     _about: String,
     pub(super) size: usize,
-    sort: Sort,
+    sort: SortOrder,
     max_blended_usd_per_million: Option<f64>,
     min_blended_usd_per_million: Option<f64>,
     max_completion_usd_per_million: Option<f64>,
@@ -25,11 +27,11 @@ pub(super) struct Query {
     #[serde(default)]
     pub(super) free_only: bool,
     min_context: Option<u64>,
-    tools: Option<Tools>,
+    tools: Option<ToolSupport>,
     #[serde(default)]
-    include: Vec<String>,
+    include: Vec<Pattern>,
     #[serde(default)]
-    exclude: Vec<String>,
+    exclude: Vec<Pattern>,
     max_per_family: Option<usize>,
     #[serde(default)]
     pinned: Vec<String>,
@@ -37,7 +39,7 @@ pub(super) struct Query {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Sort {
+enum SortOrder {
     Price,
     PriceDescending,
     Newest,
@@ -46,59 +48,59 @@ enum Sort {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Tools {
+enum ToolSupport {
     Required,
     Preferred,
 }
 
-/// No roster is longer: polls are cut at five hundred members anyway.
-const MAX_SIZE: usize = 500;
-
 impl Query {
-    /// Why it cannot be used.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
-        if !(1..=MAX_SIZE).contains(&self.size) {
-            return Err("must have a size from 1 to 500");
+    /// Refuses sizes that no poll can have; the error names the rule that is broken.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=MAX_ROSTER).contains(&self.size) {
+            return Err(format!(
+                "must have a size from 1 to {MAX_ROSTER}, the most members of a poll; it is {}",
+                self.size
+            ));
         }
         if self.max_per_family == Some(0) {
-            return Err("must have a max_per_family of at least 1");
+            return Err("must have a max_per_family of at least 1".to_owned());
         }
         Ok(())
     }
 
-    /// The models, in registry order. The same list always gives the same ones.
-    pub(super) fn select<'m>(&self, models: &'m [Listed]) -> Vec<&'m Listed> {
-        let mut ranked: Vec<(usize, &Listed)> =
-            models.iter().enumerate().filter(|(_, m)| self.fits(m)).collect();
-        ranked.sort_by_cached_key(|(at, model)| {
+    /// The models selected, at most `size`, in registry order. The same list always gives the same models.
+    pub(super) fn select<'m>(&self, models: &'m [ListedModel]) -> Vec<&'m ListedModel> {
+        let mut ranked: Vec<(usize, &ListedModel)> =
+            models.iter().enumerate().filter(|(_, model)| self.fits(model)).collect();
+        ranked.sort_by_cached_key(|(index, model)| {
             (
-                self.tools == Some(Tools::Preferred) && model.variant.supports_tools == Some(false),
+                self.tools == Some(ToolSupport::Preferred) && model.variant.supports_tools == Some(false),
                 self.rank(model),
-                *at,
+                *index,
             )
         });
         let mut taken = vec![false; models.len()];
         let mut count = 0;
-        let mut served = HashSet::new();
+        let mut base_ids = HashSet::new();
         for id in self.pinned.iter().take(self.size) {
-            if let Some(at) = models.iter().position(|model| model.variant.id == *id)
-                && served.insert(weights(id))
+            if let Some(index) = models.iter().position(|model| model.variant.id == *id)
+                && base_ids.insert(base_id(id))
             {
-                taken[at] = true;
+                taken[index] = true;
                 count += 1;
             }
         }
-        ranked.retain(|(at, model)| !taken[*at] && served.insert(weights(&model.variant.id)));
-        let mut of_family: HashMap<&str, usize> = HashMap::new();
+        ranked.retain(|(index, model)| !taken[*index] && base_ids.insert(base_id(&model.variant.id)));
+        let mut per_family: HashMap<&str, usize> = HashMap::new();
         let mut limit = self.max_per_family.unwrap_or(usize::MAX);
         while count < self.size.min(models.len()) {
-            ranked.retain(|(at, model)| {
-                let members = of_family.entry(&model.variant.family).or_default();
+            ranked.retain(|(index, model)| {
+                let members = per_family.entry(&model.variant.family).or_default();
                 if count == self.size || *members >= limit {
                     return true;
                 }
                 *members += 1;
-                taken[*at] = true;
+                taken[*index] = true;
                 count += 1;
                 false
             });
@@ -110,10 +112,10 @@ impl Query {
         models.iter().zip(taken).filter(|(_, taken)| *taken).map(|(model, _)| model).collect()
     }
 
-    fn fits(&self, model: &Listed) -> bool {
+    fn fits(&self, model: &ListedModel) -> bool {
         let variant = &model.variant;
-        let matches = |patterns: &[String]| {
-            patterns.iter().any(|pattern| is_like(pattern, &variant.id) || is_like(pattern, &variant.family))
+        let matches = |patterns: &[Pattern]| {
+            patterns.iter().any(|pattern| pattern.matches(&variant.id) || pattern.matches(&variant.family))
         };
         let within = |value: Option<f64>, min: Option<f64>, max: Option<f64>| {
             value.is_none_or(|value| min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max))
@@ -124,19 +126,19 @@ impl Query {
             && within(blended, self.min_blended_usd_per_million, self.max_blended_usd_per_million)
             && within(completion, self.min_completion_usd_per_million, self.max_completion_usd_per_million)
             && variant.context_length.is_none_or(|tokens| self.min_context.is_none_or(|min| tokens >= min))
-            && !(self.tools == Some(Tools::Required) && variant.supports_tools == Some(false))
+            && !(self.tools == Some(ToolSupport::Required) && variant.supports_tools == Some(false))
             && (self.include.is_empty() || matches(&self.include))
             && !matches(&self.exclude)
     }
 
-    /// Smaller comes first; what is unknown comes last.
-    fn rank(&self, model: &Listed) -> (bool, Reverse<i128>) {
+    /// The sort key: smaller comes first, unknown comes last.
+    fn rank(&self, model: &ListedModel) -> (bool, Reverse<i128>) {
         let pico = |price: Price| i128::from(price.prompt.pico()) * 3 + i128::from(price.completion.pico());
         let known = match self.sort {
-            Sort::Price => model.price.map(|price| -pico(price)),
-            Sort::PriceDescending => model.price.map(pico),
-            Sort::Newest => (model.created > 0).then(|| i128::from(model.created)),
-            Sort::Context => model.variant.context_length.map(i128::from),
+            SortOrder::Price => model.price.map(|price| -pico(price)),
+            SortOrder::PriceDescending => model.price.map(pico),
+            SortOrder::Newest => (model.created > 0).then(|| i128::from(model.created)),
+            SortOrder::Context => model.variant.context_length.map(i128::from),
         };
         (known.is_none(), Reverse(known.unwrap_or_default()))
     }
@@ -147,25 +149,21 @@ fn blended(price: Price) -> f64 {
     (price.prompt.usd_per_million() * 3.0 + price.completion.usd_per_million()) / 4.0
 }
 
-/// Whether a text matches a pattern in which `*` stands for anything; case does not matter.
-fn is_like(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
+/// A pattern in which `*` stands for any text; case does not matter.
+#[derive(Debug, Deserialize)]
+#[serde(from = "String")]
+struct Pattern(WildMatchPattern<'*', '\0'>);
+
+impl Pattern {
+    fn matches(&self, text: &str) -> bool {
+        self.0.matches(text)
     }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
+}
+
+impl From<String> for Pattern {
+    fn from(pattern: String) -> Self {
+        Self(WildMatchPattern::new_case_insensitive(&pattern))
     }
-    true
 }
 
 #[cfg(test)]
@@ -173,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn a_star_stands_for_any_text() {
         for (pattern, text) in [
             ("*:free", "a/b:free"),
             ("a/*", "A/b"),
@@ -182,12 +180,12 @@ mod tests {
             ("a/b", "a/b"),
             ("*coder*", "x-coder"),
         ] {
-            assert!(is_like(pattern, text), "{pattern} {text}");
+            assert!(Pattern::from(pattern.to_owned()).matches(text), "{pattern} {text}");
         }
         for (pattern, text) in
-            [("*:free", "a/b"), ("a/*", "b/a/"), ("a*b*b", "ab"), ("a/b", "a/bc"), ("", "a")]
+            [("*:free", "a/b"), ("a/*", "b/a/"), ("a*b*b", "ab"), ("a/b", "a/bc"), ("", "a"), ("a?c", "abc")]
         {
-            assert!(!is_like(pattern, text), "{pattern} {text}");
+            assert!(!Pattern::from(pattern.to_owned()).matches(text), "{pattern} {text}");
         }
     }
 }

@@ -1,21 +1,22 @@
-//! What an id says about a model.
+//! What the id of a model says about it.
 
-/// Marks after the last colon that name a way of serving the same weights, not other weights.
-const SERVINGS: &[&str] = &["free", "extended", "nitro", "floor", "exacto", "online", "thinking", "beta"];
+/// Suffixes after the last colon of an id that name a way of serving a model, not another model.
+const SERVING_SUFFIXES: &[&str] =
+    &["free", "extended", "nitro", "floor", "exacto", "online", "thinking", "beta"];
 
-/// The id without the way it is served: `x/y:free` and `x/y` are the same model. Other marks after a
-/// colon (`qwen2.5:7b`) belong to the model.
-pub(crate) fn weights(id: &str) -> &str {
+/// The id without its serving suffix: `x/y:free` and `x/y` are the same model. Other suffixes
+/// (`qwen2.5:7b`) belong to the model.
+pub(crate) fn base_id(id: &str) -> &str {
     match id.rsplit_once(':') {
-        Some((weights, serving)) if SERVINGS.contains(&serving) => weights,
+        Some((base, suffix)) if SERVING_SUFFIXES.contains(&suffix) => base,
         _ => id,
     }
 }
 
-/// Maker and line, the closest that an id comes to saying who shares training: for example
-/// `meta-llama/llama` for `meta-llama/llama-3.3-70b-instruct:free`, and `qwen` for `qwen2.5:7b`.
+/// The family of a model: its maker and product line. Models of one family are likely to share training. For
+/// example, `meta-llama/llama-3.3-70b-instruct:free` is `meta-llama/llama`, and `qwen2.5:7b` is `qwen`.
 pub(crate) fn family(id: &str) -> String {
-    let id = weights(id).trim_start_matches('~').to_lowercase();
+    let id = base_id(id).trim_start_matches('~').to_lowercase();
     let mut path = id.rsplit('/').filter(|part| !matches!(*part, "" | "models" | "accounts"));
     let name = path.next().unwrap_or(&id);
     let line = line(name);
@@ -25,28 +26,28 @@ pub(crate) fn family(id: &str) -> String {
     }
 }
 
-/// Who makes or serves it, as far as the id says.
+/// The maker of a model, if the id names one.
 pub(crate) fn maker(id: &str) -> Option<&str> {
     let mut path = id.rsplit('/').filter(|part| !matches!(*part, "" | "models" | "accounts"));
     path.next()?;
     path.next().map(|maker| maker.trim_start_matches('~'))
 }
 
-/// The first word of a name that says more than its maker: `llama` in `meta-llama-3-8b`.
+/// The product line in a model's name: `llama` in `meta-llama-3-8b`.
 fn line(name: &str) -> &str {
     let words = name.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let mut words = words.filter(|word| !matches!(*word, "meta" | "the" | "chat"));
     match words.next() {
-        // OpenAI's `o3` and `gpt-5` share makers and training.
+        // OpenAI's `o3` and `gpt-5` are one family.
         Some("o" | "chatgpt") => "gpt",
         Some(word) => word,
         None => name,
     }
 }
 
-/// Whether a name alone says that the model does not chat. Words are compared whole where they are
-/// short enough to stand inside other names.
-pub(crate) fn does_not_chat(id: &str) -> bool {
+/// Whether the id alone says that this is not a chat model. Short words must match a whole word, because
+/// they occur inside other names.
+pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
     const PARTS: &[&str] = &[
         "embed",
         "whisper",
@@ -72,8 +73,8 @@ pub(crate) fn does_not_chat(id: &str) -> bool {
         || id.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
-/// Whether a name alone says that the model reasons before it answers.
-pub(crate) fn thinks(id: &str) -> bool {
+/// Whether the id alone says that the model reasons before it answers.
+pub(crate) fn is_reasoning_model(id: &str) -> bool {
     const PARTS: &[&str] =
         &["deepseek-r", "qwq", "think", "reason", "gpt-oss", "magistral", "qwen3", "gpt-5"];
     let id = id.to_lowercase();
@@ -105,18 +106,22 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_does_not_chat() {
+    fn ids_tell_chat_models_from_others() {
         for id in
             ["text-embedding-3-small", "openai/whisper-1", "tts-1-hd", "bge-m3", "meta-llama/llama-guard-4"]
         {
-            assert!(does_not_chat(id), "{id}");
+            assert!(is_not_a_chat_model(id), "{id}");
         }
         for id in ["google/gemini-2.5-flash", "qwen2.5:7b", "stepfun/step-3", "x-ai/grok-4", "guardian/chat"]
         {
-            assert!(!does_not_chat(id), "{id}");
+            assert!(!is_not_a_chat_model(id), "{id}");
         }
-        assert_eq!(weights("a/b:free"), "a/b");
-        assert_eq!(weights("qwen2.5:7b"), "qwen2.5:7b");
-        assert!(thinks("deepseek/deepseek-r1") && thinks("qwen3:8b") && !thinks("mistral-small"));
+        assert_eq!(base_id("a/b:free"), "a/b");
+        assert_eq!(base_id("qwen2.5:7b"), "qwen2.5:7b");
+        assert!(
+            is_reasoning_model("deepseek/deepseek-r1")
+                && is_reasoning_model("qwen3:8b")
+                && !is_reasoning_model("mistral-small")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Reads an upstream's model list, in OpenRouter's full shape and in OpenAI's bare one.
+//! Reads model lists, in OpenRouter's detailed format and in OpenAI's minimal one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,31 +9,31 @@ use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::family::{does_not_chat, family, maker, thinks};
+use super::family::{family, is_not_a_chat_model, is_reasoning_model, maker};
 use crate::chat::response::{number, text};
-use crate::ladder::Rung;
-use crate::voting::Traits;
+use crate::fallback::FallbackLevel;
+use crate::voting::Capabilities;
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// Completion tokens granted to a vote, and to the vote of a model that reasons first.
+/// The completion tokens allowed for a vote, and for the vote of a model that reasons first.
 const OUTPUT_TOKENS: u32 = 256;
-const REASONED_OUTPUT_TOKENS: u32 = 1024;
+const REASONING_OUTPUT_TOKENS: u32 = 1024;
 
-/// One chat model of the list.
+/// One chat model of a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct ListedModel {
     /// As the interface shows it.
     pub(crate) variant: Variant,
     pub(crate) price: Option<Price>,
-    /// Seconds since 1970; zero where nobody says.
+    /// In seconds since 1970; zero if unknown.
     pub(crate) created: i64,
-    pub(crate) traits: Traits,
+    pub(crate) capabilities: Capabilities,
     pub(crate) output_tokens: u32,
 }
 
-impl Listed {
-    /// The model as a voter.
+impl ListedModel {
+    /// The model as a member of a roster.
     pub(crate) fn member(&self) -> Member {
         Member {
             model: ModelId::new(&*self.variant.id),
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// Why a document is no model list.
+/// The document is not a model list.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the upstream's answer is not a model list")]
 pub(crate) struct NotAList;
@@ -61,7 +61,7 @@ struct RawModel<'a> {
     owned_by: Raw<'a>,
     #[serde(borrow, default)]
     context_length: Raw<'a>,
-    /// vLLM's word for it.
+    /// vLLM's name for the context length.
     #[serde(borrow, default)]
     max_model_len: Raw<'a>,
     #[serde(borrow, default)]
@@ -78,8 +78,13 @@ struct RawModel<'a> {
     reasoning: Raw<'a>,
 }
 
-/// Reads a document. Entries that are broken, doubled, expired, aliases or no chat models are left out.
-pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Result<Vec<Listed>, NotAList> {
+/// Reads a document. Broken, duplicate and expired entries, aliases, and models that do not chat are left
+/// out.
+pub(crate) fn read(
+    document: &str,
+    now: Timestamp,
+    unpriced_is_free: bool,
+) -> Result<Vec<ListedModel>, NotAList> {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(borrow)]
@@ -89,7 +94,7 @@ pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Re
     let entries: Vec<&RawValue> = if document.starts_with('[') {
         serde_json::from_str(document).map_err(|_| NotAList)?
     } else {
-        // A server without models may say `null`; a document without the member is something else.
+        // A server without models may send `"data": null`, but a document without `data` is not a list.
         let members: HashMap<&str, &RawValue> = serde_json::from_str(document).map_err(|_| NotAList)?;
         members.get("data").ok_or(NotAList)?;
         let envelope: Envelope<'_> = serde_json::from_str(document).map_err(|_| NotAList)?;
@@ -102,15 +107,19 @@ pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Re
     Ok(listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect())
 }
 
-fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<Listed> {
+fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<ListedModel> {
     let id = text(model.id)?.trim().to_owned();
     let alias = id.starts_with('~');
-    if id.is_empty() || alias || is_expired(model.expiration_date, now) || !chats(&id, model.architecture) {
+    if id.is_empty()
+        || alias
+        || is_expired(model.expiration_date, now)
+        || !is_text_chat(&id, model.architecture)
+    {
         return None;
     }
     let pricing = model.pricing.and_then(pricing);
     let price = match &pricing {
-        // A negative price marks a router: other models of the list would vote under its name.
+        // A negative price marks a router, which would let other models vote in its name.
         Some(Pricing::Varies) => return None,
         Some(Pricing::Listed(_, price)) => Some(*price),
         None => unpriced_is_free.then_some(Price::FREE),
@@ -119,29 +128,30 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
     let supports =
         |name: &str| parameters.as_ref().map(|list| list.iter().any(|parameter| parameter == name));
     let reasoning = model.reasoning.filter(|raw| raw.get().starts_with('{'));
-    let reasons = reasoning.is_some() || supports("reasoning").unwrap_or_else(|| thinks(&id));
-    let start = match (supports("tools"), supports("tool_choice"), supports("structured_outputs")) {
-        (None, ..) | (Some(true), Some(true), _) => Rung::Required,
-        (Some(true), ..) => Rung::Auto,
-        (Some(false), _, Some(true)) => Rung::Schema,
-        (Some(false), ..) => Rung::Prose,
+    let reasons = reasoning.is_some() || supports("reasoning").unwrap_or_else(|| is_reasoning_model(&id));
+    let first_level = match (supports("tools"), supports("tool_choice"), supports("structured_outputs")) {
+        (None, ..) | (Some(true), Some(true), _) => FallbackLevel::Required,
+        (Some(true), ..) => FallbackLevel::Auto,
+        (Some(false), _, Some(true)) => FallbackLevel::Schema,
+        (Some(false), ..) => FallbackLevel::Prose,
     };
-    // Only where the registry speaks of reasoning does the server know the parameter.
-    let effort = match reasoning {
-        Some(raw) => Some(lowest_effort(raw)),
+    // A server knows the parameter only if its registry mentions reasoning.
+    let lowest_effort = match reasoning {
+        Some(raw) => Some(lowest_supported_effort(raw)),
         None => supports("reasoning").unwrap_or(false).then_some("low"),
     };
     let family = family(&id);
     let provider = maker(&id).map(str::to_owned).or_else(|| text(model.owned_by).map(Into::into));
     let provider = provider.filter(|provider| !provider.is_empty()).unwrap_or_else(|| family.clone());
-    let context =
-        number(model.context_length).or_else(|| number(model.max_model_len)).or_else(|| context(model.meta));
+    let context = number(model.context_length)
+        .or_else(|| number(model.max_model_len))
+        .or_else(|| meta_context(model.meta));
     let name = text(model.name).filter(|name| !name.is_empty()).map_or_else(|| id.clone(), Into::into);
-    Some(Listed {
+    Some(ListedModel {
         price,
         created: number(model.created).map_or(0, |seconds| seconds as i64),
-        traits: Traits { start, effort },
-        output_tokens: if reasons { REASONED_OUTPUT_TOKENS } else { OUTPUT_TOKENS },
+        capabilities: Capabilities { first_level, lowest_effort },
+        output_tokens: if reasons { REASONING_OUTPUT_TOKENS } else { OUTPUT_TOKENS },
         variant: Variant {
             name,
             provider,
@@ -156,7 +166,7 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
     })
 }
 
-/// A list of strings; what is none is left out.
+/// A list of strings; other values are left out.
 fn strings(raw: Raw<'_>) -> Vec<String> {
     let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
@@ -176,8 +186,8 @@ fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
         .is_some_and(|day| day.timestamp() < now.calendar())
 }
 
-/// Whether it reads and writes text and nothing but text comes out.
-fn chats(id: &str, architecture: Raw<'_>) -> bool {
+/// Whether the model reads text and writes nothing but text.
+fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
     #[derive(Deserialize)]
     struct Architecture<'a> {
         #[serde(borrow, default)]
@@ -187,7 +197,7 @@ fn chats(id: &str, architecture: Raw<'_>) -> bool {
         #[serde(borrow, default)]
         modality: Raw<'a>,
     }
-    if does_not_chat(id) {
+    if is_not_a_chat_model(id) {
         return false;
     }
     let Some(architecture) =
@@ -222,8 +232,8 @@ impl Pricing {
     }
 }
 
-/// The price list. Overrides for long prompts or hours of the day are left out: votes are short, and
-/// what was charged is reported.
+/// Reads the prices of a model. Special prices for long prompts or times of day are ignored: votes are
+/// short, and the upstream reports what it charged.
 fn pricing(raw: &RawValue) -> Option<Pricing> {
     #[derive(Deserialize)]
     struct RawPricing<'a> {
@@ -237,7 +247,7 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
         internal_reasoning: Raw<'a>,
     }
     let raw: RawPricing<'_> = serde_json::from_str(raw.get()).ok()?;
-    // A decimal as text, also where it is written as a number: a float would lose digits.
+    // Numbers are read as text too, because a float would lose digits.
     let decimal = |raw: Raw<'_>| raw.map(|raw| raw.get().trim_matches('"').trim().to_owned());
     let prompt = decimal(raw.prompt)?;
     let completion = decimal(raw.completion)?;
@@ -255,8 +265,8 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
     Some(Pricing::Listed(VariantPricing { prompt, completion, request }, price))
 }
 
-/// The lowest effort that a model's own entry lists; `low` where it lists none.
-fn lowest_effort(raw: &RawValue) -> &'static str {
+/// The lowest effort that the entry lists; `low` if it lists none.
+fn lowest_supported_effort(raw: &RawValue) -> &'static str {
     #[derive(Deserialize)]
     struct Reasoning<'a> {
         #[serde(borrow, default)]
@@ -272,8 +282,8 @@ fn lowest_effort(raw: &RawValue) -> &'static str {
     lowest.filter(|effort| !mandatory || *effort != "none").unwrap_or("low")
 }
 
-/// llama.cpp's context, in the entry's `meta`.
-fn context(meta: Raw<'_>) -> Option<f64> {
+/// The context length in llama.cpp's `meta`.
+fn meta_context(meta: Raw<'_>) -> Option<f64> {
     #[derive(Deserialize)]
     struct Meta<'a> {
         #[serde(borrow, default)]
@@ -289,12 +299,12 @@ fn context(meta: Raw<'_>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn listed(document: &str) -> Vec<Listed> {
+    fn listed(document: &str) -> Vec<ListedModel> {
         read(document, Timestamp::from_millis(1_769_817_600_000), false).unwrap()
     }
 
     #[test]
-    fn the_full_shape_is_read() {
+    fn the_detailed_format_is_read() {
         let models = listed(
             r#"{"data":[{"id":"maker/line-1","name":"Line 1","created":1700000000,"context_length":131072,
             "architecture":{"input_modalities":["text","image"],"output_modalities":["text"]},
@@ -306,13 +316,16 @@ mod tests {
         assert_eq!(model.variant.family, "maker/line");
         assert_eq!(model.variant.provider, "maker");
         assert_eq!(model.price.unwrap().prompt.pico(), 300_000);
-        assert_eq!(model.traits, Traits { start: Rung::Required, effort: Some("minimal") });
+        assert_eq!(
+            model.capabilities,
+            Capabilities { first_level: FallbackLevel::Required, lowest_effort: Some("minimal") }
+        );
         assert_eq!(model.output_tokens, 1024);
         assert_eq!(model.variant.supports_tools, Some(true));
     }
 
     #[test]
-    fn the_bare_shape_is_read_and_its_price_is_unknown() {
+    fn the_minimal_format_is_read_with_unknown_prices() {
         let document = r#"{"object":"list","data":[{"id":"qwen2.5:7b","object":"model","owned_by":"library"},
             {"id":"org/m","max_model_len":4096},{"id":"org/m"},{"id":"nomic-embed-text"},{"object":"model"},7]}"#;
         let models = listed(document);
@@ -320,14 +333,14 @@ mod tests {
         assert_eq!((models[0].price, models[0].variant.free), (None, false));
         assert_eq!(models[0].variant.provider, "library");
         assert_eq!(models[0].variant.supports_tools, None);
-        assert_eq!(models[0].traits, Traits::UNKNOWN);
+        assert_eq!(models[0].capabilities, Capabilities::UNKNOWN);
         assert_eq!(models[1].variant.context_length, Some(4096));
         let free = read(document, Timestamp::from_millis(0), true).unwrap();
         assert!(free[0].variant.free && free[0].price == Some(Price::FREE));
     }
 
     #[test]
-    fn what_cannot_vote_is_left_out() {
+    fn models_that_cannot_vote_are_left_out() {
         let models = listed(
             r#"[{"id":"~maker/line-latest"},{"id":"a/old","expiration_date":"2026-01-30"},
             {"id":"a/soon","expiration_date":"2026-12-01"},
@@ -338,14 +351,15 @@ mod tests {
             {"id":"a/plain","supported_parameters":[]},
             {"id":"a/loose","supported_parameters":["tools"]}]"#,
         );
-        let ids: Vec<(&str, Rung)> = models.iter().map(|m| (m.variant.id.as_str(), m.traits.start)).collect();
+        let ids: Vec<(&str, FallbackLevel)> =
+            models.iter().map(|m| (m.variant.id.as_str(), m.capabilities.first_level)).collect();
         assert_eq!(
             ids,
             [
-                ("a/soon", Rung::Required),
-                ("a/notool", Rung::Schema),
-                ("a/plain", Rung::Prose),
-                ("a/loose", Rung::Auto)
+                ("a/soon", FallbackLevel::Required),
+                ("a/notool", FallbackLevel::Schema),
+                ("a/plain", FallbackLevel::Prose),
+                ("a/loose", FallbackLevel::Auto)
             ]
         );
         assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), false).unwrap_err(), NotAList);

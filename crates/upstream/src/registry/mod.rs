@@ -1,55 +1,62 @@
-//! The models an upstream offers: fetched, kept in the database, and served while they are fetched
-//! again.
+//! The models that an upstream offers.
 
+mod cache;
 pub(crate) mod family;
-mod keeper;
 pub(crate) mod listing;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use ep_kernel::fault::Fault;
 use ep_kernel::ports::Registry;
 use ep_polling::roster::{ModelId, Roster};
 use ep_polling::time::Timestamp;
 
-pub(crate) use keeper::{Keeper, State};
-use listing::Listed;
+pub(crate) use cache::{CacheState, ModelListCache};
+use listing::ListedModel;
 
-/// One state of the list, and what was computed from it.
+/// A model list as it was at one time, and the rosters selected from it.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) fetched_at: Timestamp,
     /// In the upstream's order.
-    pub(crate) models: Vec<Listed>,
+    pub(crate) models: Vec<ListedModel>,
     by_id: HashMap<ModelId, usize>,
     rosters: Mutex<HashMap<String, Arc<Roster>>>,
 }
 
 impl Snapshot {
-    pub(crate) fn new(fetched_at: Timestamp, models: Vec<Listed>) -> Self {
-        let by_id =
-            models.iter().enumerate().map(|(at, model)| (ModelId::new(&*model.variant.id), at)).collect();
+    pub(crate) fn new(fetched_at: Timestamp, models: Vec<ListedModel>) -> Self {
+        let by_id = models
+            .iter()
+            .enumerate()
+            .map(|(index, model)| (ModelId::new(&*model.variant.id), index))
+            .collect();
         Self { fetched_at, models, by_id, rosters: Mutex::default() }
     }
 
-    pub(crate) fn get(&self, model: &ModelId) -> Option<&Listed> {
-        self.by_id.get(model).and_then(|&at| self.models.get(at))
+    pub(crate) fn get(&self, model: &ModelId) -> Option<&ListedModel> {
+        self.by_id.get(model).and_then(|&index| self.models.get(index))
     }
 
-    /// The roster under this name, computed once per state of the list.
-    pub(crate) fn roster(&self, preset: &str, compute: impl FnOnce() -> Roster) -> Arc<Roster> {
+    /// The roster of this preset, computed once per snapshot.
+    pub(crate) fn roster(
+        &self,
+        preset: &str,
+        compute: impl FnOnce() -> Result<Roster, Fault>,
+    ) -> Result<Arc<Roster>, Fault> {
         let mut rosters = self.rosters.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(roster) = rosters.get(preset) {
-            return Arc::clone(roster);
+            return Ok(Arc::clone(roster));
         }
-        let roster = Arc::new(compute());
+        let roster = Arc::new(compute()?);
         rosters.insert(preset.to_owned(), Arc::clone(&roster));
-        roster
+        Ok(roster)
     }
 
     /// The list as the interface shows it.
-    pub(crate) fn envelope(&self, ttl: Duration, simulated: bool) -> Registry {
+    pub(crate) fn registry(&self, ttl: Duration, simulated: bool) -> Registry {
         let variants: Vec<_> = self.models.iter().map(|model| model.variant.clone()).collect();
         Registry {
             fetched_at: self.fetched_at,

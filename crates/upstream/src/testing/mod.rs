@@ -1,8 +1,8 @@
-//! Tools for tests and benches, here and in the packages that use this one: an upstream that plays a
-//! script over HTTP, a memory without a database, and a clock that is set by hand.
+//! Tools for tests and benchmarks, here and in packages that use this one: an upstream that follows a
+//! script, a cache without a database, and a clock that is set by hand.
 
-mod memory;
-mod reading;
+mod cache;
+mod request;
 mod script;
 mod server;
 
@@ -12,28 +12,28 @@ use std::time::Duration;
 use ep_kernel::ports::Clock;
 use ep_polling::time::Timestamp;
 
-pub use memory::InMemory;
-pub use reading::AskedFor;
-pub use script::{Act, Billing, Choose, Form, Forms, Part, Script, bare, priced};
-pub use server::{ScriptedUpstream, Seen};
+pub use cache::InMemoryCache;
+pub use request::RequestedForm;
+pub use script::{Action, Behaviour, Billing, Form, Forms, Script, VoteFor, bare, priced};
+pub use server::{ReceivedRequest, ScriptedUpstream};
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until it is set forward.
 #[derive(Debug)]
-pub struct HandClock(AtomicI64);
+pub struct ManualClock(AtomicI64);
 
-impl HandClock {
-    /// A clock at this time.
+impl ManualClock {
+    /// A clock that shows this time.
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.millis()))
     }
 
-    /// Moves it on.
+    /// Sets it forward.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_millis() as i64, Ordering::SeqCst);
     }
 }
 
-impl Clock for HandClock {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
     }

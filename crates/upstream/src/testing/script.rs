@@ -1,64 +1,64 @@
-//! What a scripted upstream plays.
+//! What a scripted upstream does.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The whole play. Change it while it runs with
-/// [`ScriptedUpstream::change`](super::ScriptedUpstream::change).
+/// The script of an upstream. [`ScriptedUpstream::change`](super::ScriptedUpstream::change) changes it
+/// while the server runs.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// The entries of `/v1/models`.
     pub models: Vec<Value>,
-    /// Instead of the list: a status and a body.
+    /// Answers requests for the model list with this status and body instead.
     pub registry_fails: Option<(u16, String)>,
-    /// Parts by model id. A model without one plays the part its id names after an `@`
-    /// (`maker/line@prose`, see [`Part::named`]), else the default.
-    pub parts: HashMap<String, Part>,
-    /// The part of everybody else.
-    pub default: Part,
-    /// Which option the models choose.
-    pub choose: Choose,
-    /// The key that is asked for; `None`: none.
+    /// Behaviours by model id. A model that is not in here has the behaviour that its id names after an `@`
+    /// (`maker/line@prose`, see [`Behaviour::named`]), or the default one.
+    pub behaviours: HashMap<String, Behaviour>,
+    /// The behaviour of all other models.
+    pub default: Behaviour,
+    /// Which option the models vote for.
+    pub votes_for: VoteFor,
+    /// The API key that requests need, if any.
     pub key: Option<String>,
-    /// Whether requests are kept for [`ScriptedUpstream::seen`](super::ScriptedUpstream::seen). Benches
-    /// turn it off.
+    /// Whether requests are kept for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
+    /// Benchmarks turn this off.
     pub keep_requests: bool,
 }
 
-/// Which option a model chooses.
+/// Which option a model votes for.
 #[derive(Debug, Clone)]
-pub enum Choose {
-    /// The first one shown: a model with nothing but a bias.
+pub enum VoteFor {
+    /// The first one shown, like a model with a position bias.
     First,
-    /// The one with this text; the first where there is none.
+    /// The one with this text, or the first one if there is none.
     Text(String),
-    /// By model id; models that are not named choose by [`Choose::Hash`].
+    /// The one with this text, by model id. Other models use [`VoteFor::Hash`].
     ByModel(HashMap<String, String>),
-    /// By the texts of the options and the model's id: the same every time, whatever the order.
+    /// One that depends on the option texts and the model id alone, not on their order.
     Hash,
 }
 
 /// How one model behaves.
 #[derive(Debug, Clone)]
-pub struct Part {
-    /// What it does at its first request, its second, …; the last one is repeated.
-    pub acts: Vec<Act>,
-    /// What it says that it cost.
+pub struct Behaviour {
+    /// What it does at its first request, its second one, and so on; the last action is repeated.
+    pub actions: Vec<Action>,
+    /// What it reports about its cost.
     pub billing: Billing,
-    /// How long it takes, at least.
+    /// The least time an answer takes.
     pub latency: Duration,
-    /// How much longer it may take, different for every request.
+    /// The most time added to that; it differs between requests.
     pub jitter: Duration,
-    /// The model it says has answered; its own id where `None`.
+    /// The model that it names as having answered, if not its own id.
     pub answers_as: Option<String>,
 }
 
-impl Default for Part {
+impl Default for Behaviour {
     fn default() -> Self {
         Self {
-            acts: vec![Act::Obey(Forms::ALL)],
+            actions: vec![Action::Obey(Forms::ALL)],
             billing: Billing::Tokens(120, 12),
             latency: Duration::ZERO,
             jitter: Duration::ZERO,
@@ -67,58 +67,58 @@ impl Default for Part {
     }
 }
 
-/// What an answer says about its cost.
+/// What an answer reports about its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Billing {
     /// Nothing.
     Silent,
     /// Prompt and completion tokens.
     Tokens(u64, u64),
-    /// The same and `usage.cost`.
+    /// Prompt and completion tokens, and `usage.cost` in USD.
     Cost(u64, u64, f64),
-    /// The same, with the cost in LiteLLM's header.
+    /// Prompt and completion tokens, and the cost in USD in LiteLLM's header.
     Header(u64, u64, f64),
     /// This value as `usage`.
     Usage(Value),
 }
 
-/// One reaction to a request. In templates `{code}` and `{text}` stand for the chosen option and
+/// What a model does at one request. In templates, `{code}` and `{text}` stand for the chosen option and
 /// `{other}` for the code of another one.
 #[derive(Debug, Clone)]
-pub enum Act {
+pub enum Action {
     /// Answers in the form asked for, as far as the server supports it.
     Obey(Forms),
-    /// Answers with this content, whatever was asked for.
+    /// Answers with this text, in whatever form the vote was asked for.
     Says(String),
-    /// The same, with this reason to have ended.
+    /// The same, with this `finish_reason`.
     Ends(String, &'static str),
     /// Answers with a call of this tool for each of these arguments.
     Calls(&'static str, Vec<String>),
-    /// Answers with this `message`, and this reason to have ended.
+    /// Answers with this `message` and `finish_reason`.
     Message(Value, &'static str),
     /// Answers with this status and body.
     Status(u16, String),
     /// Answers with a status, a body and one header.
-    Limited(u16, String, (&'static str, String)),
-    /// Answers 200 with an error beside no choices.
-    ErrorAbove(Value),
-    /// Answers 200 with an error inside the first choice.
-    ErrorInside(Value),
+    StatusWithHeader(u16, String, (&'static str, String)),
+    /// Answers 200 with a top-level `error` and no choices.
+    TopLevelError(Value),
+    /// Answers 200 with an `error` in the first choice.
+    ChoiceError(Value),
     /// Answers 200 with these bytes.
     Bytes(Vec<u8>),
-    /// Answers 200 with so many bytes of JSON.
+    /// Answers 200 with JSON of this many bytes.
     Huge(usize),
     /// Never answers.
     Hang,
-    /// Sends the head and nothing else.
+    /// Sends the response head and nothing else.
     HalfOpen,
-    /// Breaks off in the middle of the body.
+    /// Closes the connection in the middle of the body.
     BreakOff,
     /// Sends the body in pieces with this pause between them.
     Slow(Duration),
 }
 
-/// How a server treats the forms of a vote.
+/// How a server treats each form of a vote request.
 #[derive(Debug, Clone, Copy)]
 pub struct Forms {
     /// `tool_choice: "required"`.
@@ -134,11 +134,11 @@ pub struct Forms {
 /// How a server treats one form.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// As asked.
+    /// It answers in the form asked for.
     Obeyed,
-    /// Answered, but with this text (a template).
+    /// It answers with this text (a template) instead.
     Ignored(&'static str),
-    /// Refused with this status and message.
+    /// It refuses with this status and message.
     Refused(u16, &'static str),
 }
 
@@ -146,14 +146,14 @@ impl Forms {
     /// OpenAI and most of OpenRouter.
     pub const ALL: Self =
         Self { required: Form::Obeyed, object: Form::Obeyed, auto: Form::Obeyed, schema: Form::Obeyed };
-    /// A server that ignores tool choice and honours a schema.
+    /// A server that ignores `tool_choice` and follows a schema.
     pub const OLLAMA: Self = Self {
         required: Form::Ignored("I would pick {text}, because it fits best."),
         object: Form::Ignored("I would pick {text}, because it fits best."),
         auto: Form::Ignored("I would pick {text}, because it fits best."),
         schema: Form::Obeyed,
     };
-    /// A server that takes words as tool choice and no objects, and leaves calls in the text.
+    /// A server that takes strings as `tool_choice` but no objects, and leaves tool calls in the text.
     pub const LM_STUDIO: Self = Self {
         required: Form::Ignored(
             "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"{code}\"}}\n</tool_call>",
@@ -165,35 +165,35 @@ impl Forms {
         auto: Form::Obeyed,
         schema: Form::Obeyed,
     };
-    /// A server that enforces `required` and reads an object as `auto`.
+    /// A server that enforces `required` and treats an object as `auto`.
     pub const LLAMA_CPP: Self = Self {
         required: Form::Obeyed,
         object: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}"),
         auto: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}"),
         schema: Form::Obeyed,
     };
-    /// The same server without a template for tools.
+    /// The same server without a chat template for tools.
     pub const LLAMA_CPP_BARE: Self = Self {
         required: Form::Refused(500, "tools param requires --jinja flag"),
         object: Form::Refused(500, "tools param requires --jinja flag"),
         auto: Form::Refused(500, "tools param requires --jinja flag"),
         schema: Form::Obeyed,
     };
-    /// A model that thinks and then takes no forced choice.
+    /// A reasoning model that supports no forced tool call.
     pub const THINKING: Self = Self {
         required: Form::Refused(400, "Thinking mode does not support this tool_choice"),
         object: Form::Refused(400, "Thinking mode does not support this tool_choice"),
         auto: Form::Obeyed,
         schema: Form::Obeyed,
     };
-    /// A router none of whose providers takes a forced choice.
+    /// A router whose providers support no forced tool call.
     pub const NO_FORCED_CHOICE: Self = Self {
         required: Form::Refused(404, "No endpoints found that support the provided 'tool_choice' value."),
         object: Form::Refused(404, "No endpoints found that support the provided 'tool_choice' value."),
         auto: Form::Obeyed,
         schema: Form::Obeyed,
     };
-    /// A router none of whose providers takes tools.
+    /// A router whose providers support no tools.
     pub const NO_TOOLS: Self = Self {
         required: Form::Refused(404, "No endpoints found that support tool use."),
         object: Form::Refused(404, "No endpoints found that support tool use."),
@@ -210,7 +210,7 @@ impl Forms {
         ),
         schema: Form::Obeyed,
     };
-    /// A server that knows nothing but text.
+    /// A server that supports only text.
     pub const TEXT_ONLY: Self = Self {
         required: Form::Refused(400, "this model does not support tools"),
         object: Form::Refused(400, "this model does not support tools"),
@@ -219,59 +219,59 @@ impl Forms {
     };
 }
 
-impl Part {
-    /// A part of these acts.
-    pub fn of(acts: impl Into<Vec<Act>>) -> Self {
-        Self { acts: acts.into(), ..Self::default() }
+impl Behaviour {
+    /// A behaviour with these actions.
+    pub fn of(actions: impl Into<Vec<Action>>) -> Self {
+        Self { actions: actions.into(), ..Self::default() }
     }
 
-    /// The same part with other billing.
+    /// The same behaviour with other billing.
     pub fn billed(self, billing: Billing) -> Self {
         Self { billing, ..self }
     }
 
-    /// The parts that ids can name after an `@`.
+    /// The behaviours that ids can name after an `@`.
     pub fn named(name: &str) -> Option<Self> {
         let calls = |arguments: &[&str]| {
-            Act::Calls("vote", arguments.iter().map(|text| (*text).to_owned()).collect())
+            Action::Calls("vote", arguments.iter().map(|text| (*text).to_owned()).collect())
         };
-        let says = |text: &str| Act::Says(text.to_owned());
+        let says = |text: &str| Action::Says(text.to_owned());
         let failing =
-            |status| Act::Status(status, json!({ "error": { "message": "overloaded" } }).to_string());
-        let acts = match name {
+            |status| Action::Status(status, json!({ "error": { "message": "overloaded" } }).to_string());
+        let actions = match name {
             "prose" => vec![says("After weighing everything, my answer is {code}.")],
             "fenced" => vec![says("```json\n{\"option\": \"{code}\"}\n```")],
             "tool_call_text" => {
                 vec![says("<tool_call>{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}</tool_call>")]
             }
             "bad_json" => vec![calls(&["{'option': '{code}',"])],
-            "truncated" => vec![Act::Ends("Let me think about".to_owned(), "length")],
+            "truncated" => vec![Action::Ends("Let me think about".to_owned(), "length")],
             "altered" => vec![calls(&["{\"option\":\"A) {text}.\"}"])],
             "same_twice" => vec![calls(&["{\"option\":\"{code}\"}", "{\"option\":\"{code}\"}"])],
             "conflicting" => vec![calls(&["{\"option\":\"{code}\"}", "{\"option\":\"{other}\"}"])],
             "wrong_tool" => {
-                vec![Act::Calls("answer", vec!["{\"option\":\"{code}\",\"why\":\"so\"}".to_owned()])]
+                vec![Action::Calls("answer", vec!["{\"option\":\"{code}\",\"why\":\"so\"}".to_owned()])]
             }
             "refusal" => {
-                vec![Act::Message(
+                vec![Action::Message(
                     json!({ "role": "assistant", "content": null, "refusal": "I will not." }),
                     "stop",
                 )]
             }
-            "content_filter" => vec![Act::Ends(String::new(), "content_filter")],
+            "content_filter" => vec![Action::Ends(String::new(), "content_filter")],
             "nonsense" => vec![says("I cannot decide.")],
-            "flaky" => vec![failing(500), Act::Obey(Forms::ALL)],
+            "flaky" => vec![failing(500), Action::Obey(Forms::ALL)],
             "down" => vec![failing(503)],
-            "hang" => vec![Act::Hang],
-            "half_open" => vec![Act::HalfOpen],
-            "break_off" => vec![Act::BreakOff],
-            "garbage" => vec![Act::Bytes(b"<html>Bad gateway</html>".to_vec())],
-            "huge" => vec![Act::Huge(4 * 1024 * 1024)],
-            "ignores" => vec![Act::Obey(Forms::OLLAMA)],
-            "no_tools" => vec![Act::Obey(Forms::NO_TOOLS)],
+            "hang" => vec![Action::Hang],
+            "half_open" => vec![Action::HalfOpen],
+            "break_off" => vec![Action::BreakOff],
+            "garbage" => vec![Action::Bytes(b"<html>Bad gateway</html>".to_vec())],
+            "huge" => vec![Action::Huge(4 * 1024 * 1024)],
+            "ignores" => vec![Action::Obey(Forms::OLLAMA)],
+            "no_tools" => vec![Action::Obey(Forms::NO_TOOLS)],
             _ => return None,
         };
-        Some(Self::of(acts))
+        Some(Self::of(actions))
     }
 }
 
@@ -280,9 +280,9 @@ impl Default for Script {
         Self {
             models: Vec::new(),
             registry_fails: None,
-            parts: HashMap::new(),
-            default: Part::default(),
-            choose: Choose::First,
+            behaviours: HashMap::new(),
+            default: Behaviour::default(),
+            votes_for: VoteFor::First,
             key: None,
             keep_requests: true,
         }
@@ -290,23 +290,23 @@ impl Default for Script {
 }
 
 impl Script {
-    /// So many good models of ten families, at a fifth of a dollar per million tokens, who choose by
-    /// [`Choose::Hash`].
+    /// This many models of ten families, which answer as asked, cost 0.20 USD per million tokens, and vote by
+    /// [`VoteFor::Hash`].
     pub fn panel(size: usize) -> Self {
         let models =
             (0..size).map(|n| priced(&format!("maker{}/line-{n}", n % 10), "0.0000002", "0.0000002"));
-        Self { models: models.collect(), choose: Choose::Hash, ..Self::default() }
+        Self { models: models.collect(), votes_for: VoteFor::Hash, ..Self::default() }
     }
 
-    /// Gives a model its part.
+    /// Sets the behaviour of a model.
     #[must_use]
-    pub fn with(mut self, model: &str, part: Part) -> Self {
-        self.parts.insert(model.to_owned(), part);
+    pub fn with(mut self, model: &str, behaviour: Behaviour) -> Self {
+        self.behaviours.insert(model.to_owned(), behaviour);
         self
     }
 }
 
-/// An entry in OpenRouter's shape, with prices in USD per token.
+/// An entry in OpenRouter's detailed format, with prices in USD per token.
 pub fn priced(id: &str, prompt: &str, completion: &str) -> Value {
     json!({
         "id": id,
@@ -319,7 +319,7 @@ pub fn priced(id: &str, prompt: &str, completion: &str) -> Value {
     })
 }
 
-/// An entry in OpenAI's bare shape.
+/// An entry in OpenAI's minimal format.
 pub fn bare(id: &str) -> Value {
     json!({ "id": id, "object": "model", "created": 0, "owned_by": "library" })
 }

@@ -18,28 +18,28 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::reading::{AskedFor, Chosen, Request};
-use super::script::{Act, Billing, Form, Forms, Part, Script};
+use super::request::{ChosenOption, Request, RequestedForm};
+use super::script::{Action, Behaviour, Billing, Form, Forms, Script};
 
-/// An OpenAI-compatible server on this machine that plays a script. It runs on a thread of its own, so
-/// that tests may pause their clock; it stops when it is dropped.
+/// An OpenAI-compatible server on this machine that follows a script. It runs in a thread of its own, so
+/// that tests may pause their clock. It stops when it is dropped.
 pub struct ScriptedUpstream {
     address: SocketAddr,
-    stage: Arc<Stage>,
+    shared: Arc<Shared>,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A request as it came.
+/// A request that the server received.
 #[derive(Debug, Clone)]
-pub struct Seen {
-    /// The model it asked.
+pub struct ReceivedRequest {
+    /// The model asked.
     pub model: String,
-    /// The form in which it asked for a vote.
-    pub asked_for: AskedFor,
-    /// Its headers.
+    /// The form in which the vote was asked for.
+    pub requested_form: RequestedForm,
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Value,
 }
 
@@ -48,15 +48,15 @@ struct Log {
     calls: HashMap<String, usize>,
     total: usize,
     registry: usize,
-    seen: Vec<Seen>,
+    received: Vec<ReceivedRequest>,
 }
 
-struct Stage {
+struct Shared {
     script: Mutex<Arc<Script>>,
     log: Mutex<Log>,
 }
 
-impl Stage {
+impl Shared {
     fn script(&self) -> Arc<Script> {
         Arc::clone(&self.script.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -67,15 +67,15 @@ impl Stage {
 }
 
 impl ScriptedUpstream {
-    /// Starts to play at a free port.
+    /// Starts on a free port.
     pub fn start(script: Script) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let stage = Arc::new(Stage { script: Mutex::new(Arc::new(script)), log: Mutex::default() });
+        let shared = Arc::new(Shared { script: Mutex::new(Arc::new(script)), log: Mutex::default() });
         let stop = CancellationToken::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (router, stopped) = (router(Arc::clone(&stage)), stop.clone());
+        let (router, stopped) = (router(Arc::clone(&shared)), stop.clone());
         let thread = std::thread::Builder::new().name("scripted-upstream".to_owned()).spawn(move || {
             runtime.block_on(async move {
                 let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
@@ -86,7 +86,7 @@ impl ScriptedUpstream {
                 }
             });
         })?;
-        Ok(Self { address, stage, stop, thread: Some(thread) })
+        Ok(Self { address, shared, stop, thread: Some(thread) })
     }
 
     /// Its base URL.
@@ -94,30 +94,30 @@ impl ScriptedUpstream {
         format!("http://{}/v1", self.address)
     }
 
-    /// Changes the script from now on.
+    /// Changes the script for the requests to come.
     pub fn change(&self, change: impl FnOnce(&mut Script)) {
-        let mut script = self.stage.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut script = self.shared.script.lock().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut script));
     }
 
-    /// How often this model was asked.
+    /// The number of requests to this model.
     pub fn calls(&self, model: &str) -> usize {
-        self.stage.log().calls.get(model).copied().unwrap_or(0)
+        self.shared.log().calls.get(model).copied().unwrap_or(0)
     }
 
-    /// How often any model was asked.
+    /// The number of requests to all models.
     pub fn total_calls(&self) -> usize {
-        self.stage.log().total
+        self.shared.log().total
     }
 
-    /// How often the model list was asked for.
+    /// The number of requests for the model list.
     pub fn registry_calls(&self) -> usize {
-        self.stage.log().registry
+        self.shared.log().registry
     }
 
     /// The requests to this model, in order.
-    pub fn seen(&self, model: &str) -> Vec<Seen> {
-        self.stage.log().seen.iter().filter(|seen| seen.model == model).cloned().collect()
+    pub fn received(&self, model: &str) -> Vec<ReceivedRequest> {
+        self.shared.log().received.iter().filter(|request| request.model == model).cloned().collect()
     }
 }
 
@@ -130,12 +130,12 @@ impl Drop for ScriptedUpstream {
     }
 }
 
-fn router(stage: Arc<Stage>) -> Router {
+fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/models", get(models))
         .route("/v1/chat/completions", post(completions))
         .layer(DefaultBodyLimit::max(8 * 1024 * 1024))
-        .with_state(stage)
+        .with_state(shared)
 }
 
 fn reply(status: u16, body: impl Into<Body>) -> Response<Body> {
@@ -149,17 +149,17 @@ fn error(status: u16, message: &str) -> Response<Body> {
     reply(status, json!({ "error": { "code": status, "message": message } }).to_string())
 }
 
-async fn models(State(stage): State<Arc<Stage>>) -> Response<Body> {
-    stage.log().registry += 1;
-    let script = stage.script();
+async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
+    shared.log().registry += 1;
+    let script = shared.script();
     match &script.registry_fails {
         Some((status, body)) => reply(*status, body.clone()),
         None => reply(200, json!({ "object": "list", "data": script.models }).to_string()),
     }
 }
 
-async fn completions(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let script = stage.script();
+async fn completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let script = shared.script();
     if let Some(key) = &script.key
         && headers.get("authorization").is_none_or(|given| *given != format!("Bearer {key}"))
     {
@@ -171,12 +171,12 @@ async fn completions(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: 
     };
     let model = &*request.model;
     let before = {
-        let mut log = stage.log();
+        let mut log = shared.log();
         log.total += 1;
         if script.keep_requests {
-            log.seen.push(Seen {
+            log.received.push(ReceivedRequest {
                 model: model.to_owned(),
-                asked_for: request.asked_for(),
+                requested_form: request.requested_form(),
                 headers,
                 body: serde_json::from_slice(&body).unwrap_or_default(),
             });
@@ -189,68 +189,75 @@ async fn completions(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: 
             0
         }
     };
-    let named = || model.rsplit_once('@').and_then(|(_, name)| Part::named(name));
-    let named_part;
-    let part = match script.parts.get(model) {
-        Some(part) => part,
+    let named = || model.rsplit_once('@').and_then(|(_, name)| Behaviour::named(name));
+    let named_behaviour;
+    let behaviour = match script.behaviours.get(model) {
+        Some(behaviour) => behaviour,
         None => match named() {
-            Some(part) => {
-                named_part = part;
-                &named_part
+            Some(behaviour) => {
+                named_behaviour = behaviour;
+                &named_behaviour
             }
             None => &script.default,
         },
     };
-    let latency = part.latency + part.jitter.mul_f64((before as f64 * 0.618).fract());
+    let latency = behaviour.latency + behaviour.jitter.mul_f64((before as f64 * 0.618).fract());
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
     }
-    let Some(act) = part.acts.get(before).or(part.acts.last()) else { return error(404, "no such model") };
-    perform(act, part, &request, &request.choose(&script.choose)).await
+    let Some(action) = behaviour.actions.get(before).or(behaviour.actions.last()) else {
+        return error(404, "no such model");
+    };
+    perform(action, behaviour, &request, &request.choose(&script.votes_for)).await
 }
 
-async fn perform(act: &Act, part: &Part, request: &Request<'_>, chosen: &Chosen<'_>) -> Response<Body> {
-    let say = |text: String, finish| completion(part, request, &Spoken::text(&text), finish);
-    match act {
-        Act::Obey(forms) => obey(forms, part, request, chosen),
-        Act::Says(template) => say(chosen.fill(template), "stop"),
-        Act::Ends(template, finish) => say(chosen.fill(template), finish),
-        Act::Calls(tool, templates) => {
+async fn perform(
+    action: &Action,
+    behaviour: &Behaviour,
+    request: &Request<'_>,
+    chosen: &ChosenOption<'_>,
+) -> Response<Body> {
+    let say = |text: String, finish| completion(behaviour, request, &AssistantMessage::text(&text), finish);
+    match action {
+        Action::Obey(forms) => obey(forms, behaviour, request, chosen),
+        Action::Says(template) => say(chosen.fill(template), "stop"),
+        Action::Ends(template, finish) => say(chosen.fill(template), finish),
+        Action::Calls(tool, templates) => {
             let arguments: Vec<String> = templates.iter().map(|template| chosen.fill(template)).collect();
-            completion(part, request, &Spoken::calls(tool, &arguments), "tool_calls")
+            completion(behaviour, request, &AssistantMessage::calls(tool, &arguments), "tool_calls")
         }
-        Act::Message(message, finish) => completion(part, request, message, finish),
-        Act::Status(status, body) => reply(*status, body.clone()),
-        Act::Limited(status, body, (name, value)) => {
+        Action::Message(message, finish) => completion(behaviour, request, message, finish),
+        Action::Status(status, body) => reply(*status, body.clone()),
+        Action::StatusWithHeader(status, body, (name, value)) => {
             let mut response = reply(*status, body.clone());
             if let Ok(value) = value.parse() {
                 response.headers_mut().insert(*name, value);
             }
             response
         }
-        Act::ErrorAbove(error) => reply(200, json!({ "id": "gen-1", "error": error }).to_string()),
-        Act::ErrorInside(error) => reply(
+        Action::TopLevelError(error) => reply(200, json!({ "id": "gen-1", "error": error }).to_string()),
+        Action::ChoiceError(error) => reply(
             200,
             json!({ "choices": [{ "error": error, "message": { "content": "" }, "finish_reason": "error" }] })
                 .to_string(),
         ),
-        Act::Bytes(bytes) => reply(200, bytes.clone()),
-        Act::Huge(length) => reply(200, format!("{{\"padding\":\"{}\"}}", "x".repeat(*length))),
-        Act::Hang => std::future::pending().await,
-        Act::HalfOpen => reply(200, Body::from_stream(stream::pending::<std::io::Result<Bytes>>())),
-        Act::BreakOff => {
+        Action::Bytes(bytes) => reply(200, bytes.clone()),
+        Action::Huge(length) => reply(200, format!("{{\"padding\":\"{}\"}}", "x".repeat(*length))),
+        Action::Hang => std::future::pending().await,
+        Action::HalfOpen => reply(200, Body::from_stream(stream::pending::<std::io::Result<Bytes>>())),
+        Action::BreakOff => {
             let pieces: [std::io::Result<Bytes>; 2] = [
                 Ok(Bytes::from_static(b"{\"choices\":[{\"message\":")),
                 Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
             ];
-            // Time for the head to leave: without it there is no middle to break off in.
+            // Wait until the head is sent, so that the body breaks off and not the head.
             let pieces = stream::iter(pieces).then(async |piece| {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 piece
             });
             reply(200, Body::from_stream(pieces))
         }
-        Act::Slow(pause) => {
+        Action::Slow(pause) => {
             let body = say(format!("{{\"option\":\"{}\"}}", chosen.code), "stop").into_body();
             let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
             let pieces: Vec<Bytes> = bytes.chunks(16).map(Bytes::copy_from_slice).collect();
@@ -266,31 +273,38 @@ fn slowly(pieces: Vec<Bytes>, pause: Duration) -> impl stream::Stream<Item = std
     })
 }
 
-fn obey(forms: &Forms, part: &Part, request: &Request<'_>, chosen: &Chosen<'_>) -> Response<Body> {
-    let (form, called) = match request.asked_for() {
-        AskedFor::Required => (forms.required, true),
-        AskedFor::Object => (forms.object, true),
-        AskedFor::Auto => (forms.auto, true),
-        AskedFor::Schema => (forms.schema, false),
-        AskedFor::Prose => (Form::Ignored("{code}"), false),
+fn obey(
+    forms: &Forms,
+    behaviour: &Behaviour,
+    request: &Request<'_>,
+    chosen: &ChosenOption<'_>,
+) -> Response<Body> {
+    let (form, called) = match request.requested_form() {
+        RequestedForm::Required => (forms.required, true),
+        RequestedForm::Object => (forms.object, true),
+        RequestedForm::Auto => (forms.auto, true),
+        RequestedForm::Schema => (forms.schema, false),
+        RequestedForm::Prose => (Form::Ignored("{code}"), false),
     };
     match form {
         Form::Obeyed if called => {
             let arguments = [format!("{{\"option\":\"{}\"}}", chosen.code)];
-            completion(part, request, &Spoken::calls("vote", &arguments), "tool_calls")
+            completion(behaviour, request, &AssistantMessage::calls("vote", &arguments), "tool_calls")
         }
         Form::Obeyed => {
             let text = format!("{{\"option\":\"{}\"}}", chosen.code);
-            completion(part, request, &Spoken::text(&text), "stop")
+            completion(behaviour, request, &AssistantMessage::text(&text), "stop")
         }
-        Form::Ignored(template) => completion(part, request, &Spoken::text(&chosen.fill(template)), "stop"),
+        Form::Ignored(template) => {
+            completion(behaviour, request, &AssistantMessage::text(&chosen.fill(template)), "stop")
+        }
         Form::Refused(status, message) => error(status, message),
     }
 }
 
-/// A message as a model speaks it.
+/// The message of a model.
 #[derive(Serialize)]
-struct Spoken<'a> {
+struct AssistantMessage<'a> {
     role: &'static str,
     content: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -311,7 +325,7 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-impl<'a> Spoken<'a> {
+impl<'a> AssistantMessage<'a> {
     fn text(content: &'a str) -> Self {
         Self { role: "assistant", content: Some(content), tool_calls: None }
     }
@@ -355,12 +369,17 @@ enum Usage<'a> {
     Given(&'a Value),
 }
 
-fn completion<M: Serialize>(part: &Part, request: &Request<'_>, message: &M, finish: &str) -> Response<Body> {
+fn completion<M: Serialize>(
+    behaviour: &Behaviour,
+    request: &Request<'_>,
+    message: &M,
+    finish: &str,
+) -> Response<Body> {
     let counted = |prompt_tokens: u64, completion_tokens: u64, cost| {
         let total_tokens = prompt_tokens.saturating_add(completion_tokens);
         Usage::Counted { prompt_tokens, completion_tokens, total_tokens, cost }
     };
-    let (usage, header) = match &part.billing {
+    let (usage, header) = match &behaviour.billing {
         Billing::Silent => (None, None),
         Billing::Tokens(prompt, completion) => (Some(counted(*prompt, *completion, None)), None),
         Billing::Cost(prompt, completion, cost) => (Some(counted(*prompt, *completion, Some(*cost))), None),
@@ -371,7 +390,7 @@ fn completion<M: Serialize>(part: &Part, request: &Request<'_>, message: &M, fin
         id: "chatcmpl-1",
         object: "chat.completion",
         created: 1_767_225_600,
-        model: part.answers_as.as_deref().unwrap_or(&request.model),
+        model: behaviour.answers_as.as_deref().unwrap_or(&request.model),
         choices: [Choice { index: 0, message, finish_reason: finish }],
         usage,
     };

@@ -1,4 +1,4 @@
-//! The simulated roster: alive, repeatable, and plainly simulated.
+//! The demo roster: varied, repeatable, and labelled as simulated.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::money::SpendBasis;
 use ep_polling::order::Seed;
-use ep_upstream::testing::HandClock;
+use ep_upstream::testing::ManualClock;
 use ep_upstream::{Demo, DemoConfig};
 
 use super::{LONG, NOW};
 
 fn demo() -> Demo {
     let config = DemoConfig { latency_scale: 0.0, ..DemoConfig::default() };
-    Demo::new(&config, Arc::new(HandClock::at(NOW))).unwrap()
+    Demo::new(&config, Arc::new(ManualClock::at(NOW))).unwrap()
 }
 
 async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
     let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
     let mut answers = Vec::new();
-    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members.iter().enumerate() {
+    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members().iter().enumerate() {
         let view = BallotView::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
         let answer = demo.vote(member, &view, LONG).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
@@ -37,7 +37,7 @@ async fn the_same_question_always_gets_the_same_votes() {
     let demo = demo();
     let first = poll(&demo, "What should I drink?", 1).await;
     assert_eq!(first.len(), 50);
-    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "in whatever order the options stand");
+    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "whatever the order of the options");
     assert_ne!(first, poll(&demo, "What should I cook?", 1).await);
 }
 
@@ -64,21 +64,21 @@ async fn questions_are_contested_and_some_votes_fail() {
 }
 
 #[tokio::test]
-async fn it_says_what_it_is() {
+async fn everything_is_labelled_as_simulated() {
     let demo = demo();
     let registry = demo.registry().await.unwrap();
     assert!(registry.simulated && registry.count == 60);
     for preset in demo.presets() {
         assert!(demo.roster(&preset).await.unwrap().simulated, "{preset}");
     }
-    assert_eq!(demo.roster("free").await.unwrap().members.len(), 15);
+    assert_eq!(demo.roster("free").await.unwrap().members().len(), 15);
     assert_eq!(demo.roster("fast_and_cheap").await.unwrap().notices, Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_takes_its_time() {
-    let demo = Demo::new(&DemoConfig::default(), Arc::new(HandClock::at(NOW))).unwrap();
-    let members = demo.roster("fast_and_cheap").await.unwrap().members;
+async fn latencies_are_plausible() {
+    let demo = Demo::new(&DemoConfig::default(), Arc::new(ManualClock::at(NOW))).unwrap();
+    let members = demo.roster("fast_and_cheap").await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
     let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
     for member in &members {

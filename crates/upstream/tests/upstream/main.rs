@@ -1,7 +1,7 @@
-//! One binary for all tests that need an upstream: each module plays its part of the scripts in
-//! `ep_upstream::testing` against the real client, over real sockets.
+//! One binary for all tests that need an upstream: the real client against the scripted server of
+//! `ep_upstream::testing`, over real sockets.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
 mod costs;
@@ -20,8 +20,8 @@ use ep_polling::ballot::{BallotView, Choice, ModelAnswer, Reason};
 use ep_polling::money::{PicoUsd, Price};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
-use ep_upstream::testing::{Act, HandClock, InMemory, Part, Script, ScriptedUpstream};
-use ep_upstream::{Upstream, UpstreamConfig};
+use ep_upstream::testing::{Action, Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
+use ep_upstream::{SetupError, Upstream, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,29 +29,30 @@ use tokio_util::task::TaskTracker;
 const NOW: Timestamp = Timestamp::from_millis(1_769_817_600_000);
 const KEY: &str = "sk-test-0123456789";
 
-/// A scripted upstream with what an [`Upstream`] in front of it needs; a second one plays a restart.
-struct Rig {
+/// A scripted server and what an [`Upstream`] needs. Several upstreams of one fixture are one before and after a
+/// restart.
+struct Fixture {
     server: ScriptedUpstream,
-    memory: Arc<InMemory>,
-    clock: Arc<HandClock>,
+    cache: Arc<InMemoryCache>,
+    clock: Arc<ManualClock>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Rig {
+impl Fixture {
     fn new(script: Script) -> Self {
         Self {
             server: ScriptedUpstream::start(script).unwrap(),
-            memory: Arc::default(),
-            clock: Arc::new(HandClock::at(NOW)),
+            cache: Arc::default(),
+            clock: Arc::new(ManualClock::at(NOW)),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }
     }
 
-    /// A rig with one model named `m` that does these things.
-    fn acting(acts: impl Into<Vec<Act>>) -> Self {
-        Self::new(Script::default().with("m", Part::of(acts)))
+    /// A fixture whose model `m` does these things.
+    fn with_actions(actions: impl Into<Vec<Action>>) -> Self {
+        Self::new(Script::default().with("m", Behaviour::of(actions)))
     }
 
     fn upstream(&self) -> Upstream {
@@ -59,17 +60,21 @@ impl Rig {
     }
 
     fn upstream_with(&self, change: impl FnOnce(&mut UpstreamConfig)) -> Upstream {
+        self.try_upstream_with(change).unwrap()
+    }
+
+    fn try_upstream_with(&self, change: impl FnOnce(&mut UpstreamConfig)) -> Result<Upstream, SetupError> {
         let mut config = UpstreamConfig {
             base_url: self.server.base_url(),
             api_key: Some(KEY.into()),
             ..UpstreamConfig::default()
         };
         change(&mut config);
-        let (memory, clock) = (self.memory.clone(), self.clock.clone());
-        Upstream::new(config, memory, clock, self.tasks.clone(), self.stop.clone()).unwrap()
+        let (cache, clock) = (self.cache.clone(), self.clock.clone());
+        Upstream::new(config, cache, clock, self.tasks.clone(), self.stop.clone())
     }
 
-    /// Until what goes on in the background has ended.
+    /// Waits until the background work is done.
     async fn settle(&self) {
         self.tasks.close();
         self.tasks.wait().await;
@@ -86,14 +91,14 @@ fn view() -> BallotView {
     }
 }
 
-/// The option that [`Choose::First`](ep_upstream::testing::Choose::First) chooses on that view.
+/// The option that [`VoteFor::First`](ep_upstream::testing::VoteFor::First) votes for in that view.
 const FIRST: usize = 1;
 
 fn member(model: &str) -> Member {
     Member { model: ModelId::new(model), family: "f".to_owned(), price: None, output_tokens: 256 }
 }
 
-/// A member at a dollar per million prompt tokens and two per million completion tokens.
+/// A member that costs 1 USD per million prompt tokens and 2 USD per million completion tokens.
 fn priced(model: &str) -> Member {
     let price = Price {
         prompt: PicoUsd::new(1_000_000),
@@ -109,11 +114,11 @@ async fn vote(upstream: &Upstream) -> ModelAnswer {
     upstream.vote(&member("m"), &view(), LONG).await
 }
 
-/// The reason of the only vote of a model that does these things, and how often it was asked.
-async fn reason(acts: impl Into<Vec<Act>>) -> (Reason, usize, String) {
-    let rig = Rig::acting(acts);
-    let no_vote = vote(&rig.upstream()).await.vote.unwrap_err();
+/// Why a model that does these things casts no vote, how often it was asked, and the detail.
+async fn reason(actions: impl Into<Vec<Action>>) -> (Reason, usize, String) {
+    let fixture = Fixture::with_actions(actions);
+    let no_vote = vote(&fixture.upstream()).await.vote.unwrap_err();
     assert!(!no_vote.detail.contains(KEY), "{}", no_vote.detail);
     assert!(!no_vote.detail.contains("127.0.0.1"), "{}", no_vote.detail);
-    (no_vote.reason, rig.server.calls("m"), no_vote.detail)
+    (no_vote.reason, fixture.server.calls("m"), no_vote.detail)
 }

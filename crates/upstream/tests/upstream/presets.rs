@@ -1,18 +1,19 @@
-//! Presets over a registry that looks like a real one.
+//! Presets, over a registry that looks like a real one.
 
 use std::collections::HashMap;
 
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::{CachedModelList, Models as _, UpstreamCache as _};
 use ep_polling::roster::Roster;
+use ep_polling::stopping::MAX_ROSTER;
 use ep_upstream::testing::{Script, bare, priced};
-use ep_upstream::{FreeLimit, Upstream};
+use ep_upstream::{FreeLimit, SetupError, Upstream};
 use serde_json::{Value, json};
 
-use super::{NOW, Rig};
+use super::{Fixture, NOW};
 
-/// Twenty makers with prices from a cent to twenty dollars per million tokens, sizes and free servings.
-fn market() -> Vec<Value> {
+/// Twenty makers with eight models each, at 0.02 to 20 USD per million tokens, and one free model each.
+fn models() -> Vec<Value> {
     let mut models = Vec::new();
     for maker in 0..20 {
         let tiers = [
@@ -42,8 +43,8 @@ fn market() -> Vec<Value> {
     models
 }
 
-fn rig() -> Rig {
-    Rig::new(Script { models: market(), ..Script::default() })
+fn fixture() -> Fixture {
+    Fixture::new(Script { models: models(), ..Script::default() })
 }
 
 async fn roster(upstream: &Upstream, preset: &str) -> Roster {
@@ -51,23 +52,23 @@ async fn roster(upstream: &Upstream, preset: &str) -> Roster {
 }
 
 #[tokio::test]
-async fn every_preset_finds_what_it_is_named_for() {
-    let rig = rig();
-    let upstream = rig.upstream();
+async fn every_preset_selects_what_its_name_says() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
     for (preset, size) in [
         ("fast_and_cheap", 50),
         ("generalist", 100),
         ("efficient_generalist", 50),
         ("frontier_generalist", 25),
-        // The market has no more that are this cheap.
+        // The registry has no more models this cheap.
         ("budget", 27),
         ("code", 20),
         ("free", 15),
     ] {
         let roster = roster(&upstream, preset).await;
-        assert_eq!(roster.members.len(), size, "{preset}");
+        assert_eq!(roster.members().len(), size, "{preset}");
         assert!(!roster.simulated);
-        let ids = |word: &str| roster.members.iter().filter(|m| m.model.as_str().contains(word)).count();
+        let ids = |word: &str| roster.members().iter().filter(|m| m.model.as_str().contains(word)).count();
         assert_eq!(ids(":free"), if preset == "free" { 15 } else { 0 }, "{preset}");
         match preset {
             "frontier_generalist" => assert_eq!(ids("-nano") + ids("-mini"), 0),
@@ -75,48 +76,48 @@ async fn every_preset_finds_what_it_is_named_for() {
             "generalist" => assert_eq!(ids("-coder"), 0),
             _ => {}
         }
-        let mut weights: Vec<_> =
-            roster.members.iter().map(|m| m.model.as_str().trim_end_matches(":free")).collect();
-        weights.sort_unstable();
-        weights.dedup();
-        assert_eq!(weights.len(), size, "no weights vote twice");
+        let mut base_ids: Vec<_> =
+            roster.members().iter().map(|m| m.model.as_str().trim_end_matches(":free")).collect();
+        base_ids.sort_unstable();
+        base_ids.dedup();
+        assert_eq!(base_ids.len(), size, "no model votes twice");
     }
-    assert_eq!(rig.server.registry_calls(), 1);
+    assert_eq!(fixture.server.registry_calls(), 1);
 }
 
 #[tokio::test]
-async fn a_roster_is_spread_and_always_the_same() {
-    let rig = rig();
-    let upstream = rig.upstream();
+async fn a_roster_has_many_families_and_is_always_the_same() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
     let first = roster(&upstream, "fast_and_cheap").await;
     let mut families: HashMap<&str, usize> = HashMap::new();
-    for member in &first.members {
+    for member in first.members() {
         *families.entry(&member.family).or_default() += 1;
     }
     assert!(families.len() >= 15 && families.values().all(|&members| members <= 5), "{families:?}");
-    assert_eq!(first, roster(&rig.upstream(), "fast_and_cheap").await);
+    assert_eq!(first, roster(&fixture.upstream(), "fast_and_cheap").await);
 }
 
 #[tokio::test]
-async fn a_small_registry_gives_what_it_has_and_says_so() {
+async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
     let models = (0..12).map(|n| bare(&format!("qwen2.5:{n}b"))).chain([bare("nomic-embed-text")]).collect();
-    let rig = Rig::new(Script { models, ..Script::default() });
-    let upstream = rig.upstream();
+    let fixture = Fixture::new(Script { models, ..Script::default() });
+    let upstream = fixture.upstream();
     let local = roster(&upstream, "fast_and_cheap").await;
-    assert_eq!(local.members.len(), 12, "one family fills what others leave");
+    assert_eq!(local.members().len(), 12, "one family may fill the roster if there is no other");
     assert_eq!(local.notices, ["preset fast_and_cheap asks for 50 models; the registry has 12 that fit"]);
-    assert!(local.members.iter().all(|member| member.price.is_none()), "an unknown price is not zero");
+    assert!(local.members().iter().all(|member| member.price.is_none()), "an unknown price is not zero");
     let fault = upstream.roster("free").await.unwrap_err();
     assert_eq!(fault.kind(), Kind::NotConfigured);
     assert!(fault.message().contains("no free models here"), "{fault}");
-    let own = rig.upstream_with(|config| config.treat_unpriced_as_free = true);
-    assert_eq!(roster(&own, "free").await.members.len(), 12);
+    let own = fixture.upstream_with(|config| config.treat_unpriced_as_free = true);
+    assert_eq!(roster(&own, "free").await.members().len(), 12);
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_said() {
-    let rig = Rig::new(Script { models: vec![], ..Script::default() });
-    let upstream = rig.upstream();
+async fn impossible_rosters_are_refused() {
+    let fixture = Fixture::new(Script { models: vec![], ..Script::default() });
+    let upstream = fixture.upstream();
     let fault = upstream.roster("fast_and_cheap").await.unwrap_err();
     assert_eq!(fault.kind(), Kind::Unavailable);
     let fault = upstream.roster("Fast").await.unwrap_err();
@@ -127,9 +128,9 @@ async fn what_cannot_be_is_said() {
 }
 
 #[tokio::test]
-async fn a_limit_on_free_models_is_noticed() {
-    let rig = rig();
-    let limited = rig.upstream_with(|config| {
+async fn a_limit_on_free_models_gives_a_notice() {
+    let fixture = fixture();
+    let limited = fixture.upstream_with(|config| {
         config.free_requests_per_minute = FreeLimit::PerMinute(20.try_into().unwrap());
     });
     let notices = roster(&limited, "free").await.notices;
@@ -140,25 +141,50 @@ async fn a_limit_on_free_models_is_noticed() {
 
 #[tokio::test]
 async fn openrouters_limit_is_known() {
-    let rig = rig();
-    let body = json!({ "data": market() }).to_string();
+    let fixture = fixture();
+    let body = json!({ "data": models() }).to_string();
     let base_url = "https://openrouter.ai/api/v1";
-    rig.memory.save_model_list(base_url, &CachedModelList { fetched_at: NOW, body }).await.unwrap();
-    let upstream = rig.upstream_with(|config| config.base_url = base_url.to_owned());
+    fixture.cache.save_model_list(base_url, &CachedModelList { fetched_at: NOW, body }).await.unwrap();
+    let upstream = fixture.upstream_with(|config| config.base_url = base_url.to_owned());
     let notices = roster(&upstream, "free").await.notices;
     assert!(notices[0].contains("20 requests a minute"), "{notices:?}");
 }
 
+/// A presets file with this text; it is deleted with the value.
+fn presets_file(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_preset_beyond_the_ceiling_is_refused_at_load() {
+    let fixture = fixture();
+    let load = |size: usize| {
+        let file =
+            presets_file(&format!("[[preset]]\nname = \"largest\"\nsize = {size}\nsort = \"newest\"\n"));
+        fixture.try_upstream_with(|config| config.presets_path = Some(file.path().to_owned()))
+    };
+    let largest = load(MAX_ROSTER).unwrap();
+    assert_eq!(roster(&largest, "largest").await.members().len(), MAX_ROSTER);
+    let error = load(MAX_ROSTER + 1).err().unwrap();
+    assert!(matches!(error, SetupError::Presets(_)));
+    let message = error.to_string();
+    assert!(
+        message.contains("\"largest\"") && message.contains("150") && message.contains("151"),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn a_file_replaces_the_presets() {
-    let rig = rig();
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let fixture = fixture();
     let text = "[[preset]]\nname = \"mine\"\nsize = 3\nsort = \"price_descending\"\ntools = \"required\"\n\
                 pinned = [\"maker0/line0-nano\"]\nmax_per_family = 1\n";
-    std::fs::write(file.path(), text).unwrap();
-    let upstream = rig.upstream_with(|config| config.presets_path = Some(file.path().to_owned()));
+    let file = presets_file(text);
+    let upstream = fixture.upstream_with(|config| config.presets_path = Some(file.path().to_owned()));
     assert_eq!(upstream.presets(), ["mine"]);
-    let members = roster(&upstream, "mine").await.members;
+    let members = roster(&upstream, "mine").await.members().to_vec();
     let ids: Vec<_> = members.iter().map(|member| member.model.as_str()).collect();
     assert_eq!(ids, ["maker0/line0-nano", "maker18/line18-ultra", "maker19/line19-ultra"]);
 }

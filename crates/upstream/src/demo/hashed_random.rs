@@ -1,11 +1,11 @@
-//! Chance that is the same every time: numbers that follow from texts.
+//! Pseudo-random numbers derived from texts, so that simulated models always answer the same.
 
-/// A stream of numbers drawn from a list of texts.
-pub(super) struct Chance(u64);
+/// A sequence of pseudo-random numbers that depends on a list of texts alone.
+pub(super) struct HashedRandom(u64);
 
-impl Chance {
-    /// The stream of these texts (FNV-1a, with a mark between them).
-    pub(super) fn of(texts: &[&str]) -> Self {
+impl HashedRandom {
+    /// The sequence of these texts (their FNV-1a hash, with a separator after each).
+    pub(super) fn from_texts(texts: &[&str]) -> Self {
         let bytes = texts.iter().flat_map(|text| text.bytes().chain([0xFF]));
         Self(bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
@@ -31,7 +31,7 @@ impl Chance {
         self.next() % limit.max(1)
     }
 
-    /// A number around zero with variance one, close to normal.
+    /// A number from a distribution close to the standard normal one.
     pub(super) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }

@@ -1,4 +1,4 @@
-//! The HTTP client and the address behind it.
+//! The address of an upstream, and HTTP clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use secrecy::ExposeSecret;
 
 use crate::config::{SetupError, UpstreamConfig};
 
-/// Where requests go, and what goes with each of them.
-pub(crate) struct Address {
+/// The base address of an upstream and the headers of every request to it.
+pub(crate) struct Endpoint {
     base: Url,
-    /// The address without anything secret: the name under which things are remembered.
+    /// The address without credentials: the key under which this upstream's data is stored.
     pub(crate) name: Arc<str>,
-    /// The host, for metrics.
+    /// Host and port, for metrics.
     pub(crate) label: Arc<str>,
     pub(crate) headers: HeaderMap,
-    /// Whether it is OpenRouter, which takes more than others.
+    /// Whether it is OpenRouter, which accepts additional headers and parameters.
     pub(crate) is_openrouter: bool,
 }
 
-impl Address {
+impl Endpoint {
     pub(crate) fn new(config: &UpstreamConfig) -> Result<Self, SetupError> {
         let text = config.base_url.trim().trim_end_matches('/');
         let mut base = Url::parse(text).map_err(|_| SetupError::BaseUrl("it must be an absolute URL"))?;
@@ -30,13 +30,13 @@ impl Address {
         }
         base.set_query(None);
         base.set_fragment(None);
-        let mut bare = base.clone();
+        let mut without_credentials = base.clone();
         // Both fail only for addresses without a host.
-        let _ = bare.set_username("");
-        let _ = bare.set_password(None);
-        let name: Arc<str> = bare.as_str().trim_end_matches('/').into();
+        let _ = without_credentials.set_username("");
+        let _ = without_credentials.set_password(None);
+        let name: Arc<str> = without_credentials.as_str().trim_end_matches('/').into();
         if config.api_key.is_some() {
-            base = bare;
+            base = without_credentials;
         }
         let host = base.host_str().unwrap_or_default();
         let label: Arc<str> =
@@ -63,13 +63,14 @@ impl Address {
         Ok(Self { base, name, label, headers, is_openrouter })
     }
 
-    /// The address of one of its resources.
-    pub(crate) fn of(&self, resource: &str) -> Result<Url, SetupError> {
+    /// The address of a resource, for example `/models`.
+    pub(crate) fn url(&self, resource: &str) -> Result<Url, SetupError> {
         let base = self.base.as_str().trim_end_matches('/');
-        Url::parse(&format!("{base}{resource}")).map_err(|_| SetupError::BaseUrl("no path can follow it"))
+        Url::parse(&format!("{base}{resource}"))
+            .map_err(|_| SetupError::BaseUrl("no path can be appended to it"))
     }
 
-    /// Whether it is on this machine.
+    /// Whether it is on this machine, so that no proxy is used.
     fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -77,38 +78,38 @@ impl Address {
 }
 
 /// A client for one upstream, sized for hundreds of calls in flight.
-pub(crate) fn build(address: &Address, config: &UpstreamConfig) -> Result<Client, SetupError> {
-    let client = plain()
+pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Result<Client, SetupError> {
+    let client = client_builder()
         .connect_timeout(config.connect_timeout)
         .pool_max_idle_per_host(config.max_concurrent)
         .pool_idle_timeout(Duration::from_secs(90))
         .tcp_keepalive(Duration::from_secs(30))
-        // Over TLS, HTTP/2 is taken where it is offered: then all calls share a connection, and a dead
-        // one is noticed by pings.
+        // Over TLS, HTTP/2 is used where the upstream offers it. All calls then share one connection, and
+        // pings detect a dead one.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(10))
         .http2_adaptive_window(true);
-    let client = if address.is_local() { client.no_proxy() } else { client };
+    let client = if endpoint.is_local() { client.no_proxy() } else { client };
     client.build().map_err(|error| SetupError::Client(Box::new(error)))
 }
 
-/// What all our clients have in common.
-pub(crate) fn plain() -> reqwest::ClientBuilder {
-    // The process-wide choice of ring; it fails only where a choice was made before.
+/// The settings that all clients share.
+pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+    // This fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(concat!("ensemble-poll/", env!("CARGO_PKG_VERSION")))
-        // A redirected POST loses its body or its key.
+        // A redirected POST could lose its body, or send the key elsewhere.
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true)
 }
 
-/// A transport error with its causes and without its address, for the log.
+/// A transport error and its causes, without the address, for the log.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut text = match () {
         () if error.is_timeout() => "timed out".to_owned(),
-        () if error.is_connect() => "no connection".to_owned(),
-        () => "broken off".to_owned(),
+        () if error.is_connect() => "cannot connect".to_owned(),
+        () => "connection broken".to_owned(),
     };
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -123,40 +124,40 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
 mod tests {
     use super::*;
 
-    fn address(base_url: &str, api_key: Option<&str>) -> Result<Address, SetupError> {
+    fn endpoint(base_url: &str, api_key: Option<&str>) -> Result<Endpoint, SetupError> {
         let api_key = api_key.map(Into::into);
-        Address::new(&UpstreamConfig { base_url: base_url.to_owned(), api_key, ..UpstreamConfig::default() })
+        Endpoint::new(&UpstreamConfig { base_url: base_url.to_owned(), api_key, ..UpstreamConfig::default() })
     }
 
     #[test]
-    fn names_hold_no_secrets() {
-        let plain = address("http://me:pass@host:8000/v1/?key=1", None).unwrap();
+    fn names_contain_no_credentials() {
+        let plain = endpoint("http://me:pass@host:8000/v1/?key=1", None).unwrap();
         assert_eq!(&*plain.name, "http://host:8000/v1");
         assert_eq!(&*plain.label, "host:8000");
-        assert_eq!(plain.of("/models").unwrap().as_str(), "http://me:pass@host:8000/v1/models");
-        let keyed = address("http://me:pass@host:8000/v1", Some("sk-1")).unwrap();
-        assert_eq!(keyed.of("/models").unwrap().as_str(), "http://host:8000/v1/models");
+        assert_eq!(plain.url("/models").unwrap().as_str(), "http://me:pass@host:8000/v1/models");
+        let keyed = endpoint("http://me:pass@host:8000/v1", Some("sk-1")).unwrap();
+        assert_eq!(keyed.url("/models").unwrap().as_str(), "http://host:8000/v1/models");
         assert!(!format!("{:?}", keyed.headers).contains("sk-1"));
     }
 
     #[test]
-    fn addresses_that_cannot_work_are_refused() {
+    fn unusable_addresses_are_refused() {
         for bad in ["", "openrouter.ai", "ftp://host", "unix:/tmp/x"] {
-            assert!(address(bad, None).is_err(), "{bad}");
+            assert!(endpoint(bad, None).is_err(), "{bad}");
         }
-        assert!(address("http://host", Some("a\nb")).is_err());
-        assert!(address("https://openrouter.ai/api/v1", None).unwrap().is_openrouter);
-        assert!(!address("https://evilopenrouter.ai/api/v1", None).unwrap().is_openrouter);
+        assert!(endpoint("http://host", Some("a\nb")).is_err());
+        assert!(endpoint("https://openrouter.ai/api/v1", None).unwrap().is_openrouter);
+        assert!(!endpoint("https://evilopenrouter.ai/api/v1", None).unwrap().is_openrouter);
     }
 
     #[test]
-    fn openrouter_is_told_who_asks() {
+    fn openrouter_gets_attribution_headers() {
         let config = UpstreamConfig {
             base_url: "https://openrouter.ai/api/v1/".to_owned(),
             public_url: Some("https://poll.example".to_owned()),
             ..UpstreamConfig::default()
         };
-        let headers = Address::new(&config).unwrap().headers;
+        let headers = Endpoint::new(&config).unwrap().headers;
         assert_eq!(headers["http-referer"], "https://poll.example");
         assert_eq!(headers["x-openrouter-title"], "Ensemble Poll");
     }

@@ -1,41 +1,42 @@
-//! What asking cost.
+//! What the requests of a vote cost.
 
 use ep_polling::money::{Price, Spend, SpendBasis, UsdFigure};
 
 use super::response::Usage;
 
-/// Adds up the attempts of one vote.
+/// Adds up the cost of all requests of one vote.
 #[derive(Debug)]
-pub(crate) struct Bill {
+pub(crate) struct VoteCost {
     price: Option<Price>,
     known: Option<Spend>,
     unknown: bool,
 }
 
-impl Bill {
-    /// A bill for a model with this price.
+impl VoteCost {
+    /// No requests yet, to a model with this price.
     pub(crate) fn new(price: Option<Price>) -> Self {
         Self { price, known: None, unknown: false }
     }
 
-    /// An answer, with whatever figures came with it.
-    pub(crate) fn answer(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
+    /// Adds an answer. `header` and `usage` are the figures it came with.
+    pub(crate) fn add_answer(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
         match self.figure(header, usage) {
             Some(spend) => self.add(spend),
-            None => self.unreported(),
+            None => self.add_unreported(),
         }
     }
 
-    /// A failed attempt; it costs only what it says. Whether it was charged like an answer.
-    pub(crate) fn failure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> bool {
+    /// Adds a failed request, which costs only what it reports. Returns whether it was charged like an
+    /// answer.
+    pub(crate) fn add_failure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> bool {
         let Some(spend) = self.figure(header, usage) else { return false };
         self.add(spend);
         !spend.amount.is_zero()
             || usage.and_then(|usage| usage.completion_tokens).is_some_and(|tokens| tokens > 0)
     }
 
-    /// An answer may have been made, but nobody said what it cost.
-    pub(crate) fn unreported(&mut self) {
+    /// Adds a request that may have been charged, without any figure.
+    pub(crate) fn add_unreported(&mut self) {
         if self.price.is_some_and(|price| price.is_free()) {
             self.add(Spend::NOTHING);
         } else {
@@ -56,7 +57,7 @@ impl Bill {
         self.known = Some(self.known.map_or(spend, |known| known.plus(spend)));
     }
 
-    /// The sum. Requests that were refused or never left cost nothing.
+    /// The sum. Requests that were refused or never sent cost nothing.
     pub(crate) fn total(&self) -> Spend {
         match (self.known, self.unknown) {
             (Some(known), false) => known,
@@ -78,16 +79,16 @@ mod tests {
     }
 
     #[test]
-    fn a_report_beats_the_price_list_and_silence_is_unknown() {
+    fn reported_costs_come_before_prices_and_missing_ones_are_unknown() {
         let price = Price {
             prompt: PicoUsd::new(1_000_000),
             completion: PicoUsd::new(2_000_000),
             request: PicoUsd::ZERO,
         };
         let total = |price, header, usage| {
-            let mut bill = Bill::new(price);
-            bill.answer(header, usage);
-            let Spend { amount, basis } = bill.total();
+            let mut cost = VoteCost::new(price);
+            cost.add_answer(header, usage);
+            let Spend { amount, basis } = cost.total();
             (amount.micro(), basis)
         };
         assert_eq!(total(Some(price), None, usage(10, "0.5".parse().ok())), (500_000, SpendBasis::Reported));
@@ -96,6 +97,6 @@ mod tests {
         assert_eq!(total(Some(price), None, usage(0, None)), (0, SpendBasis::Unknown));
         assert_eq!(total(None, None, usage(10, None)), (0, SpendBasis::Unknown));
         assert_eq!(total(Some(Price::FREE), None, None), (0, SpendBasis::Priced));
-        assert_eq!(Bill::new(None).total(), Spend::NOTHING);
+        assert_eq!(VoteCost::new(None).total(), Spend::NOTHING);
     }
 }

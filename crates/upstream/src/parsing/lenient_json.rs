@@ -1,35 +1,35 @@
-//! Reads the members of something that means to be JSON.
+//! Reads the fields of almost-JSON, as models write it.
 //!
-//! Repair crates rebuild a document and so cannot say that a string was cut off, which matters here:
-//! half of `Earthrise` is another option. This reader keeps nothing but members: it forgives fences,
-//! comments, single and typographic quotes, bare words, trailing or missing commas, and a missing end.
+//! It tolerates code fences, comments, single and typographic quotes, unquoted words, trailing or missing
+//! commas, and a missing end. Crates that repair JSON return a complete document, so they cannot tell that
+//! a string was cut off. That matters here: the first half of `Earthrise` may be another option.
 
 use std::borrow::Cow;
 
-/// One value with the name it stands under.
+/// One value and its name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Member<'t> {
-    /// The name, or that of the list it stands in; empty where there is none.
+pub(super) struct Field<'t> {
+    /// The name of the value, or of the list that contains it; empty if there is none.
     pub(super) name: Cow<'t, str>,
-    /// A string's text, or a bare word as it stands.
+    /// The content of a string, or an unquoted word.
     pub(super) value: Cow<'t, str>,
-    /// Whether the value was closed; a bare word or string at the very end may have been cut off.
+    /// Whether its end was seen; a string or word at the very end of the text may have been cut off.
     pub(super) complete: bool,
 }
 
-/// Visits the members of every object or list that stands in `text`, outermost first in reading order.
-/// Strings that themselves hold an object are read as well, a few levels deep.
-pub(super) fn members<'t>(text: &'t str, visit: &mut dyn FnMut(Member<'_>)) {
+/// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object
+/// are read as well, a few levels deep.
+pub(super) fn fields<'t>(text: &'t str, visit: &mut dyn FnMut(Field<'_>)) {
     read(text, 0, visit);
 }
 
 const MAX_DEPTH: u8 = 3;
 
-fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Member<'_>)) {
+fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Field<'_>)) {
     let mut scanner = Scanner { text, at: 0 };
     let mut open = 0_u32;
     let mut name: Option<Cow<'t, str>> = None;
-    // What stands in a list stands under the list's name.
+    // Values in a list have the name of the list.
     let mut list: Option<Cow<'t, str>> = None;
     while let Some(c) = scanner.peek() {
         match c {
@@ -46,7 +46,7 @@ fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Member<'_>)) {
                 list = None;
                 scanner.skip(c);
             }
-            // Prose around the object is not part of it.
+            // Text outside of objects and lists is skipped.
             _ if open == 0 => scanner.skip(c),
             ',' => {
                 name = None;
@@ -55,7 +55,7 @@ fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Member<'_>)) {
             c if c.is_whitespace() || matches!(c, ':' | '=') => scanner.skip(c),
             _ => {
                 let (value, complete) = scanner.token();
-                if scanner.names_a_member() {
+                if scanner.is_name() {
                     name = Some(value);
                     continue;
                 }
@@ -63,7 +63,7 @@ fn read<'t>(text: &'t str, depth: u8, visit: &mut dyn FnMut(Member<'_>)) {
                     read(&value, depth + 1, visit);
                 } else {
                     let name = name.take().or_else(|| list.clone()).unwrap_or_default();
-                    visit(Member { name, value, complete });
+                    visit(Field { name, value, complete });
                 }
             }
         }
@@ -84,12 +84,12 @@ impl<'t> Scanner<'t> {
         self.at += c.len_utf8();
     }
 
-    /// Whether a colon or an equals sign follows.
-    fn names_a_member(&self) -> bool {
+    /// Whether the token just read is a name: a colon or an equals sign follows.
+    fn is_name(&self) -> bool {
         self.text[self.at..].trim_start().starts_with([':', '='])
     }
 
-    /// A quoted string or a bare word, and whether its end was seen.
+    /// Reads a quoted string or an unquoted word; also says whether its end was seen.
     fn token(&mut self) -> (Cow<'t, str>, bool) {
         let close = match self.peek() {
             Some('"') => '"',
@@ -97,7 +97,7 @@ impl<'t> Scanner<'t> {
             Some('`') => '`',
             Some('“' | '”') => '”',
             Some('‘') => '’',
-            _ => return self.bare(),
+            _ => return self.unquoted(),
         };
         if let Some(quote) = self.peek() {
             self.skip(quote);
@@ -105,7 +105,7 @@ impl<'t> Scanner<'t> {
         self.quoted(close)
     }
 
-    fn bare(&mut self) -> (Cow<'t, str>, bool) {
+    fn unquoted(&mut self) -> (Cow<'t, str>, bool) {
         let rest = &self.text[self.at..];
         let end = rest.find([',', ':', '=', '{', '}', '[', ']', '\n', '"']);
         let length = end.unwrap_or(rest.len()).max(rest.chars().next().map_or(0, char::len_utf8));
@@ -120,8 +120,8 @@ impl<'t> Scanner<'t> {
         while let Some((offset, c)) = chars.next() {
             if c == close {
                 self.at = start + offset + c.len_utf8();
-                let whole = &self.text[start..start + offset];
-                return (owned.map_or(Cow::Borrowed(whole), Cow::Owned), true);
+                let content = &self.text[start..start + offset];
+                return (owned.map_or(Cow::Borrowed(content), Cow::Owned), true);
             }
             if c == '\\' {
                 let text = owned.get_or_insert_with(|| self.text[start..start + offset].to_owned());
@@ -142,8 +142,7 @@ impl<'t> Scanner<'t> {
     }
 }
 
-/// Four hexadecimal digits as a character. A surrogate, of which no option needs one that is not
-/// written out, becomes the replacement character.
+/// Reads four hexadecimal digits as a character; a surrogate becomes the replacement character.
 fn unicode(chars: &mut std::str::CharIndices<'_>) -> char {
     let mut code = 0;
     for _ in 0..4 {
@@ -163,8 +162,8 @@ mod tests {
 
     fn read_all(text: &str) -> Vec<(String, String, bool)> {
         let mut found = Vec::new();
-        members(text, &mut |member| {
-            found.push((member.name.into_owned(), member.value.into_owned(), member.complete));
+        fields(text, &mut |field| {
+            found.push((field.name.into_owned(), field.value.into_owned(), field.complete));
         });
         found
     }
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_keeps_its_members() {
+    fn fields_of_broken_json_are_read() {
         for text in [
             r#"{"option":"QX"}"#,
             r#"{"option":"QX",}"#,
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn prose_has_no_members() {
+    fn text_without_an_object_has_no_fields() {
         assert_eq!(read_all("option: QX, or not"), []);
         assert_eq!(read_all("{}[]\\\"'"), []);
     }

@@ -1,4 +1,4 @@
-//! Understands a request as a model would: by its words and its form.
+//! Reads a vote request as a model would.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,11 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::script::Choose;
+use super::script::VoteFor;
 
 /// The form in which a vote was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskedFor {
+pub enum RequestedForm {
     /// `tool_choice: "required"`.
     Required,
     /// `tool_choice` as an object.
@@ -19,7 +19,7 @@ pub enum AskedFor {
     Auto,
     /// `response_format: json_schema`.
     Schema,
-    /// Nothing but words.
+    /// Text alone.
     Prose,
 }
 
@@ -43,35 +43,35 @@ struct Message<'a> {
     content: Cow<'a, str>,
 }
 
-/// What a model would answer: the code and text it chose, and another code.
-pub(super) struct Chosen<'a> {
+/// What a model answers with: the code and text of the chosen option, and the code of another one.
+pub(super) struct ChosenOption<'a> {
     pub(super) code: &'a str,
     pub(super) text: &'a str,
     pub(super) other: &'a str,
 }
 
 impl<'a> Request<'a> {
-    pub(super) fn asked_for(&self) -> AskedFor {
+    pub(super) fn requested_form(&self) -> RequestedForm {
         match (self.tools, self.tool_choice.map(RawValue::get)) {
-            (Some(_), Some("\"required\"")) => AskedFor::Required,
-            (Some(_), Some(choice)) if choice.starts_with('{') => AskedFor::Object,
-            (Some(_), _) => AskedFor::Auto,
-            (None, _) if self.response_format.is_some() => AskedFor::Schema,
-            (None, _) => AskedFor::Prose,
+            (Some(_), Some("\"required\"")) => RequestedForm::Required,
+            (Some(_), Some(choice)) if choice.starts_with('{') => RequestedForm::Object,
+            (Some(_), _) => RequestedForm::Auto,
+            (None, _) if self.response_format.is_some() => RequestedForm::Schema,
+            (None, _) => RequestedForm::Prose,
         }
     }
 
-    /// The codes and texts on the view.
+    /// The codes and texts of the options shown.
     fn options(&self) -> Vec<(&str, &str)> {
-        let view = self.messages.iter().find(|message| message.content.contains("\n<options"));
-        let Some(view) = view else { return Vec::new() };
-        let from = view.content.rfind("\n<options").unwrap_or(0);
+        let message = self.messages.iter().find(|message| message.content.contains("\n<options"));
+        let Some(message) = message else { return Vec::new() };
+        let from = message.content.rfind("\n<options").unwrap_or(0);
         let lines =
-            view.content[from + 1..].lines().skip(1).take_while(|line| !line.starts_with("</options"));
+            message.content[from + 1..].lines().skip(1).take_while(|line| !line.starts_with("</options"));
         lines.filter_map(|line| line.split_once(": ")).collect()
     }
 
-    pub(super) fn choose(&'a self, how: &Choose) -> Chosen<'a> {
+    pub(super) fn choose(&'a self, votes_for: &VoteFor) -> ChosenOption<'a> {
         let options = self.options();
         let by_text = |text: &str| options.iter().position(|(_, option)| *option == text);
         let by_hash = || {
@@ -80,23 +80,23 @@ impl<'a> Request<'a> {
                 (&*self.model, text).hash(&mut hasher);
                 hasher.finish()
             };
-            (0..options.len()).max_by_key(|&place| rank(&options[place])).unwrap_or(0)
+            (0..options.len()).max_by_key(|&index| rank(&options[index])).unwrap_or(0)
         };
-        let place = match how {
-            Choose::First => 0,
-            Choose::Text(text) => by_text(text).unwrap_or(0),
-            Choose::ByModel(table) => {
+        let index = match votes_for {
+            VoteFor::First => 0,
+            VoteFor::Text(text) => by_text(text).unwrap_or(0),
+            VoteFor::ByModel(table) => {
                 table.get(&*self.model).and_then(|text| by_text(text)).unwrap_or_else(by_hash)
             }
-            Choose::Hash => by_hash(),
+            VoteFor::Hash => by_hash(),
         };
-        let (code, text) = options.get(place).copied().unwrap_or(("", ""));
+        let (code, text) = options.get(index).copied().unwrap_or(("", ""));
         let other = options.iter().map(|(code, _)| *code).find(|other| *other != code).unwrap_or("");
-        Chosen { code, text, other }
+        ChosenOption { code, text, other }
     }
 }
 
-impl Chosen<'_> {
+impl ChosenOption<'_> {
     pub(super) fn fill(&self, template: &str) -> String {
         template.replace("{code}", self.code).replace("{text}", self.text).replace("{other}", self.other)
     }

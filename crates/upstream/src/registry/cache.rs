@@ -1,5 +1,5 @@
-//! Keeps the list current: stale while it is fetched again, and from the database where the upstream
-//! cannot be reached.
+//! Caches an upstream's model list. An outdated list stays in use while a new one is fetched, and the
+//! stored list is used if the upstream cannot be reached.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,55 +16,56 @@ use tokio_util::task::TaskTracker;
 
 use super::Snapshot;
 use super::listing;
-use crate::client::describe;
+use crate::endpoint::describe;
 
-/// Bytes of a model list that are read; the largest known one has about one million.
+/// The most bytes of a model list that are read; the largest known list has about one million.
 const MAX_BODY: usize = 16 * 1024 * 1024;
+/// The pause after a failed refresh; it doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// How long a failure to fetch the first list answers those who ask for it.
-const FAILURE_HOLDS: Duration = Duration::from_secs(2);
+/// How long a failure to fetch the first list is returned to others without trying again.
+const FAILURE_TTL: Duration = Duration::from_secs(2);
 
-/// The list of one upstream.
-pub(crate) struct Keeper {
+/// The model list of one upstream.
+pub(crate) struct ModelListCache {
     pub(crate) http: Client,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) upstream: Arc<str>,
-    pub(crate) memory: Arc<dyn UpstreamCache>,
+    pub(crate) store: Arc<dyn UpstreamCache>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ttl: Duration,
     pub(crate) timeout: Duration,
     pub(crate) unpriced_is_free: bool,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
-    pub(crate) state: State,
+    pub(crate) state: CacheState,
 }
 
-/// What a keeper knows.
+/// The changing part of a [`ModelListCache`].
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct CacheState {
     current: RwLock<Option<Arc<Snapshot>>>,
-    /// Held by the one who loads or fetches the first list, with the failure of whoever tried last.
-    first: tokio::sync::Mutex<Option<(Instant, Failure)>>,
+    /// Locked while the first list is loaded or fetched; contains the last failure.
+    first: tokio::sync::Mutex<Option<(Instant, FetchError)>>,
     refreshing: AtomicBool,
-    /// Set once the database was asked on behalf of votes.
-    looked: OnceCell<()>,
+    /// Set once the stored list was looked up for a vote.
+    stored_looked_up: OnceCell<()>,
 }
 
-/// Why a list could not be had.
+/// Why a list could not be fetched.
 #[derive(Debug, Clone)]
-enum Failure {
+enum FetchError {
     Unreachable(String),
     Status(u16),
     NotAList,
 }
 
-impl Failure {
+impl FetchError {
     fn fault(&self) -> Fault {
         let text = match self {
             Self::Unreachable(_) => {
-                "the model upstream cannot be reached and no model list is remembered; try again in a moment".to_owned()
+                "the model upstream cannot be reached and no model list is stored; try again in a moment".to_owned()
             }
             Self::Status(status @ (401 | 403)) => format!(
                 "the model upstream refused to list its models ({status}); the operator should check EP_UPSTREAM_API_KEY"
@@ -77,11 +78,11 @@ impl Failure {
                 format!("the model upstream failed to list its models ({status}); try again in a moment")
             }
             Self::NotAList => {
-                "the model upstream answered with something that is no model list; the operator should check EP_UPSTREAM_URL"
+                "the model upstream's answer is no model list; the operator should check EP_UPSTREAM_URL"
                     .to_owned()
             }
         };
-        let fault = Fault::new(Kind::Unavailable, text).retry_after(FAILURE_HOLDS);
+        let fault = Fault::new(Kind::Unavailable, text).retry_after(FAILURE_TTL);
         match self {
             Self::Unreachable(why) => fault.caused_by(why.clone()),
             _ => fault,
@@ -89,8 +90,9 @@ impl Failure {
     }
 }
 
-impl Keeper {
-    /// The current list; an old one while a new one is fetched behind it.
+impl ModelListCache {
+    /// The current list. If it is outdated, it is returned all the same, and a new one is fetched in the
+    /// background.
     pub(crate) async fn snapshot(self: &Arc<Self>) -> Result<Arc<Snapshot>, Fault> {
         let snapshot = match self.current() {
             Some(snapshot) => snapshot,
@@ -102,12 +104,12 @@ impl Keeper {
         Ok(snapshot)
     }
 
-    /// The list as far as it is known without asking the upstream: for a vote, which can do without.
-    pub(crate) async fn known(&self) -> Option<Arc<Snapshot>> {
+    /// The current list, without asking the upstream for one. Votes use it, but can do without.
+    pub(crate) async fn snapshot_if_known(&self) -> Option<Arc<Snapshot>> {
         if let Some(snapshot) = self.current() {
             return Some(snapshot);
         }
-        self.state.looked.get_or_init(async || drop(self.stored().await)).await;
+        self.state.stored_looked_up.get_or_init(async || drop(self.stored().await)).await;
         self.current()
     }
 
@@ -115,40 +117,40 @@ impl Keeper {
         self.state.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn put(&self, snapshot: Snapshot) -> Arc<Snapshot> {
+    fn set(&self, snapshot: Snapshot) -> Arc<Snapshot> {
         let snapshot = Arc::new(snapshot);
         *self.state.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&snapshot));
         snapshot
     }
 
-    /// The first list of this process: the stored one, else the upstream's.
+    /// The first list of this process: the stored one, or else the upstream's.
     async fn first(&self) -> Result<Arc<Snapshot>, Fault> {
-        let mut failed = self.state.first.lock().await;
+        let mut last_failure = self.state.first.lock().await;
         if let Some(snapshot) = self.current() {
             return Ok(snapshot);
         }
-        if let Some((at, failure)) = &*failed
-            && at.elapsed() < FAILURE_HOLDS
+        if let Some((at, error)) = &*last_failure
+            && at.elapsed() < FAILURE_TTL
         {
-            return Err(failure.fault());
+            return Err(error.fault());
         }
         if let Some(snapshot) = self.stored().await {
             return Ok(snapshot);
         }
         match self.fetch().await {
             Ok(snapshot) => Ok(snapshot),
-            Err(failure) => {
-                tracing::warn!(upstream = %self.upstream, ?failure, "the model list cannot be fetched");
-                let fault = failure.fault();
-                *failed = Some((Instant::now(), failure));
+            Err(error) => {
+                tracing::warn!(upstream = %self.upstream, ?error, "the model list cannot be fetched");
+                let fault = error.fault();
+                *last_failure = Some((Instant::now(), error));
                 Err(fault)
             }
         }
     }
 
     async fn stored(&self) -> Option<Arc<Snapshot>> {
-        let kept = match self.memory.model_list(&self.upstream).await {
-            Ok(kept) => kept?,
+        let stored = match self.store.model_list(&self.upstream).await {
+            Ok(stored) => stored?,
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -157,34 +159,35 @@ impl Keeper {
                 return None;
             }
         };
-        let models = listing::read(&kept.body, self.clock.now(), self.unpriced_is_free).ok()?;
-        Some(self.put(Snapshot::new(kept.fetched_at, models)))
+        let models = listing::read(&stored.body, self.clock.now(), self.unpriced_is_free).ok()?;
+        Some(self.set(Snapshot::new(stored.fetched_at, models)))
     }
 
-    /// Fetches the list in the background, one at a time, until it succeeds or the process ends.
+    /// Fetches the list in the background until that succeeds or the process ends; does nothing if that is
+    /// under way.
     fn refresh(self: &Arc<Self>) {
         if self.state.refreshing.swap(true, Ordering::AcqRel) {
             return;
         }
-        let keeper = Arc::clone(self);
+        let cache = Arc::clone(self);
         self.tasks.spawn(async move {
-            let _done = Done(&keeper.state.refreshing);
+            let _guard = RefreshGuard(&cache.state.refreshing);
             let mut pause = FIRST_PAUSE;
             loop {
-                let stopped = keeper.stop.cancelled();
-                let failure = tokio::select! {
+                let stopped = cache.stop.cancelled();
+                let error = tokio::select! {
                     () = stopped => return,
-                    fetched = keeper.fetch() => match fetched {
+                    fetched = cache.fetch() => match fetched {
                         Ok(_) => return,
-                        Err(failure) => failure,
+                        Err(error) => error,
                     },
                 };
                 tracing::warn!(
-                    upstream = %keeper.upstream, ?failure, retry_in_seconds = pause.as_secs(),
+                    upstream = %cache.upstream, ?error, retry_in_seconds = pause.as_secs(),
                     "the model list cannot be refreshed; the old one stays in use"
                 );
                 tokio::select! {
-                    () = keeper.stop.cancelled() => return,
+                    () = cache.stop.cancelled() => return,
                     () = tokio::time::sleep(pause) => {}
                 }
                 pause = (pause * 2).min(LONGEST_PAUSE);
@@ -192,44 +195,44 @@ impl Keeper {
         });
     }
 
-    async fn fetch(&self) -> Result<Arc<Snapshot>, Failure> {
+    async fn fetch(&self) -> Result<Arc<Snapshot>, FetchError> {
         let body = match tokio::time::timeout(self.timeout, self.download()).await {
             Ok(body) => body?,
-            Err(_) => return Err(Failure::Unreachable("timed out".to_owned())),
+            Err(_) => return Err(FetchError::Unreachable("timed out".to_owned())),
         };
         let now = self.clock.now();
-        let models = listing::read(&body, now, self.unpriced_is_free).map_err(|_| Failure::NotAList)?;
+        let models = listing::read(&body, now, self.unpriced_is_free).map_err(|_| FetchError::NotAList)?;
         tracing::info!(upstream = %self.upstream, models = models.len(), "model list fetched");
-        let snapshot = self.put(Snapshot::new(now, models));
-        let kept = CachedModelList { fetched_at: now, body };
-        if let Err(error) = self.memory.save_model_list(&self.upstream, &kept).await {
+        let snapshot = self.set(Snapshot::new(now, models));
+        let list = CachedModelList { fetched_at: now, body };
+        if let Err(error) = self.store.save_model_list(&self.upstream, &list).await {
             tracing::warn!(error = &error as &dyn std::error::Error, "the model list could not be stored");
         }
         Ok(snapshot)
     }
 
-    async fn download(&self) -> Result<String, Failure> {
-        let lost = |error: reqwest::Error| Failure::Unreachable(describe(&error));
+    async fn download(&self) -> Result<String, FetchError> {
+        let unreachable = |error: reqwest::Error| FetchError::Unreachable(describe(&error));
         let request = self.http.get(self.url.clone()).headers(self.headers.clone());
-        let mut response = request.send().await.map_err(lost)?;
+        let mut response = request.send().await.map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(Failure::Status(response.status().as_u16()));
+            return Err(FetchError::Status(response.status().as_u16()));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(lost)? {
+        while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
             if body.len() + chunk.len() > MAX_BODY {
-                return Err(Failure::NotAList);
+                return Err(FetchError::NotAList);
             }
             body.extend_from_slice(&chunk);
         }
-        String::from_utf8(body).map_err(|_| Failure::NotAList)
+        String::from_utf8(body).map_err(|_| FetchError::NotAList)
     }
 }
 
-/// Marks a refresh as done, also where it panicked.
-struct Done<'k>(&'k AtomicBool);
+/// Marks a refresh as done when dropped, also after a panic.
+struct RefreshGuard<'c>(&'c AtomicBool);
 
-impl Drop for Done<'_> {
+impl Drop for RefreshGuard<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }

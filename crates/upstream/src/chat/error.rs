@@ -1,43 +1,40 @@
-//! What an upstream's error means for a vote.
+//! Reads the errors of upstreams and says what to do about them.
 
 use std::borrow::Cow;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use ep_polling::ballot::Reason;
+use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::request::Ask;
+use super::request::VoteRequest;
 use super::response::{number, text};
-use crate::ladder::{Parameter, Refused};
+use crate::fallback::{FallbackLevel, OptionalParameter, Unsupported};
 
 /// What to do about an error.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Remedy {
-    /// Ask again without what was refused: it cost nothing and is no answer.
-    StepDown(Refused),
-    /// The model did not keep the form, and the server gave its answer no further: ask below the tools.
-    Missed,
-    /// Ask the same again, after this time if one is named.
+pub(crate) enum RetryAction {
+    /// Ask again without what is not supported. The refused request cost nothing and is not an answer.
+    AskWithout(Unsupported),
+    /// The model ignored the tool, and the server does not pass its answer on: ask again without a tool.
+    AskWithoutTool,
+    /// Send the same request again, after this time if the upstream names one.
     Wait(Option<Duration>),
-    /// It will not get better: the upstream does not let us, or does not know the model.
-    Rejected,
-    /// A content policy or the model itself declined.
-    Refused,
-    /// The upstream failed.
-    Failed,
+    /// Asking again is useless; the reason for the missing vote.
+    GiveUp(Reason),
 }
 
 /// An error as an upstream reports it.
 #[derive(Debug)]
-pub(crate) struct Complaint<'a> {
-    /// The HTTP status, or the code inside an error that came with status 200.
+pub(crate) struct UpstreamError<'a> {
+    /// The HTTP status, or the code of an error inside an answer with status 200; 0 if there is none.
     pub(crate) status: u16,
-    /// The upstream's words.
     pub(crate) message: Cow<'a, str>,
     kind: Cow<'a, str>,
-    wait: Option<Duration>,
+    retry_after: Option<Duration>,
     retryable: Option<bool>,
-    /// Everything it said, for finding what was refused.
+    /// All of its text in lower case, in which to find what is not supported.
     details: String,
 }
 
@@ -77,35 +74,35 @@ fn read<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
 
-impl<'a> Complaint<'a> {
-    /// An error body with a status of 400 or above.
-    pub(crate) fn with_status(status: u16, body: &'a [u8], wait: Option<Duration>) -> Self {
+impl<'a> UpstreamError<'a> {
+    /// The error in a body with a status of 400 or above.
+    pub(crate) fn from_body(status: u16, body: &'a [u8], retry_after: Option<Duration>) -> Self {
         let outer: RawError<'a> = serde_json::from_slice(body).unwrap_or_default();
-        // `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` and `{"detail": …}` are all in use.
-        let mut complaint = match outer.error {
-            Some(error) => Self::inside(error, wait),
-            None => Self::of(&outer, wait),
+        // Servers send `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` or `{"detail": …}`.
+        let mut error = match outer.error {
+            Some(inner) => Self::from_member(inner, retry_after),
+            None => Self::from_raw(&outer, retry_after),
         };
-        complaint.status = status;
-        if complaint.message.is_empty() && !body.starts_with(b"<") {
-            complaint.message = String::from_utf8_lossy(&body[..body.len().min(300)]);
-            complaint.details.push_str(&complaint.message.to_lowercase());
+        error.status = status;
+        if error.message.is_empty() && !body.starts_with(b"<") {
+            error.message = String::from_utf8_lossy(&body[..body.len().min(300)]);
+            error.details.push_str(&error.message.to_lowercase());
         }
-        complaint
+        error
     }
 
-    /// An error inside an answer with status 200.
-    pub(crate) fn inside(error: &'a RawValue, wait: Option<Duration>) -> Self {
+    /// The value of an `error` member, also in an answer with status 200.
+    pub(crate) fn from_member(error: &'a RawValue, retry_after: Option<Duration>) -> Self {
         match text(Some(error)) {
             Some(message) => {
                 let details = message.to_lowercase();
-                Self { status: 0, message, kind: Cow::Borrowed(""), wait, retryable: None, details }
+                Self { status: 0, message, kind: Cow::Borrowed(""), retry_after, retryable: None, details }
             }
-            None => Self::of(&read(Some(error)), wait),
+            None => Self::from_raw(&read(Some(error)), retry_after),
         }
     }
 
-    fn of(error: &RawError<'a>, wait: Option<Duration>) -> Self {
+    fn from_raw(error: &RawError<'a>, retry_after: Option<Duration>) -> Self {
         let metadata: RawHints<'a> = read(error.metadata);
         let availability: RawHints<'a> = read(error.availability);
         let message = text(error.message).or_else(|| text(error.detail)).unwrap_or_default();
@@ -122,26 +119,27 @@ impl<'a> Complaint<'a> {
                 .or_else(|| text(error.kind))
                 .unwrap_or_default(),
             message,
-            wait: wait.or_else(|| seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())),
+            retry_after: retry_after
+                .or_else(|| seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())),
             retryable: availability.retryable.map(|value| value.get() == "true"),
             details,
         }
     }
 
-    /// What to do, given what was asked.
-    pub(crate) fn remedy(&self, ask: &Ask<'_>) -> Remedy {
+    /// What to do, given the request that failed.
+    pub(crate) fn retry_action(&self, request: &VoteRequest<'_>) -> RetryAction {
         let kind = &*self.kind;
-        if kind == "tool_use_failed" && ask.rung.has_tool() {
-            return Remedy::Missed;
+        if kind == "tool_use_failed" && request.level.has_tool() {
+            return RetryAction::AskWithoutTool;
         }
         // Some servers answer 500 to parameters they do not know.
         if matches!(self.status, 0 | 400 | 404 | 405 | 422 | 500 | 501)
-            && let Some(refused) = self.refused(ask)
+            && let Some(unsupported) = self.unsupported(request)
         {
-            return Remedy::StepDown(refused);
+            return RetryAction::AskWithout(unsupported);
         }
         if matches!(kind, "content_policy_violation" | "refusal" | "content_filter") {
-            return Remedy::Refused;
+            return RetryAction::GiveUp(Reason::Refused);
         }
         let busy = matches!(
             kind,
@@ -149,14 +147,14 @@ impl<'a> Complaint<'a> {
         ) || kind == "timeout"
             || (self.status == 0 && kind == "server");
         match self.status {
-            _ if self.retryable == Some(false) => Remedy::Rejected,
-            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => Remedy::Wait(self.wait),
-            0 if busy => Remedy::Wait(self.wait),
-            400..=499 => Remedy::Rejected,
+            _ if self.retryable == Some(false) => RetryAction::GiveUp(Reason::Rejected),
+            408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => RetryAction::Wait(self.retry_after),
+            0 if busy => RetryAction::Wait(self.retry_after),
+            400..=499 => RetryAction::GiveUp(Reason::Rejected),
             0 if matches!(kind, "payment_required" | "permission_denied" | "context_length_exceeded") => {
-                Remedy::Rejected
+                RetryAction::GiveUp(Reason::Rejected)
             }
-            _ => Remedy::Failed,
+            _ => RetryAction::GiveUp(Reason::UpstreamError),
         }
     }
 
@@ -165,11 +163,11 @@ impl<'a> Complaint<'a> {
         self.status == 429 || self.kind == "rate_limit_exceeded"
     }
 
-    /// What was refused, where the words name something that was sent.
-    fn refused(&self, ask: &Ask<'_>) -> Option<Refused> {
+    /// What is not supported, if the text names something that the request used.
+    fn unsupported(&self, request: &VoteRequest<'_>) -> Option<Unsupported> {
         let says = |words: &[&str]| words.iter().any(|word| self.details.contains(word));
-        let drops = |parameter, words: &[&str]| ask.sends(parameter) && says(words);
-        // A question that is too long is counted out together with the tools it came with.
+        let names = |parameter, words: &[&str]| request.sends(parameter) && says(words);
+        // An error about the length of the prompt may mention the tools, which count towards the length.
         if says(&["context length", "context_length", "context window", "too long", "too many tokens"]) {
             return None;
         }
@@ -185,17 +183,17 @@ impl<'a> Complaint<'a> {
             "not enabled",
             "invalid",
         ]);
-        // A failure of the server's own that happens to name tools is no refusal of them.
+        // A server error that happens to mention tools does not mean that they are unsupported.
         if self.status >= 500 && !unknown {
             return None;
         }
-        if drops(Parameter::ParallelToolCalls, &["parallel_tool_calls", "parallel tool calls"]) {
-            return Some(Refused::Parameter(Parameter::ParallelToolCalls));
+        if names(OptionalParameter::ParallelToolCalls, &["parallel_tool_calls", "parallel tool calls"]) {
+            return Some(Unsupported::Parameter(OptionalParameter::ParallelToolCalls));
         }
-        if ask.rung.has_tool() && says(&["tool_choice", "tool choice"]) {
-            return Some(Refused::ToolChoice);
+        if request.level.has_tool() && says(&["tool_choice", "tool choice"]) {
+            return Some(Unsupported::ToolChoice);
         }
-        if ask.rung == crate::ladder::Rung::Schema
+        if request.level == FallbackLevel::Schema
             && says(&[
                 "response_format",
                 "response format",
@@ -205,44 +203,47 @@ impl<'a> Complaint<'a> {
                 "structured_output",
             ])
         {
-            return Some(Refused::ResponseFormat);
+            return Some(Unsupported::ResponseFormat);
         }
-        if ask.sends(Parameter::Strict)
+        if request.sends(OptionalParameter::Strict)
             && self.details.split(|c: char| !c.is_alphanumeric()).any(|w| w == "strict")
         {
-            return Some(Refused::Parameter(Parameter::Strict));
+            return Some(Unsupported::Parameter(OptionalParameter::Strict));
         }
-        if drops(Parameter::MaxTokens, &["max_completion_tokens"]) {
-            return Some(Refused::Parameter(Parameter::MaxTokens));
+        if names(OptionalParameter::MaxTokens, &["max_completion_tokens"]) {
+            return Some(Unsupported::Parameter(OptionalParameter::MaxTokens));
         }
-        if drops(Parameter::System, &["system role", "system message", "developer instruction"]) {
-            return Some(Refused::Parameter(Parameter::System));
+        if names(OptionalParameter::System, &["system role", "system message", "developer instruction"]) {
+            return Some(Unsupported::Parameter(OptionalParameter::System));
         }
-        if unknown && drops(Parameter::Reasoning, &["reasoning"]) {
-            return Some(Refused::Parameter(Parameter::Reasoning));
+        if unknown && names(OptionalParameter::Reasoning, &["reasoning"]) {
+            return Some(Unsupported::Parameter(OptionalParameter::Reasoning));
         }
         if unknown
-            && drops(Parameter::Provider, &["provider.sort", "'provider'", "\"provider\"", "`provider`"])
+            && names(
+                OptionalParameter::Provider,
+                &["provider.sort", "'provider'", "\"provider\"", "`provider`"],
+            )
         {
-            return Some(Refused::Parameter(Parameter::Provider));
+            return Some(Unsupported::Parameter(OptionalParameter::Provider));
         }
         let tools = ["tools", "tool use", "tool call", "tool_call", "function call", "functions"];
-        (ask.rung.has_tool() && says(&tools)).then_some(Refused::Tools)
+        (request.level.has_tool() && says(&tools)).then_some(Unsupported::Tools)
     }
 }
 
-/// An upstream's words as they may be shown to anybody: one line, short, without keys, tokens, account
-/// numbers or addresses.
-pub(crate) fn presentable(message: &str, secret: Option<&str>) -> String {
-    const MOST: usize = 120;
+/// An upstream's message made fit for the public: one short line without keys, tokens, account numbers or
+/// addresses.
+pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
+    const MAX_BYTES: usize = 120;
     let mut text = message.chars().take(2000).collect::<String>();
     if let Some(secret) = secret.filter(|secret| secret.len() >= 4) {
         text = text.replace(secret, "…");
     }
-    let words = text.split_whitespace().map(|word| if is_telling(word) { "…" } else { word });
+    let words = text.split_whitespace().map(|word| if is_sensitive(word) { "…" } else { word });
     let mut shown = String::new();
     for word in words {
-        if shown.len() + word.len() > MOST {
+        if shown.len() + word.len() > MAX_BYTES {
             shown.push('…');
             break;
         }
@@ -254,8 +255,8 @@ pub(crate) fn presentable(message: &str, secret: Option<&str>) -> String {
     shown
 }
 
-/// Words that may identify somebody or open something: addresses, keys, long mixed tokens.
-fn is_telling(word: &str) -> bool {
+/// Whether a word may be an address, a key, or an identifier: a long mix of letters and digits.
+fn is_sensitive(word: &str) -> bool {
     const PREFIXES: [&str; 9] = ["sk-", "sk_", "pk-", "org-", "org_", "user_", "user-", "key-", "bearer"];
     let lower = word.to_ascii_lowercase();
     let token = |part: &str| {
@@ -270,14 +271,14 @@ fn is_telling(word: &str) -> bool {
             .any(|part| token(part) || PREFIXES.iter().any(|prefix| part.starts_with(prefix)))
 }
 
-/// `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
-pub(crate) fn retry_after(header: &str, now: jiff::Timestamp) -> Option<Duration> {
+/// The time to wait in a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date.
+pub(crate) fn retry_after(header: &str, now: Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
     }
-    let at = jiff::fmt::rfc2822::parse(header).ok()?.timestamp();
-    Some(Duration::try_from(at.duration_since(now)).unwrap_or(Duration::ZERO))
+    let date = httpdate::parse_http_date(header).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(date.as_millis() as i64).since(now))
 }
 
 #[cfg(test)]
@@ -285,10 +286,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_are_read_in_both_forms() {
-        let now: jiff::Timestamp = "2026-01-31T00:00:00Z".parse().unwrap();
+    fn retry_after_is_seconds_or_a_date() {
+        let now = Timestamp::from_millis(1_769_817_600_000); // 2026-01-31T00:00:00Z
         assert_eq!(retry_after("7", now), Some(Duration::from_secs(7)));
         assert_eq!(retry_after("Sat, 31 Jan 2026 00:00:30 GMT", now), Some(Duration::from_secs(30)));
+        assert_eq!(retry_after("Saturday, 31-Jan-26 00:00:30 GMT", now), Some(Duration::from_secs(30)));
         assert_eq!(retry_after("Sat, 31 Jan 2026 00:00:00 GMT", now), Some(Duration::ZERO));
         assert_eq!(retry_after("Fri, 30 Jan 2026 00:00:00 GMT", now), Some(Duration::ZERO));
         assert_eq!(retry_after("-3", now), None);
@@ -296,13 +298,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_tells_nothing() {
-        let shown = presentable(
+    fn public_text_contains_no_secrets() {
+        let shown = public_text(
             "Incorrect API key provided: sk-or-v1-abc***def. See https://u:p@host/x or mail me@x.org (org-7Hq, \
              req 0a1b2c3d4e5f6a7b8c9d0e1f), key secret99.",
             Some("secret99"),
         );
         assert_eq!(shown, "Incorrect API key provided: … See … or mail … … req … key ….");
-        assert!(presentable(&"word ".repeat(100), None).len() < 130);
+        assert!(public_text(&"word ".repeat(100), None).len() < 130);
     }
 }

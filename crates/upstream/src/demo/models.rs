@@ -3,23 +3,23 @@
 use ep_kernel::ports::{Variant, VariantPricing};
 use ep_polling::money::{PicoUsd, Price};
 
-use super::chance::Chance;
-use crate::registry::listing::Listed;
-use crate::voting::Traits;
+use super::hashed_random::HashedRandom;
+use crate::registry::listing::ListedModel;
+use crate::voting::Capabilities;
 
 const FAMILIES: [&str; 10] =
     ["aurora", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "iris", "juniper"];
 
-/// One size of every family.
+/// One model size, which every family has.
 pub(super) struct Tier {
     name: &'static str,
     title: &'static str,
-    /// Nano-USD per prompt and completion token (the price per million tokens, times a thousand).
+    /// Nano-USD per prompt token and per completion token (1,000 are 1 USD per million tokens).
     price: (i64, i64),
     context: u64,
-    /// The middle of its answering times, in milliseconds.
+    /// The median of its latency, in milliseconds.
     pub(super) median_ms: f64,
-    /// Failures in a thousand votes.
+    /// Failures per thousand votes.
     pub(super) failures: u64,
 }
 
@@ -61,22 +61,22 @@ const TIERS: [Tier; 6] = [
 ];
 
 /// A simulated model.
-pub(super) struct Player {
-    pub(super) listed: Listed,
+pub(super) struct DemoModel {
+    pub(super) listed: ListedModel,
     pub(super) tier: &'static Tier,
 }
 
-/// All sixty, in the order of their registry.
-pub(super) fn players() -> Vec<Player> {
-    let family = |(index, family)| TIERS.iter().map(move |tier| player(index, family, tier));
+/// All sixty models, in the order of their registry.
+pub(super) fn demo_models() -> Vec<DemoModel> {
+    let family = |(index, family)| TIERS.iter().map(move |tier| demo_model(index, family, tier));
     FAMILIES.into_iter().enumerate().flat_map(family).collect()
 }
 
-fn player(index: usize, family: &'static str, tier: &'static Tier) -> Player {
+fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoModel {
     let id = format!("demo/{family}-{}", tier.name);
-    // Families differ in price by up to a quarter; the nano models of six families are free as well.
+    // Prices differ between families by up to a quarter; the nano models of six families are free.
     let free = tier.price == (0, 0) || (tier.name == "nano" && index < 6);
-    let percent = if free { 0 } else { 75 + (Chance::of(&[&id, "price"]).below(51)) as i64 };
+    let percent = if free { 0 } else { 75 + (HashedRandom::from_texts(&[&id, "price"]).below(51)) as i64 };
     let nano = |nano: i64| nano * percent / 100;
     let (prompt, completion) = (nano(tier.price.0), nano(tier.price.1));
     let usd = |nano: i64| if nano == 0 { "0".to_owned() } else { format!("0.{nano:09}") };
@@ -87,7 +87,7 @@ fn player(index: usize, family: &'static str, tier: &'static Tier) -> Player {
     };
     let mut title = family.to_owned();
     title[..1].make_ascii_uppercase();
-    let listed = Listed {
+    let listed = ListedModel {
         variant: Variant {
             name: format!("{title} {} (simulated)", tier.title),
             provider: format!("{family} (simulated)"),
@@ -105,10 +105,10 @@ fn player(index: usize, family: &'static str, tier: &'static Tier) -> Player {
         },
         price: Some(price),
         created: 1_767_225_600 + index as i64 * 864_000,
-        traits: Traits::UNKNOWN,
+        capabilities: Capabilities::UNKNOWN,
         output_tokens: 256,
     };
-    Player { listed, tier }
+    DemoModel { listed, tier }
 }
 
 #[cfg(test)]
@@ -118,11 +118,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sixty_play_and_all_say_that_they_are_simulated() {
-        let players = players();
-        assert_eq!(players.len(), 60);
-        assert!(players.iter().filter(|player| player.listed.variant.free).count() >= 15);
-        for Player { listed, .. } in &players {
+    fn all_sixty_say_that_they_are_simulated() {
+        let models = demo_models();
+        assert_eq!(models.len(), 60);
+        assert!(models.iter().filter(|model| model.listed.variant.free).count() >= 15);
+        for DemoModel { listed, .. } in &models {
             assert!(listed.variant.id.starts_with("demo/") && listed.variant.name.ends_with("(simulated)"));
             let shown = listed.variant.pricing.as_ref().unwrap();
             let completion = shown.completion.parse::<UsdFigure>().ok().and_then(UsdFigure::ceil_pico);

@@ -1,0 +1,83 @@
+//! JSON Schemas of this crate's types, for interfaces that describe their input and output (feature
+//! `schema`).
+//!
+//! Enums derive theirs where they are defined. All schemas are inlined, so their names are never shown.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::budget::Budget;
+use crate::money::Usd;
+use crate::options::{MIN_OPTIONS, OptionList};
+use crate::poll_id::PollId;
+use crate::question::QuestionText;
+use crate::tally::NamedTally;
+use crate::time::Timestamp;
+
+macro_rules! inline_schema {
+    ([$($generics:tt)*] $type:ty, $name:expr, $schema:expr) => {
+        impl<$($generics)*> JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                $name.into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+inline_schema!([] Budget, "Budget", json_schema!({ "type": "number", "exclusiveMinimum": 0 }));
+inline_schema!([] PollId, "PollId", json_schema!({ "type": "string", "pattern": PollId::PATTERN }));
+inline_schema!([] Timestamp, "Timestamp", json_schema!({ "type": "string", "format": "date-time" }));
+inline_schema!([] Usd, "Usd", json_schema!({ "type": "number", "minimum": 0, "description": "USD." }));
+inline_schema!([] NamedTally, "Tally", json_schema!({
+    "type": "object",
+    "description": "Votes per option.",
+    "additionalProperties": { "type": "integer", "minimum": 0 }
+}));
+inline_schema!(
+    [const MAX: usize, const CHARS: usize] OptionList<MAX, CHARS>,
+    format!("Options_{MAX}_{CHARS}"),
+    json_schema!({
+        "type": "array",
+        "minItems": MIN_OPTIONS,
+        "maxItems": MAX,
+        "uniqueItems": true,
+        "items": { "type": "string", "minLength": 1, "maxLength": CHARS }
+    })
+);
+inline_schema!(
+    [const MIN: usize, const MAX: usize] QuestionText<MIN, MAX>,
+    format!("Question_{MIN}_{MAX}"),
+    {
+        let mut schema = json_schema!({ "type": "string", "minLength": MIN });
+        if MAX != usize::MAX {
+            schema.insert("maxLength".into(), MAX.into());
+        }
+        schema
+    }
+);
+
+pub(crate) fn describe_threshold(schema: &mut Schema) {
+    schema.insert("type".into(), "number".into());
+    schema.remove("format");
+    schema.insert("minimum".into(), 0.into());
+    schema.insert("maximum".into(), 1.into());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_hold_the_limits_that_the_types_check() {
+        let schema = |schema: Schema| serde_json::to_value(schema).unwrap();
+        assert_eq!(schema(schemars::schema_for!(crate::question::FreeQuestion))["maxLength"], 1000);
+        assert_eq!(schema(schemars::schema_for!(crate::options::Options))["maxItems"], 10);
+        assert_eq!(schema(schemars::schema_for!(crate::threshold::Threshold))["maximum"], 1);
+        assert!(schema(schemars::schema_for!(crate::stopping::Pace)).to_string().contains("\"fast\""));
+    }
+}

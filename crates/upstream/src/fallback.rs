@@ -1,0 +1,305 @@
+//! The fallback levels: how a vote is demanded of each model.
+//!
+//! Models and servers differ in which tool calls they support. Each model starts at the strictest level
+//! that its registry entry promises (or at the stored one). It falls back to a lower level when a request
+//! is refused or its answers ignore the form, and stays there: the level is stored per upstream and model.
+//! Optional parameters that a server refuses are remembered for the life of the process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use ep_kernel::ports::UpstreamCache;
+use ep_polling::roster::ModelId;
+use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
+
+/// The ways to demand a vote, strictest first. The numbers are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub(crate) enum FallbackLevel {
+    /// One tool and `tool_choice: "required"`.
+    Required = 0,
+    /// One tool and `tool_choice: {"type": "function", …}`.
+    Object = 1,
+    /// One tool, `tool_choice: "auto"` and an instruction.
+    Auto = 2,
+    /// No tool, `response_format: json_schema` with the codes as an enum.
+    Schema = 3,
+    /// An instruction alone.
+    Prose = 4,
+}
+
+impl FallbackLevel {
+    pub(crate) const ALL: [Self; 5] = [Self::Required, Self::Object, Self::Auto, Self::Schema, Self::Prose];
+
+    fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Whether the vote is a tool call.
+    pub(crate) const fn has_tool(self) -> bool {
+        matches!(self, Self::Required | Self::Object | Self::Auto)
+    }
+
+    /// The stable name for metrics and traces.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Object => "object",
+            Self::Auto => "auto",
+            Self::Schema => "json_schema",
+            Self::Prose => "prose",
+        }
+    }
+}
+
+/// What a server said it does not support.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unsupported {
+    /// The `tool_choice` of the request.
+    ToolChoice,
+    /// Tools at all.
+    Tools,
+    /// `response_format: json_schema`.
+    ResponseFormat,
+    /// An optional parameter.
+    Parameter(OptionalParameter),
+}
+
+/// Parameters that a vote request can do without. The numbers are bits of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum OptionalParameter {
+    /// `parallel_tool_calls`.
+    ParallelToolCalls = 1,
+    /// `strict` in the tool or the schema.
+    Strict = 2,
+    /// `reasoning`.
+    Reasoning = 4,
+    /// `max_tokens`; without it, `max_completion_tokens` is sent.
+    MaxTokens = 8,
+    /// `provider`.
+    Provider = 16,
+    /// A system message; without it, its text begins the user message.
+    System = 32,
+}
+
+/// Which level and parameters are used for one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ToolChoiceProfile {
+    /// The level of the next first request.
+    pub(crate) level: FallbackLevel,
+    /// Answers in a row that ignored the form of this level.
+    ignored: u8,
+    /// A set of levels: bit n is level n.
+    unsupported_levels: u8,
+    /// A set of [`OptionalParameter`]s.
+    unsupported_parameters: u8,
+}
+
+impl ToolChoiceProfile {
+    fn starting_at(level: FallbackLevel) -> Self {
+        Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0 }
+    }
+
+    /// Whether this parameter is to be sent.
+    pub(crate) fn sends(self, parameter: OptionalParameter) -> bool {
+        self.unsupported_parameters & parameter as u8 == 0
+    }
+
+    fn is_supported(self, level: FallbackLevel) -> bool {
+        self.unsupported_levels & (1 << level as u8) == 0
+    }
+
+    /// The first level from `level` down that is not known to be unsupported; prose always works.
+    fn supported_from(self, level: FallbackLevel) -> FallbackLevel {
+        let mut levels = FallbackLevel::ALL.into_iter();
+        levels.find(|&lower| lower >= level && self.is_supported(lower)).unwrap_or(FallbackLevel::Prose)
+    }
+
+    /// The level at which an unusable answer is asked for again: below the tools, because a model that
+    /// ignored one tool call is likely to ignore the next.
+    pub(crate) fn repair_level(self, at: FallbackLevel) -> FallbackLevel {
+        self.supported_from(if at.has_tool() { FallbackLevel::Schema } else { FallbackLevel::Prose })
+    }
+
+    /// Takes note that a request at level `at` was refused; returns the level of the next request.
+    fn note_unsupported(&mut self, at: FallbackLevel, what: Unsupported) -> FallbackLevel {
+        use FallbackLevel::{Auto, Object, Required, Schema};
+        let refused: &[FallbackLevel] = match what {
+            Unsupported::Parameter(parameter) => {
+                self.unsupported_parameters |= parameter as u8;
+                return at;
+            }
+            // `auto` is the default: a server that refuses it supports no tools.
+            Unsupported::ToolChoice if at != Auto => &[at],
+            Unsupported::ToolChoice | Unsupported::Tools => &[Required, Object, Auto],
+            Unsupported::ResponseFormat => &[Schema],
+        };
+        for &level in refused {
+            self.unsupported_levels |= 1 << level as u8;
+        }
+        self.move_to(self.supported_from(self.level));
+        self.supported_from(at)
+    }
+
+    fn move_to(&mut self, level: FallbackLevel) {
+        if level != self.level {
+            self.level = level;
+            self.ignored = 0;
+        }
+    }
+}
+
+/// After so many answers in a row that ignored the form, a model falls back to a lower level.
+const MAX_IGNORED: u8 = 2;
+/// How long a vote waits for the stored levels.
+const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The fallback levels of all models of one upstream.
+pub(crate) struct FallbackLevels {
+    upstream: Arc<str>,
+    cache: Arc<dyn UpstreamCache>,
+    tasks: TaskTracker,
+    stored: OnceCell<HashMap<ModelId, FallbackLevel>>,
+    profiles: RwLock<HashMap<ModelId, Arc<Mutex<ToolChoiceProfile>>>>,
+}
+
+/// The fallback level of one model.
+#[derive(Clone)]
+pub(crate) struct ModelFallback<'l> {
+    levels: &'l FallbackLevels,
+    model: &'l ModelId,
+    profile: Arc<Mutex<ToolChoiceProfile>>,
+}
+
+impl FallbackLevels {
+    pub(crate) fn new(upstream: Arc<str>, cache: Arc<dyn UpstreamCache>, tasks: TaskTracker) -> Self {
+        Self { upstream, cache, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
+    }
+
+    /// The fallback level of this model: the stored one, else `start`.
+    pub(crate) async fn of_model<'l>(
+        &'l self,
+        model: &'l ModelId,
+        start: FallbackLevel,
+    ) -> ModelFallback<'l> {
+        let known = self.profiles.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned();
+        let profile = if let Some(profile) = known {
+            profile
+        } else {
+            let level = self.stored_level(model).await.unwrap_or(start);
+            let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
+            let new = || Arc::new(Mutex::new(ToolChoiceProfile::starting_at(level)));
+            Arc::clone(profiles.entry(model.clone()).or_insert_with(new))
+        };
+        ModelFallback { levels: self, model, profile }
+    }
+
+    /// The level in the database. If it cannot be read in time, the vote goes on without it, and the next
+    /// model that has no profile yet tries again.
+    async fn stored_level(&self, model: &ModelId) -> Option<FallbackLevel> {
+        let load = self.stored.get_or_try_init(|| async {
+            let stored = self.cache.fallback_levels(&self.upstream).await?;
+            let known = |(model, number)| FallbackLevel::from_number(number).map(|level| (model, level));
+            Ok::<_, ep_kernel::ports::StoreError>(stored.into_iter().filter_map(known).collect())
+        });
+        match tokio::time::timeout(LOAD_TIMEOUT, load).await {
+            Ok(Ok(levels)) => levels.get(model).copied(),
+            Ok(Err(error)) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, "the stored fallback levels cannot be read");
+                None
+            }
+            Err(_) => {
+                tracing::warn!("the stored fallback levels cannot be read in time");
+                None
+            }
+        }
+    }
+}
+
+impl ModelFallback<'_> {
+    /// The profile as it is now.
+    pub(crate) fn profile(&self) -> ToolChoiceProfile {
+        *self.profile.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note that the server refused a request at this level; returns the level of the next request.
+    pub(crate) fn note_unsupported(&self, at: FallbackLevel, what: Unsupported) -> FallbackLevel {
+        self.change(|profile| profile.note_unsupported(at, what))
+    }
+
+    /// Takes note that an answer at this level kept or ignored the form that was asked for.
+    pub(crate) fn note_answer(&self, at: FallbackLevel, kept_form: bool) {
+        self.change(|profile| {
+            if profile.level != at || at == FallbackLevel::Prose {
+                return;
+            }
+            profile.ignored = if kept_form { 0 } else { profile.ignored + 1 };
+            if profile.ignored >= MAX_IGNORED
+                && let Some(lower) = FallbackLevel::from_number(at as u8 + 1)
+            {
+                profile.move_to(profile.supported_from(lower));
+            }
+        });
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut ToolChoiceProfile) -> T) -> T {
+        let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = profile.level;
+        let result = change(&mut profile);
+        let after = profile.level;
+        drop(profile);
+        if before != after {
+            self.store(after);
+        }
+        result
+    }
+
+    /// Stores a changed level in the background.
+    fn store(&self, level: FallbackLevel) {
+        tracing::info!(model = %self.model, fallback_level = level.as_str(), "model moved to a lower fallback level");
+        let (cache, upstream) = (Arc::clone(&self.levels.cache), Arc::clone(&self.levels.upstream));
+        let (model, profile) = (self.model.clone(), Arc::clone(&self.profile));
+        self.levels.tasks.spawn(async move {
+            // Read here, so that two writes in flight never store an outdated level.
+            let level = profile.lock().unwrap_or_else(PoisonError::into_inner).level;
+            if let Err(error) = cache.save_fallback_level(&upstream, &model, level as u8).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(%model, error, "a fallback level could not be stored");
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FallbackLevel::{Auto, Object, Prose, Required, Schema};
+    use super::*;
+
+    #[test]
+    fn refusals_lead_down_to_prose() {
+        let mut profile = ToolChoiceProfile::starting_at(Required);
+        let strict = Unsupported::Parameter(OptionalParameter::Strict);
+        assert_eq!(profile.note_unsupported(Required, strict), Required);
+        assert!(!profile.sends(OptionalParameter::Strict) && profile.sends(OptionalParameter::Reasoning));
+        assert_eq!(profile.note_unsupported(Required, Unsupported::ToolChoice), Object);
+        assert_eq!(profile.note_unsupported(Object, Unsupported::ToolChoice), Auto);
+        assert_eq!(profile.note_unsupported(Auto, Unsupported::ToolChoice), Schema);
+        assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);
+        assert_eq!(profile.level, Prose);
+    }
+
+    #[test]
+    fn a_refused_repair_does_not_move_the_model() {
+        let mut profile = ToolChoiceProfile::starting_at(Required);
+        assert_eq!(profile.repair_level(Required), Schema);
+        assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);
+        assert_eq!(profile.level, Required);
+        assert_eq!(profile.repair_level(Required), Prose);
+        assert_eq!(profile.note_unsupported(Required, Unsupported::Tools), Prose);
+        assert_eq!(profile.level, Prose);
+    }
+}

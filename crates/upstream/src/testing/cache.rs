@@ -1,0 +1,46 @@
+//! An upstream cache without a database.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
+use ep_polling::roster::ModelId;
+
+/// Stores what upstreams cache for the life of the value. Two upstreams that share it are one before and
+/// after a restart.
+#[derive(Debug, Default)]
+pub struct InMemoryCache {
+    model_lists: Mutex<HashMap<String, CachedModelList>>,
+    levels: Mutex<HashMap<(String, ModelId), u8>>,
+}
+
+#[async_trait]
+impl UpstreamCache for InMemoryCache {
+    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
+        Ok(self.model_lists.lock().unwrap_or_else(PoisonError::into_inner).get(upstream).cloned())
+    }
+
+    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError> {
+        let mut lists = self.model_lists.lock().unwrap_or_else(PoisonError::into_inner);
+        lists.insert(upstream.to_owned(), list.clone());
+        Ok(())
+    }
+
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
+        let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_upstream = levels.iter().filter(|((of, _), _)| of == upstream);
+        Ok(of_upstream.map(|((_, model), level)| (model.clone(), *level)).collect())
+    }
+
+    async fn save_fallback_level(
+        &self,
+        upstream: &str,
+        model: &ModelId,
+        level: u8,
+    ) -> Result<(), StoreError> {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        levels.insert((upstream.to_owned(), model.clone()), level);
+        Ok(())
+    }
+}
