@@ -103,16 +103,16 @@ pub(crate) const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
 // Replies.
 
 /// Claims what is unknown, expired, or the same request whose worker has died.
-pub(crate) const BEGIN: &str = "INSERT INTO idempotency (scope, fingerprint, lease_until, expires_at) \
+pub(crate) const BEGIN: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
      VALUES ($1, $2, $4, $5) \
      ON CONFLICT (scope) DO UPDATE SET fingerprint = excluded.fingerprint, reply = NULL, \
          lease_until = excluded.lease_until, expires_at = excluded.expires_at \
-     WHERE idempotency.expires_at <= $3 OR (idempotency.reply IS NULL AND idempotency.lease_until <= $3 \
-         AND idempotency.fingerprint = excluded.fingerprint)";
-pub(crate) const BEGUN: &str = "SELECT fingerprint, reply FROM idempotency WHERE scope = $1";
-pub(crate) const FINISH: &str = "UPDATE idempotency SET reply = $2 WHERE scope = $1";
-pub(crate) const FORGET: &str = "DELETE FROM idempotency WHERE scope = $1 AND reply IS NULL";
-pub(crate) const SWEEP: &str = "DELETE FROM idempotency WHERE expires_at <= $1";
+     WHERE replays.expires_at <= $3 OR (replays.reply IS NULL AND replays.lease_until <= $3 \
+         AND replays.fingerprint = excluded.fingerprint)";
+pub(crate) const BEGUN: &str = "SELECT fingerprint, reply FROM replays WHERE scope = $1";
+pub(crate) const FINISH: &str = "UPDATE replays SET reply = $2 WHERE scope = $1";
+pub(crate) const FORGET: &str = "DELETE FROM replays WHERE scope = $1 AND reply IS NULL";
+pub(crate) const SWEEP: &str = "DELETE FROM replays WHERE expires_at <= $1";
 
 // Memory.
 
