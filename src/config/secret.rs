@@ -5,7 +5,6 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use ep_kernel::api_key::hex;
 use ep_kernel::ports::Entropy;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
@@ -29,7 +28,7 @@ pub fn secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<
                 .into(),
         ));
     }
-    let made: SecretString = hex(&entropy.bytes::<32>()).into();
+    let made: SecretString = hex::encode(entropy.bytes::<32>()).into();
     keep(&file, &made)
         .map_err(|error| ConfigError::SecretKey(format!("cannot write {}: {error}", file.display())))?;
     // Another process may have been faster: what lies in the file is the key.
@@ -51,9 +50,7 @@ fn keep(file: &Path, key: &SecretString) -> std::io::Result<()> {
 }
 
 fn decode(text: &str) -> Result<SecretSlice<u8>, &'static str> {
-    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0).ok_or("must be hexadecimal")?;
-    let bytes: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect();
+    let bytes = hex::decode(text).map_err(|_| "must be hexadecimal")?;
     if bytes.len() < 32 {
         Err("must have at least 32 bytes (64 hexadecimal digits)")
     } else {

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::api_key::hex;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::fault::{Fault, KeptFault, Kind};
@@ -131,7 +130,7 @@ fn digest(parts: &[&str]) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part.as_bytes());
     }
-    hex(&digest.finalize())
+    hex::encode(digest.finalize())
 }
 
 #[cfg(test)]

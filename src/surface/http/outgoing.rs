@@ -6,7 +6,6 @@ use axum::http::header::{
 };
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response, StatusCode};
-use ep_kernel::api_key::hex;
 use ep_kernel::dispatch::Dispatched;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Allowance;
@@ -151,7 +150,7 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 /// A strong entity tag: the beginning of the body's hash.
 pub fn entity_tag(body: &str) -> String {
-    format!("\"{}\"", hex(&Sha256::digest(body.as_bytes())[..12]))
+    format!("\"{}\"", hex::encode(&Sha256::digest(body.as_bytes())[..12]))
 }
 
 /// Adds an entity tag, and answers 304 to who has this very representation (RFC 9110 §13.1.2).

@@ -15,7 +15,6 @@ mod work;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api_key::hex;
 use crate::app::Tasks;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
@@ -70,7 +69,7 @@ impl PollExecutor {
     /// A executor whose leases last `lease` and whose polls may take `deadline`.
     pub fn new(ports: Ports, lease: Duration, deadline: Duration) -> Self {
         let Ports { polls, models, clock, entropy, tasks } = ports;
-        let worker = hex(&entropy.bytes::<16>());
+        let worker = hex::encode(entropy.bytes::<16>());
         Self(Arc::new(Inner {
             polls,
             models,
