@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Settings, Tasks};
 use ep_kernel::executor::{PollExecutor, Ports};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models};
-use ep_store::{DatabaseUrl, Options, Store};
+use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
@@ -31,7 +32,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let secret = config::secret_key(config, &*entropy)?;
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
-    let store = ep_store::connect(&url, Options::default()).await.context("the database cannot be opened")?;
+    let store =
+        ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks)?;
     let lease = Duration::from_millis(config.polls.lease_ms.max(1000));
@@ -41,6 +43,13 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         tasks: tasks.clone(),
+    };
+    let accounts = accounts::Ports {
+        users: store.users(),
+        keys: store.keys(),
+        ledger: store.ledger(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
     };
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let app = App {
@@ -52,7 +61,6 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
             free_rate_limit: config.limits.free_per_minute,
             poll_deadline: config.poll_deadline(),
             mcp_wait: Duration::from_millis(config.polls.mcp_wait_ms),
-            pepper: Pepper::derive(secret.expose_secret()),
             version: env!("CARGO_PKG_VERSION"),
             commit: option_env!("EP_GIT_COMMIT"),
         },
@@ -60,7 +68,8 @@ pub async fn assemble(config: &Config) -> anyhow::Result<Running> {
         clock,
         entropy,
         limiter,
-        accounts: store.accounts(),
+        accounts: Accounts::new(accounts, Pepper::derive(secret.expose_secret())),
+        balances: store.balances(),
         polls: store.polls(),
         idempotency: store.idempotency(),
         models,
@@ -105,7 +114,13 @@ fn models(
         treat_unpriced_as_free: settings.unpriced_is_free,
         ..UpstreamConfig::default()
     };
-    Ok(Arc::new(Upstream::new(upstream, store.memory(), Arc::clone(clock), tasks.tracker(), tasks.token())?))
+    Ok(Arc::new(Upstream::new(
+        upstream,
+        store.upstream_cache(),
+        Arc::clone(clock),
+        tasks.tracker(),
+        tasks.token(),
+    )?))
 }
 
 impl Running {
@@ -155,5 +170,5 @@ impl Running {
 
 async fn note_key_uses(app: &App) -> Result<(), Fault> {
     let uses = app.key_uses.take();
-    if uses.is_empty() { Ok(()) } else { Ok(app.accounts.touch_keys(&uses).await?) }
+    if uses.is_empty() { Ok(()) } else { app.accounts.record_key_uses(&uses).await }
 }

@@ -65,7 +65,7 @@ impl Tool for GetBalance {
                 "polls asked in process have no account: nothing is charged to a balance",
             )
         })?;
-        let balance = cx.app.accounts.balance(user).await?;
+        let balance = cx.app.balances.balance(user).await?;
         balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 }

@@ -40,10 +40,7 @@ pub async fn identify(app: &App, credential: Credential, address: IpAddr) -> Res
         Credential::Bearer(token) => token,
     };
     let owner = match ApiKey::parse(token.expose_secret()) {
-        Some(key) => {
-            let owner = app.accounts.key_owner(&key.hash(&app.settings.pepper)).await;
-            owner.map_err(Fault::from)?
-        }
+        Some(key) => app.accounts.key_owner(&key).await?,
         None => None,
     };
     if let Some(owner) = owner {

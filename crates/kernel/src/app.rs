@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::api_key::Pepper;
+use crate::accounts::Accounts;
 use crate::caller::{Caller, RequestId};
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
-use crate::ports::{AccountStore, Clock, Entropy, IdempotencyStore, Limiter, Models, PollStore};
+use crate::ports::{Balances, Clock, Entropy, IdempotencyStore, Limiter, Models, PollStore};
 
 /// The service: its settings, its ports and its running polls.
 pub struct App {
@@ -23,8 +23,10 @@ pub struct App {
     pub entropy: Arc<dyn Entropy>,
     /// Request counts.
     pub limiter: Arc<dyn Limiter>,
-    /// Accounts, keys, money.
-    pub accounts: Arc<dyn AccountStore>,
+    /// Users, their API keys and their money.
+    pub accounts: Accounts,
+    /// Balances, for reading only.
+    pub balances: Arc<dyn Balances>,
     /// Polls and ballots.
     pub polls: Arc<dyn PollStore>,
     /// Kept replies.
@@ -57,8 +59,6 @@ pub struct Settings {
     pub poll_deadline: Duration,
     /// How long an MCP client waits for a poll unless it says otherwise.
     pub mcp_wait: Duration,
-    /// Hashes of keys are made with this.
-    pub pepper: Pepper,
     /// The service's version.
     pub version: &'static str,
     /// The commit it was built from, shortened, where known.

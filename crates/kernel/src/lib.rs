@@ -4,6 +4,7 @@
 //! Read [`tool`] first: it is the contract that every operation implements. What a poll is stands in
 //! `ep_polling`.
 
+pub mod accounts;
 pub mod admission;
 pub mod api_key;
 pub mod app;
