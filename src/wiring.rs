@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
-use ep_kernel::ctx::{Balances, Health, Settings, ToolPorts};
+use ep_kernel::ctx::{Health, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
@@ -16,8 +17,8 @@ use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVe
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
-use ep_store::{DatabaseUrl, Options, Store};
-use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
+use ep_store::{DatabaseUrl, Store, StoreOptions};
+use ep_upstream::{Demo, DemoConfig, FreeLimit, HttpClients, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::clock::{SystemClock, SystemEntropy};
@@ -31,6 +32,8 @@ pub struct Environment {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
+    /// Makes the builders of HTTP clients.
+    pub http: HttpClients,
     /// The operations on offer.
     pub tools: &'static [Entry],
     /// Proves browser sessions, where there are any.
@@ -45,6 +48,7 @@ impl Environment {
         Self {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
+            http: HttpClients::default(),
             tools: &ep_tools::TOOLS,
             sessions: None,
             tokens: None,
@@ -64,13 +68,14 @@ pub struct Assembled {
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
-    let Environment { clock, entropy, tools, sessions, tokens } = environment;
+    let Environment { clock, entropy, http, tools, sessions, tokens } = environment;
     let secret = config::secret_key(config, &*entropy)?;
     let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
-    let store = ep_store::connect(&url, Options::default()).await.context("the database cannot be opened")?;
+    let store =
+        ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
-    let models = models(config, &store, &clock, &tasks)?;
+    let models = models(config, &store, &clock, &tasks, http)?;
     let lease = Duration::from_millis(config.polls.lease_ms.max(1000));
     let ports = executor::Ports {
         polls: store.polls(),
@@ -79,6 +84,14 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         entropy: Arc::clone(&entropy),
         tasks: tasks.clone(),
     };
+    let accounts = accounts::Ports {
+        users: store.users(),
+        keys: store.keys(),
+        ledger: store.ledger(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+    };
+    let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(Site::new(documents::Settings { base_url: config.base_url() }, tools));
     let settings = Settings {
@@ -95,7 +108,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock: Arc::clone(&clock),
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline()),
-            balances: Balances(store.accounts()),
+            balances: store.balances(),
             health: Health(store.polls()),
         },
         guard: Guard {
@@ -106,8 +119,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
                 public: config.limits.public_per_minute,
             },
             limiter,
-            keys: store.accounts(),
-            pepper: Pepper::derive(secret),
+            accounts: Arc::clone(&accounts),
             sessions,
             tokens,
             clock: Arc::clone(&clock),
@@ -119,7 +131,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             entropy: Arc::clone(&entropy),
             sealer: Sealer::derive(secret, "idempotent replies"),
         },
-        accounts: store.accounts(),
+        accounts,
         entropy,
         tasks,
     };
@@ -131,6 +143,7 @@ fn models(
     store: &Store,
     clock: &Arc<dyn Clock>,
     tasks: &Tasks,
+    http: HttpClients,
 ) -> anyhow::Result<Arc<dyn Models>> {
     let settings = &config.upstream;
     let presets_path = Some(settings.presets.clone()).filter(|path| !path.as_os_str().is_empty());
@@ -159,9 +172,16 @@ fn models(
         requests_per_minute: per_minute,
         free_requests_per_minute: free,
         treat_unpriced_as_free: settings.unpriced_is_free,
+        http,
         ..UpstreamConfig::default()
     };
-    Ok(Arc::new(Upstream::new(upstream, store.memory(), Arc::clone(clock), tasks.tracker(), tasks.token())?))
+    Ok(Arc::new(Upstream::new(
+        upstream,
+        store.upstream_cache(),
+        Arc::clone(clock),
+        tasks.tracker(),
+        tasks.token(),
+    )?))
 }
 
 impl Assembled {
@@ -214,5 +234,5 @@ impl Assembled {
 
 async fn write_key_uses(app: &App) -> Result<(), Fault> {
     let uses = app.guard.key_uses.take();
-    if uses.is_empty() { Ok(()) } else { Ok(app.accounts.touch_keys(&uses).await?) }
+    if uses.is_empty() { Ok(()) } else { app.accounts.record_key_uses(&uses).await }
 }

@@ -134,7 +134,7 @@ async fn against_a_server_with_a_key_and_without() {
 }
 
 #[test]
-fn accounts_keys_and_books() {
+fn accounts_keys_and_ledger() {
     let data = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], code: i32| stdout(&ep(data.path(), arguments, &[]), code);
     let made: Value = serde_json::from_str(&run(
@@ -149,6 +149,13 @@ fn accounts_keys_and_books() {
     let credit = ["admin", "credit", "--email", "a@example.com", "--usd", "0.5", "--reference", "gift-1"];
     assert!(run(&credit, 0).contains("credited $0.50"));
     assert!(run(&credit, 0).contains("before"));
+    let other_amount =
+        ["admin", "credit", "--email", "a@example.com", "--usd", "0.6", "--reference", "gift-1"];
+    let refused = ep(data.path(), &other_amount, &[]);
+    stdout(&refused, 2);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("used for another amount"));
+    let long_label = "x".repeat(65);
+    run(&["admin", "create-key", "--email", "a@example.com", "--label", &long_label], 2);
     let balance: Value =
         serde_json::from_str(&run(&["admin", "balance", "--email", "a@example.com", "--json"], 0)).unwrap();
     assert_eq!(balance["available_usd"].as_f64(), Some(3.0));
@@ -159,7 +166,7 @@ fn accounts_keys_and_books() {
         ["admin", "revoke-key", "--email", "a@example.com", "--key-id", key["key_id"].as_str().unwrap()];
     run(&revoke, 0);
     run(&revoke, 7);
-    assert!(run(&["admin", "audit"], 0).contains("the books are right"));
+    assert!(run(&["admin", "audit"], 0).contains("the ledger is consistent"));
 }
 
 #[test]

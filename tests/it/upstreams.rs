@@ -4,7 +4,8 @@
 use std::time::{Duration, Instant};
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor};
+use ep_upstream::HttpClients;
+use ep_upstream::testing::{Action, Behaviour, Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::json;
 
 use crate::harness::Setup;
@@ -105,4 +106,20 @@ async fn secrets_never_reach_a_result() {
     let service = Setup::scripted(script).with("EP_UPSTREAM_API_KEY", "sk-very-secret").boot().await;
     let text = service.user().await.poll(json!({})).await.text;
     assert!(!text.contains("sk-very-secret") && !text.contains("user:pass"), "{text}");
+}
+
+#[tokio::test]
+async fn outgoing_requests_are_made_by_the_clients_of_the_environment() {
+    let script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let address = upstream.base_url().parse::<reqwest::Url>().unwrap().socket_addrs(|| None).unwrap()[0];
+    // A name that only this client resolves.
+    let http =
+        HttpClients::new(move || ep_upstream::client_builder().no_proxy().resolve("models.example", address));
+    let setup = Setup { script: None, http, ..Setup::default() };
+    let url = format!("http://models.example:{}/v1", address.port());
+    let service = setup.with("EP_UPSTREAM_URL", url).boot().await;
+    let poll = service.user().await.poll(json!({})).await.expect(200);
+    assert_eq!((&poll["winning_option"], &poll["simulated"]), (&json!("Beta"), &json!(false)));
+    assert!(upstream.total_calls() > 0);
 }

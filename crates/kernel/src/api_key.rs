@@ -9,19 +9,20 @@ use sha2::{Sha256, Sha512};
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: usize = 43;
 
-/// The prefix of every key, for secret scanners.
+/// What every key begins with, for secret scanners.
 pub const KEY_PREFIX: &str = "ep_k_";
-/// How much of a key is kept to recognise it by: the first characters.
-pub const SHOWN: usize = 10;
+/// Characters of a key that are stored in plain text, for its owner to recognise it.
+pub const PREFIX_CHARS: usize = 10;
 
-/// A plaintext key. It exists only while it is issued and while a request that carries it is checked.
+/// A plaintext key. It exists when it is issued and in the requests that present it; it is never stored.
 pub struct ApiKey(SecretString);
 
-/// HMAC-SHA-256 of a key under the service's pepper: useless to a thief of the database alone.
+/// HMAC-SHA-256 of a key under the service's pepper: useless without the pepper, which is not in the
+/// database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
-/// The service's secret key for hashes (RFC 2104); never in the database.
+/// The service's secret key for hashes; kept outside the database.
 pub struct Pepper(SecretBox<[u8; 64]>);
 
 impl ApiKey {
@@ -41,7 +42,7 @@ impl ApiKey {
         Self(key.into())
     }
 
-    /// Reads a presented key; `None` for anything of another shape, which needs no look-up.
+    /// A key as a request presents it; `None` for text of another form, which needs no look-up.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(KEY_PREFIX)?;
         let fits = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -53,9 +54,9 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
-    /// Its first characters, by which people recognise it.
+    /// Its first [`PREFIX_CHARS`] characters.
     pub fn prefix(&self) -> &str {
-        &self.reveal()[..SHOWN]
+        &self.reveal()[..PREFIX_CHARS]
     }
 
     /// What is stored and looked up.
@@ -103,18 +104,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_survives_its_own_shape() {
+    fn a_key_is_read_back_from_its_text() {
         let key = ApiKey::from_random([0xA7; 32]);
         let again = ApiKey::parse(key.reveal()).unwrap();
         let pepper = Pepper::derive(b"secret");
         assert_eq!(key.hash(&pepper), again.hash(&pepper));
         assert_ne!(key.hash(&pepper), key.hash(&Pepper::derive(b"other")));
-        assert_eq!(key.prefix().len(), SHOWN);
+        assert_eq!(key.prefix().len(), PREFIX_CHARS);
         assert_ne!(ApiKey::from_random([0xA8; 32]).reveal(), key.reveal());
     }
 
     #[test]
-    fn other_shapes_are_no_keys() {
+    fn other_text_is_no_key() {
         for text in [
             "",
             "ep_k_",

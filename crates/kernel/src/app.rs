@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::{AccountStore, Entropy};
+use crate::ports::Entropy;
 use crate::tasks::Tasks;
 
 /// The service: its ports, its guard and its background work.
@@ -16,8 +17,8 @@ pub struct App {
     pub guard: Guard,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
-    /// Accounts, keys, money.
-    pub accounts: Arc<dyn AccountStore>,
+    /// Users, their API keys and their money.
+    pub accounts: Arc<Accounts>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
     /// Background work.

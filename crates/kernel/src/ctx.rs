@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::caller::{Caller, RequestId, UserId};
+use crate::caller::{Caller, RequestId};
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::links::Links;
-use crate::ports::{AccountStore, Balance, Clock, Models, PollStore, StoreError};
+use crate::ports::{Balances, Clock, Models, PollStore};
 
 /// What operations may reach. Nothing here can credit an account or read another's secrets.
 #[derive(Clone)]
@@ -24,20 +24,9 @@ pub struct ToolPorts {
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
     /// Reads balances.
-    pub balances: Balances,
+    pub balances: Arc<dyn Balances>,
     /// Says whether the database answers.
     pub health: Health,
-}
-
-/// Reads balances, and nothing else of an account.
-#[derive(Clone)]
-pub struct Balances(pub Arc<dyn AccountStore>);
-
-impl Balances {
-    /// An account's money; `None` for an unknown account.
-    pub async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
-        self.0.balance(user).await
-    }
 }
 
 /// Says whether the database answers.
@@ -123,8 +112,8 @@ impl Ctx {
     }
 
     /// Reads balances.
-    pub const fn balances(&self) -> &Balances {
-        &self.ports.balances
+    pub fn balances(&self) -> &dyn Balances {
+        &*self.ports.balances
     }
 
     /// Says whether the database answers.

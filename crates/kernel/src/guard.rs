@@ -16,11 +16,12 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-use crate::api_key::{ApiKey, Pepper};
+use crate::accounts::Accounts;
+use crate::api_key::ApiKey;
 use crate::caller::{Caller, RequestId};
 use crate::fault::{Fault, Kind};
 use crate::key_uses::KeyUses;
-use crate::ports::{AccountStore, Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
+use crate::ports::{Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
 use crate::tool::{Access, Rate};
 
 /// Identifies callers, checks access and counts requests.
@@ -29,10 +30,8 @@ pub struct Guard {
     pub limits: Limits,
     /// Counts requests.
     pub limiter: Arc<dyn Limiter>,
-    /// Finds API keys.
-    pub keys: Arc<dyn AccountStore>,
-    /// Hashes of API keys are made with this.
-    pub pepper: Pepper,
+    /// Finds the owners of API keys.
+    pub accounts: Arc<Accounts>,
     /// Proves browser sessions, where there are any.
     pub sessions: Option<Arc<dyn SessionVerifier>>,
     /// Proves access tokens, where an issuer is configured.
@@ -278,7 +277,7 @@ impl Guard {
 
     async fn bearer(&self, token: &SecretString) -> Result<Option<Caller>, Fault> {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
-            let owner = self.keys.key_owner(&key.hash(&self.pepper)).await?;
+            let owner = self.accounts.key_owner(&key).await?;
             return Ok(owner.map(|owner| {
                 self.key_uses.note(owner.key, self.clock.now());
                 Caller::Key { user: owner.user, key: owner.key }

@@ -4,17 +4,20 @@
 //! Read [`tool`] first: it is the contract that every operation implements. What a poll is stands in
 //! `ep_polling`.
 
+pub mod accounts;
 pub mod answer;
 pub mod api_key;
 pub mod app;
 pub mod caller;
 pub mod ctx;
 pub mod dispatch;
+pub mod email;
 pub mod event;
 pub mod executor;
 pub mod fault;
 pub mod guard;
 pub mod idempotency;
+pub mod key_label;
 pub mod key_uses;
 pub mod links;
 pub mod method;

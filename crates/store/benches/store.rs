@@ -1,7 +1,7 @@
-//! What the store costs: `cargo bench -p ep-store --bench store [sqlite|postgres]`.
+//! The cost of storage: `cargo bench -p ep-store --bench store -- [sqlite|postgres]`.
 //!
-//! CPU is that of this process (every thread, from the kernel's own accounts); on PostgreSQL the server's
-//! work comes on top. Times depend on the disk: SQLite's file lies in the temporary folder.
+//! CPU is that of this process, all threads; on PostgreSQL the server's comes on top. Times depend on the
+//! disk: SQLite's file is in the temporary folder.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
 
 use std::future::Future;
@@ -17,7 +17,7 @@ use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use ep_store::{DatabaseUrl, Options, Store, testing};
+use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
 use serde_json::json;
 
 const BALLOTS: u32 = 50;
@@ -37,16 +37,16 @@ async fn main() {
 
 async fn measure(url: &str) {
     let url: DatabaseUrl = url.parse().unwrap();
-    let store = Arc::new(ep_store::connect(&url, Options::default()).await.unwrap());
+    let store = Arc::new(ep_store::connect(&url, StoreOptions::default()).await.unwrap());
     println!("{}", store.engine());
     let owner = UserId::from_random([1; 16]);
     let user = NewUser {
         id: owner,
-        email: "bench@example.com".into(),
+        email: "bench@example.com".parse().unwrap(),
         starter_credit: MicroUsd::new(1_000_000_000_000),
         created_at: now(),
     };
-    store.accounts().create_user(&user).await.unwrap();
+    store.users().create_user(&user).await.unwrap();
     let key = ApiKey::from_random([5; 32]);
     let hash = key.hash(&Pepper::derive(b"pepper"));
     let new_key = NewKey {
@@ -54,13 +54,13 @@ async fn measure(url: &str) {
         user: owner,
         hash: hash.clone(),
         prefix: key.prefix().to_owned(),
-        label: "bench".into(),
+        label: "bench".parse().unwrap(),
         created_at: now(),
     };
-    store.accounts().add_key(&new_key).await.unwrap();
+    store.keys().add_key(&new_key).await.unwrap();
 
     let polls = store.polls();
-    latency("record one ballot, one at a time (survives a kill)", 2_000, async |number| {
+    latency("record one ballot, one at a time (survives a process crash)", 2_000, async |number| {
         static POLL: Mutex<Option<PollId>> = Mutex::new(None);
         if (number as u32).is_multiple_of(BALLOTS) {
             let id = open(&*polls, None).await;
@@ -72,10 +72,10 @@ async fn measure(url: &str) {
         started.elapsed()
     })
     .await;
-    let accounts = store.accounts();
-    latency("credit, one at a time (survives a power cut)", 1_000, async |number| {
+    let ledger = store.ledger();
+    latency("credit, one at a time (survives a power loss)", 1_000, async |number| {
         let started = Instant::now();
-        accounts.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
+        ledger.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
         started.elapsed()
     })
     .await;
@@ -94,11 +94,12 @@ async fn measure(url: &str) {
         .await;
     cpu("read its 50 ballots", 10_000, async || assert_eq!(polls.ballots(&id, 0).await.unwrap().len(), 50))
         .await;
+    let keys = store.keys();
     cpu("read a key by its hash", 20_000, async || {
-        assert!(accounts.key_owner(&hash).await.unwrap().is_some());
+        assert!(keys.key_owner(&hash).await.unwrap().is_some());
     })
     .await;
-    cpu("read a balance", 20_000, async || assert!(accounts.balance(owner).await.unwrap().is_some())).await;
+    cpu("read a balance", 20_000, async || assert!(ledger.balance(owner).await.unwrap().is_some())).await;
     store.close().await;
 }
 

@@ -1,4 +1,4 @@
-//! Where the database is.
+//! Database URLs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use sqlx::postgres::PgConnectOptions;
 
-use crate::fault::ConnectError;
+use crate::error::ConnectError;
 
-/// Where the database is: `sqlite://<file>`, `sqlite::memory:` (kept nowhere) or
-/// `postgres://<user>@<host>/<database>`. Shows itself without its password.
+/// A database URL: `sqlite://<file>`, `sqlite::memory:` (a temporary file) or
+/// `postgres://<user>@<host>/<database>`. Displayed without its password.
 #[derive(Clone)]
-pub struct DatabaseUrl(pub(crate) Place);
+pub struct DatabaseUrl(pub(crate) Location);
 
 #[derive(Clone)]
-pub(crate) enum Place {
-    /// A file, or none where nothing is to be kept.
+pub(crate) enum Location {
+    /// A file; `None` for a temporary one.
     Sqlite(Option<PathBuf>),
     Postgres(Box<PgConnectOptions>),
 }
@@ -27,12 +27,12 @@ impl FromStr for DatabaseUrl {
         if let Some(rest) = url.strip_prefix("sqlite:") {
             let file = rest.strip_prefix("//").unwrap_or(rest);
             return match file {
-                ":memory:" => Ok(Self(Place::Sqlite(None))),
-                "" => Err(ConnectError::Url("it names no file; for example sqlite://data/ep.db")),
+                ":memory:" => Ok(Self(Location::Sqlite(None))),
+                "" => Err(ConnectError::Url("it names no file; write for example sqlite://data/ep.db")),
                 file if file.contains('?') => {
-                    Err(ConnectError::Url("parameters after ? are not known for sqlite; leave them out"))
+                    Err(ConnectError::Url("sqlite URLs take no parameters; remove the ? and what follows it"))
                 }
-                file => Ok(Self(Place::Sqlite(Some(file.into())))),
+                file => Ok(Self(Location::Sqlite(Some(file.into())))),
             };
         }
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
@@ -45,16 +45,16 @@ impl FromStr for DatabaseUrl {
                  in the password written as %XX",
             )
         })?;
-        Ok(Self(Place::Postgres(Box::new(server))))
+        Ok(Self(Location::Postgres(Box::new(server))))
     }
 }
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Place::Sqlite(None) => f.write_str("sqlite::memory:"),
-            Place::Sqlite(Some(file)) => write!(f, "sqlite://{}", file.display()),
-            Place::Postgres(server) => f.write_str(&shown(server)),
+            Location::Sqlite(None) => f.write_str("sqlite::memory:"),
+            Location::Sqlite(Some(file)) => write!(f, "sqlite://{}", file.display()),
+            Location::Postgres(server) => f.write_str(&without_password(server)),
         }
     }
 }
@@ -65,8 +65,8 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// A server as it may be shown.
-pub(crate) fn shown(server: &PgConnectOptions) -> String {
+/// A server's URL as it may be shown.
+pub(crate) fn without_password(server: &PgConnectOptions) -> String {
     let host = match server.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => server.get_host().to_owned(),

@@ -1,15 +1,17 @@
-//! Keeps polls, ballots, accounts, money and replies, on SQLite or PostgreSQL, behind the promises of
-//! [`ep_kernel::ports`].
+//! Storage on SQLite or PostgreSQL: the ports of [`ep_kernel::ports`] for users, keys, money, polls,
+//! ballots, idempotency records and what is cached about upstreams.
 //!
-//! [`connect`] opens a database, brings its tables up to date and hands out the ports. SQLite is the
-//! engine of one process: one writer with group commit, readers beside it. PostgreSQL is the engine of
-//! any number of identical replicas. Both keep the same promises; the conformance suite holds them to it.
+//! [`connect`] opens a database, migrates it and hands out the ports. SQLite is the engine of one process:
+//! one writer with group commit, and readers beside it. PostgreSQL is the engine of any number of identical
+//! replicas. One conformance suite holds both to the promises of the ports.
 //!
-//! What the engines share is text and decoding (`statements`, `rows`, `fault`); how they run a
-//! statement is written twice, because it differs where it matters.
+//! Statements, rows and transactions are written once for both engines (`statements`, `rows`,
+//! `transactions`). The engines' own modules hold what differs: how connections are opened and shared, how
+//! a transaction begins and commits, how ballots travel.
 
 mod database_url;
-mod fault;
+mod engine;
+mod error;
 mod migrations;
 mod postgres;
 mod rows;
@@ -17,27 +19,37 @@ mod sqlite;
 mod statements;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod transactions;
+mod value;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::ports::{AccountStore, IdempotencyStore, Limiter, PollStore, UpstreamCache};
+use ep_kernel::ports::{
+    Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, UpstreamCache, UserStore,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 pub use database_url::DatabaseUrl;
-pub use fault::ConnectError;
+pub use error::ConnectError;
+
+use database_url::Location;
+use engine::Engine;
+use transactions::Database;
 
 /// How a database is used.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// Connections kept: for reading on SQLite (which has one more for writing), for everything on
+pub struct StoreOptions {
+    /// Most connections: for reading on SQLite (which has one more for writing), for everything on
     /// PostgreSQL.
     pub connections: u32,
-    /// How long one operation may take, waiting for its turn included.
+    /// How long one operation may take, waiting included.
     pub timeout: Duration,
 }
 
-impl Default for Options {
+impl Default for StoreOptions {
     fn default() -> Self {
         Self { connections: 8, timeout: Duration::from_secs(10) }
     }
@@ -45,87 +57,89 @@ impl Default for Options {
 
 /// An open database.
 pub struct Store {
-    polls: Arc<dyn PollStore>,
-    accounts: Arc<dyn AccountStore>,
-    idempotency: Arc<dyn IdempotencyStore>,
-    memory: Arc<dyn UpstreamCache>,
+    database: Arc<dyn AnyDatabase>,
     limiter: Option<Arc<dyn Limiter>>,
-    backend: Backend,
 }
 
-enum Backend {
-    Sqlite(Arc<sqlite::Sqlite>),
-    Postgres(Arc<postgres::Postgres>),
+/// A [`Database`] on either engine.
+trait AnyDatabase: UserStore + KeyStore + Ledger + PollStore + IdempotencyStore + UpstreamCache {
+    fn engine(&self) -> &'static str;
+    fn close_connections(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Opens a database, created where it is missing and migrated where it is old.
-pub async fn connect(url: &DatabaseUrl, options: Options) -> Result<Store, ConnectError> {
-    match url {
-        DatabaseUrl(database_url::Place::Sqlite(file)) => {
-            let engine = Arc::new(sqlite::Sqlite::open(file.as_deref(), &options).await?);
-            Ok(Store {
-                polls: engine.clone(),
-                accounts: engine.clone(),
-                idempotency: engine.clone(),
-                memory: engine.clone(),
-                limiter: None,
-                backend: Backend::Sqlite(engine),
-            })
+impl<E: Engine> AnyDatabase for Database<E> {
+    fn engine(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn close_connections(&self) -> BoxFuture<'_, ()> {
+        self.0.close().boxed()
+    }
+}
+
+/// Opens a database. A missing SQLite file is created, an older database is migrated.
+pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, ConnectError> {
+    match &url.0 {
+        Location::Sqlite(file) => {
+            let database = Database(sqlite::Sqlite::open(file.as_deref(), &options).await?);
+            Ok(Store { database: Arc::new(database), limiter: None })
         }
-        DatabaseUrl(database_url::Place::Postgres(server)) => {
-            let engine = Arc::new(postgres::Postgres::open(server, &options).await?);
-            Ok(Store {
-                polls: engine.clone(),
-                accounts: engine.clone(),
-                idempotency: engine.clone(),
-                memory: engine.clone(),
-                limiter: Some(engine.clone()),
-                backend: Backend::Postgres(engine),
-            })
+        Location::Postgres(server) => {
+            let database = Arc::new(Database(postgres::Postgres::open(server, &options).await?));
+            Ok(Store { database: database.clone(), limiter: Some(database) })
         }
     }
 }
 
 impl Store {
+    /// Users.
+    pub fn users(&self) -> Arc<dyn UserStore> {
+        self.database.clone()
+    }
+
+    /// API keys.
+    pub fn keys(&self) -> Arc<dyn KeyStore> {
+        self.database.clone()
+    }
+
+    /// Money of accounts.
+    pub fn ledger(&self) -> Arc<dyn Ledger> {
+        self.database.clone()
+    }
+
+    /// Balances, for reading only.
+    pub fn balances(&self) -> Arc<dyn Balances> {
+        self.database.clone()
+    }
+
     /// Polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
-        Arc::clone(&self.polls)
+        self.database.clone()
     }
 
-    /// Accounts, their keys and their money.
-    pub fn accounts(&self) -> Arc<dyn AccountStore> {
-        Arc::clone(&self.accounts)
-    }
-
-    /// Replies kept for replay.
+    /// Idempotency records.
     pub fn idempotency(&self) -> Arc<dyn IdempotencyStore> {
-        Arc::clone(&self.idempotency)
+        self.database.clone()
     }
 
-    /// What is remembered about upstreams.
-    pub fn memory(&self) -> Arc<dyn UpstreamCache> {
-        Arc::clone(&self.memory)
+    /// What is cached about upstreams.
+    pub fn upstream_cache(&self) -> Arc<dyn UpstreamCache> {
+        self.database.clone()
     }
 
-    /// Limits that all replicas share; only PostgreSQL has replicas.
+    /// Request limits that all replicas share; `None` on SQLite, which has no replicas.
     pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
         self.limiter.clone()
     }
 
     /// The engine's name: `sqlite` or `postgres`.
-    pub const fn engine(&self) -> &'static str {
-        match self.backend {
-            Backend::Sqlite(_) => "sqlite",
-            Backend::Postgres(_) => "postgres",
-        }
+    pub fn engine(&self) -> &'static str {
+        self.database.engine()
     }
 
-    /// Finishes what has been asked for and closes the database. What is asked afterwards fails.
+    /// Finishes what was begun and closes the database. Operations begun afterwards fail.
     pub async fn close(&self) {
-        match &self.backend {
-            Backend::Sqlite(engine) => engine.close().await,
-            Backend::Postgres(engine) => engine.close().await,
-        }
+        self.database.close_connections().await;
     }
 }
 

@@ -1,89 +1,174 @@
 //! Rows as both engines give them, and what they mean.
 
-use std::collections::BTreeMap;
-
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, StoreError};
 use ep_polling::ballot::{Ballot, NoVote, Reason};
-use ep_polling::money::{Hold, MicroUsd, Spend, SpendBasis};
+use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelId;
 use ep_polling::time::Timestamp;
-use serde::Serialize;
-use serde::de::value::Error as NotAWord;
+use serde::de::value::Error as DecodeError;
 use serde::de::{DeserializeOwned, IntoDeserializer};
+use serde::{Deserialize, Serialize};
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use crate::fault::{Unreadable, failed};
+use crate::error::{Unreadable, failed};
 
-/// [`crate::statements::poll_columns`].
-pub(crate) type PollRow = (
-    String,         // id
-    Option<String>, // owner
-    i64,            // created_at
-    i64,            // billed
-    i64,            // settled
-    Option<i64>,    // amount of its hold
-    Option<i64>,    // unused_cost
-    String,         // plan
-    Option<String>, // closing
-);
+/// Declares a row: one field per column, of the same name.
+///
+/// `sqlx::FromRow` can be derived too, but that builds both drivers a second time, for the compiler.
+macro_rules! row {
+    ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(,)? }) => {
+        $(#[$attribute])*
+        pub(crate) struct $name {
+            $(pub(crate) $column: $type,)*
+        }
 
-/// [`crate::statements::ballot_columns`].
-pub(crate) type BallotRow = (
-    i64,            // seq
-    i64,            // position
-    String,         // model
-    Option<i64>,    // choice
-    Option<String>, // reason
-    Option<String>, // detail
-    String,         // option_order
-    i64,            // latency_ms
-    i64,            // at_ms
-    i64,            // cost
-    String,         // basis
-    Option<String>, // answered_by
-);
+        impl<'r, R: Row> FromRow<'r, R> for $name
+        where
+            &'static str: ColumnIndex<R>,
+            $($type: Decode<'r, R::Database> + Type<R::Database>,)*
+        {
+            fn from_row(row: &'r R) -> sqlx::Result<Self> {
+                Ok(Self { $($column: row.try_get(stringify!($column))?,)* })
+            }
+        }
+    };
+}
 
-/// A ballot as it is written: the columns of [`BallotRow`] after its poll.
-#[derive(Serialize)]
-pub(crate) struct WrittenBallot<'a>(
-    pub(crate) &'a str,
-    pub(crate) i64,
-    pub(crate) i64,
-    pub(crate) &'a str,
-    pub(crate) Option<i64>,
-    pub(crate) Option<&'static str>,
-    pub(crate) Option<&'a str>,
-    pub(crate) String,
-    pub(crate) i64,
-    pub(crate) i64,
-    pub(crate) i64,
-    pub(crate) &'static str,
-    pub(crate) Option<&'a str>,
-);
+row! {
+    /// A row's id.
+    IdRow { id: String }
+}
 
-impl<'a> WrittenBallot<'a> {
-    pub(crate) fn new(poll: &'a PollId, ballot: &'a Ballot) -> Self {
-        let no_vote = ballot.vote.as_ref().err();
-        Self(
-            poll.as_str(),
-            ballot.seq.into(),
-            ballot.position.into(),
-            ballot.model.as_str(),
-            ballot.vote.as_ref().ok().map(|option| *option as i64),
-            no_vote.map(|no_vote| no_vote.reason.as_str()),
-            no_vote.map(|no_vote| no_vote.detail.as_str()),
-            format!("{:?}", ballot.option_order),
-            ballot.latency_ms.into(),
-            ballot.at_ms.into(),
-            ballot.spend.amount.micro(),
-            basis_word(ballot.spend.basis),
-            ballot.answered_by.as_deref(),
-        )
+row! {
+    /// [`crate::statements::poll_columns`].
+    PollRow {
+        id: String,
+        owner: Option<String>,
+        created_at: i64,
+        billed: i64,
+        settled: i64,
+        held: Option<i64>,
+        unused_cost: Option<i64>,
+        plan: String,
+        closing: Option<String>,
     }
 }
 
-const fn basis_word(basis: SpendBasis) -> &'static str {
+row! {
+    /// Whether a poll is settled.
+    SettledRow { settled: i64 }
+}
+
+row! {
+    /// [`crate::statements::ballot_columns`], in the same order: SQLite gives ballots as JSON arrays.
+    #[derive(Deserialize)]
+    BallotRow {
+        seq: i64,
+        position: i64,
+        model: String,
+        choice: Option<i64>,
+        reason: Option<String>,
+        detail: Option<String>,
+        option_order: String,
+        latency_ms: i64,
+        at_ms: i64,
+        cost: i64,
+        basis: String,
+        answered_by: Option<String>,
+    }
+}
+
+row! {
+    /// What an account has available.
+    AvailableRow { available: i64 }
+}
+
+row! {
+    /// A hold that has just ended.
+    EndedHoldRow { account: String, amount: i64, captured: i64 }
+}
+
+row! {
+    /// A transfer.
+    TransferRow { credit_account: String, amount: i64 }
+}
+
+row! {
+    /// An account's money.
+    BalanceRow { posted: i64, held: i64, used: i64 }
+}
+
+row! {
+    /// How much an audit covers.
+    AuditSizeRow { accounts: i64, transfers: i64 }
+}
+
+row! {
+    /// An active key and its user.
+    KeyOwnerRow { id: String, user_id: String }
+}
+
+row! {
+    /// An idempotency record.
+    IdempotencyRow { fingerprint: String, reply: Option<String> }
+}
+
+row! {
+    /// A request counted against a limit.
+    CountedRow { until_full: i64, taken: bool }
+}
+
+row! {
+    /// An upstream's model list.
+    ModelListRow { fetched_at: i64, body: String }
+}
+
+row! {
+    /// A model's fallback level.
+    FallbackLevelRow { model: String, level: i64 }
+}
+
+/// A ballot as it is written: `poll_id` and the columns of [`BallotRow`].
+pub(crate) struct NewBallotRow<'a> {
+    pub(crate) poll_id: &'a str,
+    pub(crate) seq: i64,
+    pub(crate) position: i64,
+    pub(crate) model: &'a str,
+    pub(crate) choice: Option<i64>,
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) detail: Option<&'a str>,
+    pub(crate) option_order: String,
+    pub(crate) latency_ms: i64,
+    pub(crate) at_ms: i64,
+    pub(crate) cost: i64,
+    pub(crate) basis: &'static str,
+    pub(crate) answered_by: Option<&'a str>,
+}
+
+impl<'a> NewBallotRow<'a> {
+    pub(crate) fn new(poll: &'a PollId, ballot: &'a Ballot) -> Self {
+        let no_vote = ballot.vote.as_ref().err();
+        Self {
+            poll_id: poll.as_str(),
+            seq: ballot.seq.into(),
+            position: ballot.position.into(),
+            model: ballot.model.as_str(),
+            choice: ballot.vote.as_ref().ok().map(|option| *option as i64),
+            reason: no_vote.map(|no_vote| no_vote.reason.as_str()),
+            detail: no_vote.map(|no_vote| no_vote.detail.as_str()),
+            option_order: format!("{:?}", ballot.option_order),
+            latency_ms: ballot.latency_ms.into(),
+            at_ms: ballot.at_ms.into(),
+            cost: ballot.spend.amount.micro(),
+            basis: basis_name(ballot.spend.basis),
+            answered_by: ballot.answered_by.as_deref(),
+        }
+    }
+}
+
+const fn basis_name(basis: SpendBasis) -> &'static str {
     match basis {
         SpendBasis::Reported => "reported",
         SpendBasis::Priced => "priced",
@@ -91,58 +176,63 @@ const fn basis_word(basis: SpendBasis) -> &'static str {
     }
 }
 
-pub(crate) fn ballot(row: BallotRow) -> Result<Ballot, StoreError> {
-    let (seq, position, model, choice, reason, detail, order, latency_ms, at_ms, cost, basis, answered_by) =
-        row;
-    let vote = match (choice, reason) {
-        (Some(option), None) => Ok(usize::try_from(option).map_err(|_| unreadable("a vote"))?),
-        (None, Some(reason)) => Err(NoVote {
-            reason: word::<Reason>(&reason).ok_or_else(|| unreadable("a reason"))?,
-            detail: detail.unwrap_or_default(),
-        }),
-        _ => return Err(unreadable("a vote")),
-    };
-    let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
-    Ok(Ballot {
-        seq: number(seq)?,
-        position: number(position)?,
-        model: ModelId::new(model),
-        vote,
-        option_order: serde_json::from_str(&order).map_err(failed)?,
-        latency_ms: number(latency_ms)?,
-        at_ms: number(at_ms)?,
-        spend: Spend {
-            amount: MicroUsd::new(cost),
-            basis: word(&basis).ok_or_else(|| unreadable("a basis"))?,
-        },
-        answered_by,
-    })
+impl TryFrom<BallotRow> for Ballot {
+    type Error = StoreError;
+
+    fn try_from(row: BallotRow) -> Result<Self, StoreError> {
+        let vote = match (row.choice, row.reason) {
+            (Some(option), None) => Ok(usize::try_from(option).map_err(|_| unreadable("a vote"))?),
+            (None, Some(reason)) => Err(NoVote {
+                reason: from_name::<Reason>(&reason).ok_or_else(|| unreadable("a reason"))?,
+                detail: row.detail.unwrap_or_default(),
+            }),
+            _ => return Err(unreadable("a vote")),
+        };
+        let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
+        Ok(Self {
+            seq: number(row.seq)?,
+            position: number(row.position)?,
+            model: ModelId::new(row.model),
+            vote,
+            option_order: serde_json::from_str(&row.option_order).map_err(failed)?,
+            latency_ms: number(row.latency_ms)?,
+            at_ms: number(row.at_ms)?,
+            spend: Spend {
+                amount: MicroUsd::new(row.cost),
+                basis: from_name(&row.basis).ok_or_else(|| unreadable("a basis"))?,
+            },
+            answered_by: row.answered_by,
+        })
+    }
 }
 
-pub(crate) fn poll(row: PollRow) -> Result<PollRecord, StoreError> {
-    let (id, owner, created_at, billed, settled, held, unused, plan, closing) = row;
-    let closing = match closing {
-        Some(text) => Some(Closing {
-            unused_calls_cost: unused.map(MicroUsd::new),
-            ..serde_json::from_str(&text).map_err(failed)?
-        }),
-        None => None,
-    };
-    Ok(PollRecord {
-        id: poll_id(&id)?,
-        owner: owner.as_deref().map(user_id).transpose()?,
-        plan: serde_json::from_str(&plan).map_err(failed)?,
-        created_at: Timestamp::from_millis(created_at),
-        held: (billed != 0).then(|| MicroUsd::new(held.unwrap_or_default())),
-        closing,
-        settled: settled != 0,
-    })
+impl TryFrom<PollRow> for PollRecord {
+    type Error = StoreError;
+
+    fn try_from(row: PollRow) -> Result<Self, StoreError> {
+        let closing = match row.closing {
+            Some(text) => Some(Closing {
+                unused_calls_cost: row.unused_cost.map(MicroUsd::new),
+                ..serde_json::from_str(&text).map_err(failed)?
+            }),
+            None => None,
+        };
+        Ok(Self {
+            id: poll_id(&row.id)?,
+            owner: row.owner.as_deref().map(user_id).transpose()?,
+            plan: serde_json::from_str(&row.plan).map_err(failed)?,
+            created_at: Timestamp::from_millis(row.created_at),
+            held: (row.billed != 0).then(|| MicroUsd::new(row.held.unwrap_or_default())),
+            closing,
+            settled: row.settled != 0,
+        })
+    }
 }
 
-/// A closing as it is written: without what the unused calls cost, which has a column of its own because
-/// it becomes known later.
-pub(crate) fn closing_text(closing: &Closing) -> Result<String, StoreError> {
-    serde_json::to_string(&Closing { unused_calls_cost: None, ..closing.clone() }).map_err(failed)
+/// A closing as it is written: without the cost of the unused calls, which becomes known later and has a
+/// column of its own.
+pub(crate) fn closing_json(closing: &Closing) -> Result<String, StoreError> {
+    json(&Closing { unused_calls_cost: None, ..closing.clone() })
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
@@ -157,61 +247,47 @@ pub(crate) fn user_id(text: &str) -> Result<UserId, StoreError> {
     text.parse().map_err(failed)
 }
 
-pub(crate) fn key_owner((key, user): &(String, String)) -> Result<KeyOwner, StoreError> {
-    Ok(KeyOwner { key: key.parse::<KeyId>().map_err(failed)?, user: user_id(user)? })
-}
+impl TryFrom<KeyOwnerRow> for KeyOwner {
+    type Error = StoreError;
 
-pub(crate) fn balance((posted, held, used): (i64, i64, i64)) -> Balance {
-    Balance { posted: MicroUsd::new(posted), held: MicroUsd::new(held), used: MicroUsd::new(used) }
-}
-
-/// What an entry that could not be claimed says about the request: its fingerprint and its reply.
-pub(crate) fn begun(fingerprint: &str, (kept, reply): (String, Option<String>)) -> ClaimState {
-    match reply {
-        _ if kept != fingerprint => ClaimState::Mismatch,
-        Some(reply) => ClaimState::Done(reply),
-        None => ClaimState::Running,
+    fn try_from(row: KeyOwnerRow) -> Result<Self, StoreError> {
+        Ok(Self { key: row.id.parse::<KeyId>().map_err(failed)?, user: user_id(&row.user_id)? })
     }
 }
 
-pub(crate) fn registry((fetched_at, body): (i64, String)) -> CachedModelList {
-    CachedModelList { fetched_at: Timestamp::from_millis(fetched_at), body }
-}
-
-pub(crate) fn rung((model, rung): (String, i64)) -> (ModelId, u8) {
-    (ModelId::new(model), u8::try_from(rung).unwrap_or_default())
-}
-
-/// What a hold takes of what is available.
-pub(crate) fn to_hold(hold: Hold, available: MicroUsd) -> Result<MicroUsd, StoreError> {
-    if available < hold.at_least {
-        return Err(StoreError::InsufficientBalance { available, needed: hold.at_least });
+impl From<BalanceRow> for Balance {
+    fn from(row: BalanceRow) -> Self {
+        let BalanceRow { posted, held, used } = row;
+        Self { posted: MicroUsd::new(posted), held: MicroUsd::new(held), used: MicroUsd::new(used) }
     }
-    Ok(hold.at_most.min(available))
 }
 
-/// A change that must have found its one row, or else the books are wrong.
-pub(crate) fn exactly_one(rows: u64) -> Result<(), StoreError> {
-    if rows == 1 { Ok(()) } else { Err(unreadable("books")) }
-}
-
-/// When each key was used last.
-pub(crate) fn last_uses(used: &[(KeyId, Timestamp)]) -> BTreeMap<String, i64> {
-    let mut last = BTreeMap::new();
-    for (key, at) in used {
-        let kept = last.entry(key.to_string()).or_insert(at.millis());
-        *kept = at.millis().max(*kept);
+impl IdempotencyRow {
+    /// What the record says to a request with this fingerprint that could not claim it.
+    pub(crate) fn state(self, fingerprint: &str) -> ClaimState {
+        match self.reply {
+            _ if self.fingerprint != fingerprint => ClaimState::Mismatch,
+            Some(reply) => ClaimState::Done(reply),
+            None => ClaimState::Running,
+        }
     }
-    last
 }
 
-/// Addresses are the same whatever their case.
-pub(crate) fn address(email: &str) -> String {
-    email.trim().to_lowercase()
+impl From<ModelListRow> for CachedModelList {
+    fn from(row: ModelListRow) -> Self {
+        Self { fetched_at: Timestamp::from_millis(row.fetched_at), body: row.body }
+    }
 }
 
-fn word<T: DeserializeOwned>(text: &str) -> Option<T> {
-    T::deserialize(IntoDeserializer::<NotAWord>::into_deserializer(text)).ok()
+impl From<FallbackLevelRow> for (ModelId, u8) {
+    fn from(row: FallbackLevelRow) -> Self {
+        (ModelId::new(row.model), u8::try_from(row.level).unwrap_or_default())
+    }
+}
+
+/// The value that is serialised as this name.
+fn from_name<T: DeserializeOwned>(name: &str) -> Option<T> {
+    T::deserialize(IntoDeserializer::<DecodeError>::into_deserializer(name)).ok()
 }
 
 fn unreadable(what: &'static str) -> StoreError {
@@ -223,13 +299,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_read_back_as_what_they_were() {
+    fn names_read_back_as_the_values_they_name() {
         for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
-            assert_eq!(word(reason.as_str()), Some(reason));
+            assert_eq!(from_name(reason.as_str()), Some(reason));
         }
         for basis in [SpendBasis::Reported, SpendBasis::Priced, SpendBasis::Unknown] {
-            assert_eq!(word(basis_word(basis)), Some(basis));
+            assert_eq!(from_name(basis_name(basis)), Some(basis));
         }
-        assert_eq!(word::<Reason>("laziness"), None);
+        assert_eq!(from_name::<Reason>("laziness"), None);
     }
 }

@@ -1,11 +1,10 @@
-//! A PostgreSQL server for tests: with it, tests of the PostgreSQL engine need no setting up, and none is
-//! ever skipped.
+//! A PostgreSQL server for tests, so that tests of the PostgreSQL engine need no setup and none is skipped.
 //!
 //! `EP_TEST_POSTGRES_URL` names a server to create databases on. Without it, each test process starts a
 //! private one from the installed binaries: in a temporary folder, on a Unix socket, as another user where
 //! the tests run as root (PostgreSQL refuses root). A watchdog process holds the end of a pipe; when the
-//! test process ends, however it ends, the pipe breaks, and the watchdog stops the server and removes the
-//! folder.
+//! test process ends, for whatever reason, the pipe breaks, and the watchdog stops the server and removes
+//! the folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,13 +16,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
-/// Names a server to create test databases on.
+/// The environment variable that names a server to create test databases on.
 pub const SERVER: &str = "EP_TEST_POSTGRES_URL";
-const PATIENCE: Duration = Duration::from_mins(1);
-const MISSING: &str = "no PostgreSQL for the tests: install it (Debian: apt-get install postgresql), or name a \
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+const NO_SERVER: &str = "no PostgreSQL for the tests: install it (Debian: apt-get install postgresql), or name a \
      server to create databases on in EP_TEST_POSTGRES_URL (postgres://user:password@host/postgres)";
 
-/// $1 folder, $2 folder of the binaries.
+/// $1 is the folder, $2 the folder of the binaries.
 const WATCHDOG: &str = r#"
 as=""
 if [ "$(id -u)" = 0 ]; then
@@ -49,25 +48,25 @@ cd / && rm -rf "$1"
 /// A server for this process's tests.
 pub struct Postgres {
     server: PgConnectOptions,
-    /// Where the databases are made to vanish after use: a server that outlives the tests.
-    borrowed: bool,
-    private: Option<Private>,
+    /// Set for a server started here; the databases of any other are dropped after use.
+    private: Option<PrivateServer>,
 }
 
-struct Private {
+struct PrivateServer {
     folder: PathBuf,
     _watchdog: Child,
 }
 
-/// An empty database of one test's own.
+/// An empty database for one test.
 pub struct Database {
     url: String,
     name: String,
+    /// Where to drop it after use.
     server: Option<PgConnectOptions>,
 }
 
 impl Postgres {
-    /// The server, started by whoever asks first.
+    /// The server of this process, started by the first call.
     pub fn start() -> Result<&'static Self, String> {
         static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
         SHARED.get_or_init(Self::find).as_ref().map_err(Clone::clone)
@@ -75,19 +74,19 @@ impl Postgres {
 
     fn find() -> Result<Self, String> {
         if let Ok(url) = std::env::var(SERVER) {
-            let server = url.parse().map_err(|_| format!("{SERVER} is no postgres:// URL"))?;
-            return Ok(Self { server, borrowed: true, private: None });
+            let server = url.parse().map_err(|_| format!("{SERVER} must be a postgres:// URL"))?;
+            return Ok(Self { server, private: None });
         }
-        let binaries = binaries().ok_or(MISSING)?;
+        let binaries = binaries().ok_or(NO_SERVER)?;
         let folder = tempfile::Builder::new().prefix("ep-postgres-").tempdir().map_err(|e| e.to_string())?;
         let folder = folder.keep();
-        let watchdog = watch(&folder, &binaries).map_err(|error| format!("{MISSING} ({error})"))?;
+        let watchdog = watch(&folder, &binaries).map_err(|error| format!("{NO_SERVER} ({error})"))?;
         let server = PgConnectOptions::new_without_pgpass()
             .socket(&folder)
             .port(5432)
             .username("postgres")
             .database("postgres");
-        Ok(Self { server, borrowed: false, private: Some(Private { folder, _watchdog: watchdog }) })
+        Ok(Self { server, private: Some(PrivateServer { folder, _watchdog: watchdog }) })
     }
 
     /// Creates an empty database.
@@ -101,12 +100,12 @@ impl Postgres {
         let _ = db.close().await;
         let mut url = self.server.clone().database(&name).to_url_lossy();
         if let Some(private) = &self.private {
-            // A socket's folder does not survive as the host of a URL.
+            // A socket's folder cannot be the host of a URL.
             url = format!("postgres://postgres@localhost/{name}?host={}", private.folder.display())
                 .parse()
-                .map_err(|_| "the folder makes no URL".to_owned())?;
+                .map_err(|_| "the folder cannot be part of a URL".to_owned())?;
         }
-        let server = self.borrowed.then(|| self.server.clone());
+        let server = self.private.is_none().then(|| self.server.clone());
         Ok(Database { url: url.into(), name, server })
     }
 
@@ -116,7 +115,7 @@ impl Postgres {
         loop {
             match self.server.connect().await {
                 Ok(db) => return Ok(db),
-                Err(error) if since.elapsed() > PATIENCE || self.private.is_none() => {
+                Err(error) if since.elapsed() > START_TIMEOUT || self.private.is_none() => {
                     let log = self.private.as_ref().map(|private| private.folder.join("log"));
                     let log = log.and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default();
                     return Err(format!("the test server does not answer: {error}\n{log}"));
@@ -128,7 +127,7 @@ impl Postgres {
 }
 
 impl Database {
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -152,7 +151,7 @@ impl Drop for Database {
     }
 }
 
-/// Where `initdb` and `postgres` are: in the newest Debian package, or in the path.
+/// The folder of `initdb` and `postgres`: of the newest Debian package, or in the path.
 fn binaries() -> Option<PathBuf> {
     let complete = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -179,7 +178,7 @@ fn watch(folder: &Path, binaries: &Path) -> std::io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(log)
-        // Out of reach of a Ctrl-C that is meant for the tests.
+        // So that Ctrl-C reaches the tests only.
         .process_group(0)
         .spawn()
 }

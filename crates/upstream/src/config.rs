@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use crate::endpoint::HttpClients;
+
 /// The settings of one OpenAI-compatible upstream. All but the address have defaults.
 #[derive(Clone)]
 pub struct UpstreamConfig {
@@ -34,6 +36,8 @@ pub struct UpstreamConfig {
     pub free_requests_per_minute: FreeLimit,
     /// Whether models without a listed price cost nothing, as on a server of your own.
     pub treat_unpriced_as_free: bool,
+    /// Makes the builder of the HTTP client.
+    pub http: HttpClients,
 }
 
 /// Leaves out the address, which may contain a password.
@@ -75,6 +79,7 @@ impl Default for UpstreamConfig {
             requests_per_minute: None,
             free_requests_per_minute: FreeLimit::Known,
             treat_unpriced_as_free: false,
+            http: HttpClients::default(),
         }
     }
 }

@@ -79,7 +79,9 @@ impl Endpoint {
 
 /// A client for one upstream, sized for hundreds of calls in flight.
 pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Result<Client, SetupError> {
-    let client = client_builder()
+    let client = config
+        .http
+        .builder()
         .connect_timeout(config.connect_timeout)
         .pool_max_idle_per_host(config.max_concurrent)
         .pool_idle_timeout(Duration::from_secs(90))
@@ -93,8 +95,32 @@ pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Resu
     client.build().map_err(|error| SetupError::Client(Box::new(error)))
 }
 
+/// Makes the builders of HTTP clients. Every client of the service begins with one, so that a test can
+/// direct all outgoing requests to its own servers.
+#[derive(Clone)]
+pub struct HttpClients(Arc<dyn Fn() -> reqwest::ClientBuilder + Send + Sync>);
+
+impl HttpClients {
+    /// Builders made by this function.
+    pub fn new(make: impl Fn() -> reqwest::ClientBuilder + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+
+    /// A builder of a client. Whoever builds it sets its timeouts.
+    pub fn builder(&self) -> reqwest::ClientBuilder {
+        (self.0)()
+    }
+}
+
+impl Default for HttpClients {
+    /// Builders with the settings that all clients share.
+    fn default() -> Self {
+        Self::new(client_builder)
+    }
+}
+
 /// The settings that all clients share.
-pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+pub fn client_builder() -> reqwest::ClientBuilder {
     // This fails if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()

@@ -26,6 +26,7 @@ mod voting;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
 pub use demo::{Demo, DemoConfig};
+pub use endpoint::{HttpClients, client_builder};
 pub use not_configured::NotConfigured;
 pub use presets::BUILT_IN as BUILT_IN_PRESETS;
 pub use upstream::Upstream;

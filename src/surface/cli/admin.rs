@@ -1,13 +1,13 @@
 //! `ep admin`: accounts, keys and money, at the database.
 
-use ep_kernel::api_key::ApiKey;
-use ep_kernel::app::App;
-use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{NewKey, NewUser};
-use ep_polling::money::{MicroUsd, Usd, UsdFigure};
+use ep_kernel::accounts::Accounts;
+use ep_kernel::caller::KeyId;
+use ep_kernel::email::Email;
+use ep_kernel::fault::Fault;
+use ep_kernel::key_label::KeyLabel;
+use ep_kernel::ports::CreditOutcome;
+use ep_polling::money::{Usd, UsdFigure};
 use serde_json::{Value, json};
-
 use tokio::time::Instant;
 
 use super::End;
@@ -19,9 +19,9 @@ use crate::wiring::{self, Environment};
 pub(super) enum Command {
     /// Create an account with an API key, and print both; the key is shown only once
     CreateUser {
-        /// Its address
+        /// The user's email address
         #[arg(long)]
-        email: String,
+        email: Email,
         /// Starter credit, in USD
         #[arg(long, value_name = "USD", default_value = "1")]
         credit_usd: UsdFigure,
@@ -31,30 +31,30 @@ pub(super) enum Command {
     },
     /// Create another API key for an account
     CreateKey {
-        /// Whose
+        /// The user's email address
         #[arg(long)]
-        email: String,
-        /// What to call it
+        email: Email,
+        /// What to call it, in at most 64 characters
         #[arg(long, default_value = "")]
-        label: String,
+        label: KeyLabel,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Revoke an API key for good
     RevokeKey {
-        /// Whose
+        /// The user's email address
         #[arg(long)]
-        email: String,
+        email: Email,
         /// The key's id
         #[arg(long)]
         key_id: KeyId,
     },
     /// Add credit to an account, once per reference
     Credit {
-        /// Whose
+        /// The user's email address
         #[arg(long)]
-        email: String,
+        email: Email,
         /// How much, in USD
         #[arg(long, value_name = "USD")]
         usd: UsdFigure,
@@ -64,14 +64,14 @@ pub(super) enum Command {
     },
     /// Show an account's money
     Balance {
-        /// Whose
+        /// The user's email address
         #[arg(long)]
-        email: String,
+        email: Email,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Prove that balances equal the ledger and holds equal the open polls
+    /// Check that balances equal the ledger and holds equal the open polls
     Audit {
         /// Print JSON
         #[arg(long)]
@@ -81,48 +81,48 @@ pub(super) enum Command {
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
     let service = wiring::assemble(config, Environment::system()).await?;
-    let ended = run_in(&service.app, command).await;
+    let ended = run_in(&service.app.accounts, command).await;
     service.stop(Instant::now() + GRACE).await;
     ended
 }
 
-async fn run_in(app: &App, command: Command) -> anyhow::Result<End> {
+async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
     match command {
         Command::CreateUser { email, credit_usd, json } => {
-            let user = create_user(app, &email, credit_usd).await?;
-            let (_, key) = create_key(app, user, "first key").await?;
-            let made = json!({ "user_id": user, "api_key": key.reveal() });
-            print(json, &made, || format!("user     {user}\nAPI key  {}   (shown only now)", key.reveal()));
+            if credit_usd.is_negative() {
+                return Err(Fault::invalid("", "the amount must be greater than 0").into());
+            }
+            let user = accounts.create_user(email, credit_usd.floor_micro()).await?;
+            let issued = accounts.issue_key(user, "first key".parse()?).await?;
+            let key = issued.key.reveal();
+            print(json, &json!({ "user_id": user, "api_key": key }), || {
+                format!("user     {user}\nAPI key  {key}   (shown only now)")
+            });
         }
         Command::CreateKey { email, label, json } => {
-            let user = find(app, &email).await?;
-            let (id, key) = create_key(app, user, &label).await?;
-            let made = json!({ "user_id": user, "key_id": id, "api_key": key.reveal() });
-            print(json, &made, || format!("key id   {id}\nAPI key  {}   (shown only now)", key.reveal()));
+            let user = accounts.user_by_email(&email).await?;
+            let issued = accounts.issue_key(user, label).await?;
+            let (id, key) = (issued.id, issued.key.reveal());
+            print(json, &json!({ "user_id": user, "key_id": id, "api_key": key }), || {
+                format!("key id   {id}\nAPI key  {key}   (shown only now)")
+            });
         }
         Command::RevokeKey { email, key_id } => {
-            let user = find(app, &email).await?;
-            if !app.accounts.revoke_key(user, key_id, app.ports.clock.now()).await.map_err(Fault::from)? {
-                return Err(Fault::new(Kind::NotFound, "this account has no such active key").into());
-            }
+            let user = accounts.user_by_email(&email).await?;
+            accounts.revoke_key(user, key_id).await?;
             println!("revoked");
         }
         Command::Credit { email, usd, reference } => {
-            let user = find(app, &email).await?;
-            let amount = positive(usd)?;
-            let new = app
-                .accounts
-                .credit(user, amount, &reference, app.ports.clock.now())
-                .await
-                .map_err(Fault::from)?;
-            println!(
-                "{}",
-                if new { format!("credited {amount}") } else { "this reference was credited before".into() }
-            );
+            let user = accounts.user_by_email(&email).await?;
+            let amount = usd.floor_micro();
+            match accounts.credit(user, amount, &reference).await? {
+                CreditOutcome::Credited => println!("credited {amount}"),
+                CreditOutcome::AlreadyCredited => println!("this reference was credited before"),
+            }
         }
         Command::Balance { email, json } => {
-            let user = find(app, &email).await?;
-            let balance = app.accounts.balance(user).await.map_err(Fault::from)?.unwrap_or_default();
+            let user = accounts.user_by_email(&email).await?;
+            let balance = accounts.balance(user).await?;
             let shown = json!({
                 "available_usd": Usd(balance.available()),
                 "held_usd": Usd(balance.held),
@@ -137,13 +137,13 @@ async fn run_in(app: &App, command: Command) -> anyhow::Result<End> {
                 )
             });
         }
-        Command::Audit { json } => return audit(app, json).await,
+        Command::Audit { json } => return audit(accounts, json).await,
     }
     Ok(End::Done)
 }
 
-async fn audit(app: &App, json: bool) -> anyhow::Result<End> {
-    let audit = app.accounts.audit().await.map_err(Fault::from)?;
+async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
+    let audit = accounts.audit().await?;
     let shown = json!({
         "clean": audit.is_clean(),
         "accounts": audit.accounts,
@@ -153,7 +153,7 @@ async fn audit(app: &App, json: bool) -> anyhow::Result<End> {
         "orphaned_holds": audit.orphaned_holds,
     });
     print(json, &shown, || {
-        let verdict = if audit.is_clean() { "the books are right" } else { "THE BOOKS ARE WRONG" };
+        let verdict = if audit.is_clean() { "the ledger is consistent" } else { "THE LEDGER IS WRONG" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
         lines.extend(
@@ -172,45 +172,4 @@ async fn audit(app: &App, json: bool) -> anyhow::Result<End> {
 
 fn print(json: bool, value: &Value, text: impl FnOnce() -> String) {
     if json { println!("{value}") } else { println!("{}", text()) }
-}
-
-fn positive(usd: UsdFigure) -> Result<MicroUsd, Fault> {
-    let amount = usd.floor_micro();
-    if amount.is_zero() { Err(Fault::invalid("", "the amount must be greater than 0")) } else { Ok(amount) }
-}
-
-async fn create_user(app: &App, email: &str, credit_usd: UsdFigure) -> Result<UserId, Fault> {
-    let plausible =
-        email.split_once('@').is_some_and(|(name, domain)| !name.is_empty() && !domain.is_empty());
-    if !plausible || email.len() > 254 || email.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(Fault::invalid("", "the email must look like name@example.com"));
-    }
-    if credit_usd.is_negative() {
-        return Err(Fault::invalid("", "the amount must be greater than 0"));
-    }
-    let starter_credit = credit_usd.floor_micro();
-    let id = UserId::from_random(app.entropy.bytes());
-    let user = NewUser { id, email: email.to_owned(), starter_credit, created_at: app.ports.clock.now() };
-    app.accounts.create_user(&user).await?;
-    Ok(id)
-}
-
-async fn create_key(app: &App, user: UserId, label: &str) -> Result<(KeyId, ApiKey), Fault> {
-    let key = ApiKey::from_random(app.entropy.bytes());
-    let id = KeyId::from_random(app.entropy.bytes());
-    let new = NewKey {
-        id,
-        user,
-        hash: key.hash(&app.guard.pepper),
-        prefix: key.prefix().to_owned(),
-        label: label.to_owned(),
-        created_at: app.ports.clock.now(),
-    };
-    app.accounts.add_key(&new).await?;
-    Ok((id, key))
-}
-
-async fn find(app: &App, email: &str) -> Result<UserId, Fault> {
-    let user = app.accounts.user_by_email(email).await?;
-    user.ok_or_else(|| Fault::new(Kind::NotFound, format!("there is no account with the address {email}")))
 }

@@ -7,15 +7,14 @@ use ensemble_poll::config::{self, Config};
 use ensemble_poll::documents::Site;
 use ensemble_poll::server;
 use ensemble_poll::wiring::{self, Environment};
-use ep_kernel::api_key::ApiKey;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::SessionVerifier;
-use ep_kernel::ports::{NewKey, NewUser};
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_store::testing::{Database, Postgres};
+use ep_upstream::HttpClients;
 use ep_upstream::testing::{Script, ScriptedUpstream};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -42,6 +41,8 @@ pub struct Setup {
     pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
     /// Proves session cookies.
     pub sessions: Option<Arc<dyn SessionVerifier>>,
+    /// Makes the builders of outgoing HTTP clients.
+    pub http: HttpClients,
 }
 
 impl Default for Setup {
@@ -53,6 +54,7 @@ impl Default for Setup {
             tools: &ep_tools::TOOLS,
             controlled: None,
             sessions: None,
+            http: HttpClients::default(),
         }
     }
 }
@@ -134,8 +136,12 @@ impl Service {
         variables.extend(database.iter().map(|database| ("EP_DATABASE_URL", database.url().to_owned())));
         variables.extend(setup.variables);
         let config = configured(&variables);
-        let mut environment =
-            Environment { tools: setup.tools, sessions: setup.sessions, ..Environment::system() };
+        let mut environment = Environment {
+            tools: setup.tools,
+            sessions: setup.sessions,
+            http: setup.http,
+            ..Environment::system()
+        };
         let clock = setup.controlled.map(|(clock, entropy)| {
             environment.clock = clock.clone();
             environment.entropy = entropy;
@@ -176,30 +182,16 @@ impl Service {
 
     /// A caller with an account of its own and this much credit.
     pub async fn user_with(&self, credit: MicroUsd) -> (UserId, Client) {
-        let app = &self.app;
-        let id = UserId::from_random(app.entropy.bytes());
-        let now = app.ports.clock.now();
-        let user =
-            NewUser { id, email: format!("{id}@example.com"), starter_credit: credit, created_at: now };
-        app.accounts.create_user(&user).await.unwrap();
-        (id, Client::new(&self.url, Some(self.key(id).await.1)))
+        let name = hex::encode(self.app.entropy.bytes::<8>());
+        let email = format!("{name}@example.com").parse().unwrap();
+        let user = self.app.accounts.create_user(email, credit).await.unwrap();
+        (user, Client::new(&self.url, Some(self.key(user).await.1)))
     }
 
     /// Another key of this account.
     pub async fn key(&self, user: UserId) -> (KeyId, String) {
-        let app = &self.app;
-        let key = ApiKey::from_random(app.entropy.bytes());
-        let id = KeyId::from_random(app.entropy.bytes());
-        let new = NewKey {
-            id,
-            user,
-            hash: key.hash(&app.guard.pepper),
-            prefix: key.prefix().to_owned(),
-            label: "test".to_owned(),
-            created_at: app.ports.clock.now(),
-        };
-        app.accounts.add_key(&new).await.unwrap();
-        (id, key.reveal().to_owned())
+        let issued = self.app.accounts.issue_key(user, "test".parse().unwrap()).await.unwrap();
+        (issued.id, issued.key.reveal().to_owned())
     }
 
     /// The upstream, where there is one.
@@ -210,7 +202,7 @@ impl Service {
     /// Waits until the account's holds are settled, then returns what it has spent.
     pub async fn settled_cost(&self, user: UserId) -> MicroUsd {
         for _ in 0..500 {
-            let balance = self.app.accounts.balance(user).await.unwrap().unwrap();
+            let balance = self.app.accounts.balance(user).await.unwrap();
             if balance.held.is_zero() {
                 assert!(self.app.accounts.audit().await.unwrap().is_clean());
                 return balance.used;

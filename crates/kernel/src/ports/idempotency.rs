@@ -1,28 +1,28 @@
-//! Replies kept for replay (`Idempotency-Key`).
+//! Idempotency records: requests with an `Idempotency-Key` and their replies.
 
 use async_trait::async_trait;
 
 use super::StoreError;
 use ep_polling::time::Timestamp;
 
-/// What is known of an idempotent request.
+/// The state of an idempotent request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimState {
-    /// Nothing: it is this caller's to carry out.
+    /// It was not known, and is now claimed by this caller, who carries it out.
     Fresh,
-    /// It is being carried out right now.
+    /// Another caller is carrying it out.
     Running,
     /// The key was used for a request with another fingerprint.
     Mismatch,
-    /// It was carried out; this is the reply, as [`IdempotencyStore::finish`] was given it.
+    /// It was carried out; this is the reply given to [`IdempotencyStore::finish`].
     Done(String),
 }
 
-/// Keeps replies to idempotent requests.
+/// Keeps idempotency records.
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
-    /// Claims a request, atomically. An expired entry is as none; a claim older than its `lease_until`
-    /// is claimed anew, since its worker has died.
+    /// Claims a request, atomically. A record past its `expires_at` counts as none. A claim without a
+    /// reply past its `lease_until` is granted again for the same fingerprint: its process has died.
     async fn begin(
         &self,
         scope: &str,
@@ -32,12 +32,12 @@ pub trait IdempotencyStore: Send + Sync {
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError>;
 
-    /// Keeps the reply.
+    /// Stores the reply. Acknowledged once it survives a power loss.
     async fn finish(&self, scope: &str, reply: &str) -> Result<(), StoreError>;
 
-    /// Gives the claim up, so that the request can be sent again.
+    /// Deletes a claim without a reply, so that the request can be sent again.
     async fn forget(&self, scope: &str) -> Result<(), StoreError>;
 
-    /// Deletes what has expired; answers how many entries went.
+    /// Deletes expired records; returns how many.
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

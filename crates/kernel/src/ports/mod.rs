@@ -1,24 +1,28 @@
 //! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>`. Each names its promises; the crates that implement them keep them, and
 //! one conformance suite holds every database to the same ones.
 
-mod accounts;
 mod credentials;
 mod idempotency;
+mod keys;
+mod ledger;
 mod models;
 mod polls;
 mod upstreams;
+mod users;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use accounts::{AccountStore, Audit, Balance, KeyOwner, NewKey, NewUser};
 pub use credentials::{SessionVerifier, TokenVerifier};
 pub use idempotency::{ClaimState, IdempotencyStore};
+pub use keys::{KeyOwner, KeyStore, NewKey};
+pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};
 pub use upstreams::{CachedModelList, UpstreamCache};
+pub use users::{NewUser, UserStore};
 
 use crate::fault::{Fault, Kind};
 use ep_polling::money::MicroUsd;

@@ -12,41 +12,41 @@ use ep_polling::poll_id::PollId;
 use ep_polling::stopping::TerminationReason;
 use ep_polling::time::Timestamp;
 
-/// A poll to be opened.
+/// A new poll.
 #[derive(Debug, Clone)]
 pub struct NewPoll {
     /// Its id.
     pub id: PollId,
-    /// Who pays and owns it; nobody for a free poll.
+    /// The user who owns and pays for it; `None` for a free poll.
     pub owner: Option<UserId>,
-    /// What was fixed.
+    /// Question, options, roster and limits.
     pub plan: Plan,
-    /// When.
+    /// When it is opened.
     pub created_at: Timestamp,
-    /// The idempotent request that opens it: a second poll with the same reference is the first one.
+    /// Identifies the idempotent request that opens it: the same reference opens one poll only.
     pub request_ref: Option<String>,
-    /// What to set aside; nothing where nobody is billed.
+    /// What to set aside; `None` if nobody is billed.
     pub hold: Option<Hold>,
 }
 
-/// What opening came to.
+/// The result of opening a poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
-    /// The poll is open, leased to the worker, with this much set aside.
+    /// The poll is open and leased to the worker.
     New {
-        /// The hold's amount; `None` where nothing was asked to be held.
+        /// The amount set aside; `None` if no hold was requested.
         held: Option<MicroUsd>,
     },
-    /// The same request has opened a poll before: this one.
+    /// The same request has opened this poll before; nothing changed.
     Existing(PollId),
 }
 
-/// A worker's claim on a running poll, renewed while it lives.
+/// A process's claim on the polls it runs, renewed while the process lives.
 #[derive(Debug, Clone)]
 pub struct Lease {
-    /// A name no other process has.
+    /// A name unique to the process.
     pub worker: String,
-    /// When others may take the poll up.
+    /// When other processes may adopt the polls.
     pub until: Timestamp,
 }
 
@@ -55,27 +55,27 @@ pub struct Lease {
 pub struct PollRecord {
     /// Its id.
     pub id: PollId,
-    /// Who pays and owns it.
+    /// The user who owns and pays for it; `None` for a free poll.
     pub owner: Option<UserId>,
-    /// What was fixed when it opened.
+    /// Question, options, roster and limits, fixed when it was opened.
     pub plan: Plan,
-    /// When it opened.
+    /// When it was opened.
     pub created_at: Timestamp,
-    /// What was set aside for it; `None` where nobody is billed.
+    /// The amount set aside for it; `None` if nobody is billed.
     pub held: Option<MicroUsd>,
     /// How it ended, once it has.
     pub closing: Option<Closing>,
-    /// Whether its hold, if any, has been captured and released.
+    /// Whether it is closed and its hold, if any, has ended.
     pub settled: bool,
 }
 
-/// How a poll ended. Its tally and its votes are those of its ballots.
+/// How a poll ended. Its tally and its votes follow from its ballots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// Which rule ended it; none where its owner cancelled it.
+    /// The rule that ended it; `None` if it was cancelled.
     pub reason: Option<TerminationReason>,
-    /// The bound on the probability that the whole roster would have answered otherwise (one minus the
-    /// confidence reached); kept itself, since it can be far below what one minus it could show.
+    /// The bound on the probability that the whole roster would have answered otherwise. Stored instead of
+    /// the confidence (one minus it), which would round very small values away.
     pub p_value: f64,
     /// From the first call to the last answer that counted, in milliseconds.
     pub gather_ms: u64,
@@ -85,30 +85,32 @@ pub struct Closing {
     pub total_ms: u64,
     /// When it closed.
     pub closed_at: Timestamp,
-    /// What the calls cost that were still in flight; `None` until they have ended.
+    /// What the calls still in flight at the close cost; `None` until they have ended.
     pub unused_calls_cost: Option<MicroUsd>,
 }
 
 /// Keeps polls and ballots.
 #[async_trait]
 pub trait PollStore: Send + Sync {
-    /// Opens a poll, leases it and takes its hold, in one transaction that survives a power cut.
-    /// The hold takes the lesser of `at_most` and what is available;
-    /// [`StoreError::InsufficientBalance`] where less than `at_least` is.
+    /// Opens a poll, leases it and sets its hold aside, in one transaction, acknowledged once it survives a
+    /// power loss. The hold takes the lesser of `at_most` and what is available;
+    /// [`StoreError::InsufficientBalance`] if less than `at_least` is. [`StoreError::Conflict`] if the id
+    /// exists, [`StoreError::NotFound`] for an unknown owner or a hold without an owner.
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError>;
 
-    /// Keeps ballots, all or none. Once it returns, no crash of the process loses them. A ballot of a
-    /// member that has one already is a [`StoreError::Conflict`]; [`StoreError::NotFound`] where the poll
-    /// is not running, so that nothing is added to what has closed.
+    /// Adds ballots, all or none. Acknowledged once they survive a crash of the process.
+    /// [`StoreError::Conflict`] if a member or a sequence number has a ballot already;
+    /// [`StoreError::NotFound`] if the poll is not running, so that nothing is added to a closed poll.
     async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError>;
 
-    /// Closes a running poll and, unless calls are still in flight, captures its hold, in one
-    /// transaction. [`StoreError::NotFound`] where the poll is not running.
+    /// Closes a running poll and, unless calls are still in flight, captures its hold, in one transaction,
+    /// acknowledged once it survives a power loss. [`StoreError::NotFound`] if the poll is not running.
     async fn close(&self, poll: &PollId, closing: &Closing, settlement: Settlement)
     -> Result<(), StoreError>;
 
     /// Settles a closed poll whose calls in flight have ended: captures `capture` (never more than the
-    /// hold), releases the rest and notes what the unused calls cost. `false` where it was settled.
+    /// hold), releases the rest and stores what the unused calls cost. `false` if it was settled before;
+    /// [`StoreError::NotFound`] if the poll is not closed.
     async fn settle(
         &self,
         poll: &PollId,
@@ -117,19 +119,19 @@ pub trait PollStore: Send + Sync {
         at: Timestamp,
     ) -> Result<bool, StoreError>;
 
-    /// A poll.
+    /// The poll with this id.
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError>;
 
     /// The ballots of a poll with a sequence number above `after`, in order.
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
 
-    /// Takes up polls that nobody works on any more: running ones, and closed ones that were never settled; both only once their lease ended before `now`. Each is leased to
-    /// this worker.
+    /// Leases up to `limit` polls to this worker whose lease has ended by `now`: running ones, and closed
+    /// ones that were never settled. Each poll goes to one worker only.
     async fn adopt(&self, lease: &Lease, now: Timestamp, limit: u32) -> Result<Vec<PollRecord>, StoreError>;
 
-    /// Renews this worker's leases on polls that run or wait to be settled; answers how many there are.
+    /// Renews this worker's leases on polls that are running or not settled; returns how many there are.
     async fn renew(&self, lease: &Lease) -> Result<u64, StoreError>;
 
-    /// Whether the database answers.
+    /// Whether the database can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! What is remembered about upstreams between starts.
+//! What is cached about upstreams between starts.
 
 use async_trait::async_trait;
 
@@ -11,22 +11,24 @@ use ep_polling::time::Timestamp;
 pub struct CachedModelList {
     /// When it was fetched.
     pub fetched_at: Timestamp,
-    /// The upstream's own document.
+    /// The upstream's response body, unchanged.
     pub body: String,
 }
 
-/// Remembers, per upstream, its model list and how far each model obeys a forced tool call.
+/// Keeps, per upstream, its model list and the fallback level of each model: how far a request must
+/// depart from a forced tool call until the model votes. A power loss may undo the last changes.
 #[async_trait]
 pub trait UpstreamCache: Send + Sync {
     /// The model list of this upstream, however old.
     async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError>;
 
-    /// Replaces it.
-    async fn save_model_list(&self, upstream: &str, registry: &CachedModelList) -> Result<(), StoreError>;
+    /// Replaces the model list of this upstream.
+    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError>;
 
-    /// The ladder rung of every model that was moved off the first one.
+    /// The fallback levels saved for this upstream, ordered by model. Models without one are at level 0.
     async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError>;
 
-    /// Remembers a model's rung.
-    async fn save_fallback_level(&self, upstream: &str, model: &ModelId, rung: u8) -> Result<(), StoreError>;
+    /// Saves a model's fallback level.
+    async fn save_fallback_level(&self, upstream: &str, model: &ModelId, level: u8)
+    -> Result<(), StoreError>;
 }

@@ -1,8 +1,9 @@
-//! Limits that all replicas share.
+//! Request limits that all replicas share.
 //!
-//! GCRA (the generic cell rate algorithm): one number per caller, the time at which its allowance is full
-//! again. A request moves it on by one share of the window and is refused where that would lie more than
-//! a window ahead. One statement takes or refuses; the server's clock is everybody's.
+//! GCRA (the generic cell rate algorithm) keeps one number per caller: the time at which its allowance is
+//! full again. A request moves that time on by one interval (the window divided by the limit), and is
+//! refused if it would then lie more than a window ahead. One statement takes or refuses a request, by the
+//! server's clock.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -10,16 +11,19 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use ep_kernel::ports::{Allowance, Limiter, StoreError};
+use sqlx::PgPool;
 
 use super::Postgres;
-use crate::fault::refused;
+use crate::error::database_error;
+use crate::rows::CountedRow;
+use crate::transactions::Database;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// A limit is not worth waiting for.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// A request that cannot be counted within this time is allowed.
+const TIMEOUT: Duration = Duration::from_millis(250);
 
-/// $1 policy, $2 key, $3 share, $4 window; in microseconds. A refusal writes nothing. Answers by how
-/// much the allowance lacks of being full, and whether the request was taken.
+/// $1 policy, $2 key, $3 interval, $4 window; in microseconds. A refusal writes nothing. Gives the
+/// microseconds until the allowance is full, and whether the request was taken.
 const TAKE: &str = "\
      WITH clock AS (SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now), \
      taken AS ( \
@@ -28,60 +32,60 @@ const TAKE: &str = "\
              SET full_at = GREATEST(r.full_at, excluded.full_at - $3) + $3 \
              WHERE GREATEST(r.full_at, excluded.full_at - $3) + $3 <= excluded.full_at - $3 + $4 \
          RETURNING full_at) \
-     SELECT full_at - now, TRUE FROM taken, clock \
+     SELECT full_at - now AS until_full, TRUE AS taken FROM taken, clock \
      UNION ALL SELECT full_at - now, FALSE FROM rate_limits, clock \
          WHERE policy = $1 AND key = $2 AND NOT EXISTS (SELECT 1 FROM taken)";
 const SWEEP: &str = "DELETE FROM rate_limits \
      WHERE full_at < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)";
 
 #[async_trait]
-impl Limiter for Postgres {
+impl Limiter for Database<Postgres> {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
+        let Self(engine) = self;
         let window = WINDOW.as_micros() as i64;
-        let share = window / i64::from(per_minute.get());
-        let query = sqlx::query_as::<_, (i64, bool)>(TAKE)
+        let interval = window / i64::from(per_minute.get());
+        let query = sqlx::query_as::<_, CountedRow>(TAKE)
             .bind(policy)
             .bind(key)
-            .bind(share)
+            .bind(interval)
             .bind(window)
-            .fetch_optional(&self.pool);
-        let (lacking, taken) = match tokio::time::timeout(PATIENCE.min(self.timeout), query).await {
-            // Refused by what this statement's snapshot does not see yet: the allowance is used up.
+            .fetch_optional(&engine.pool);
+        let (until_full, taken) = match tokio::time::timeout(TIMEOUT.min(engine.timeout), query).await {
+            // Refused because of a request that this statement's snapshot does not see: nothing is left.
             Ok(Ok(None)) => (window, false),
-            Ok(Ok(Some((lacking, false)))) if lacking <= window - share => (window, false),
-            Ok(Ok(Some(row))) => row,
+            Ok(Ok(Some(row))) if !row.taken && row.until_full <= window - interval => (window, false),
+            Ok(Ok(Some(row))) => (row.until_full, row.taken),
             Ok(Err(error)) => {
-                tracing::warn!(%error, policy, "a request went uncounted");
-                (share, true)
+                tracing::warn!(%error, policy, "a request was not counted");
+                (interval, true)
             }
             Err(_) => {
-                tracing::warn!(policy, "a request went uncounted: the database took too long");
-                (share, true)
+                tracing::warn!(policy, "a request was not counted: the database took too long");
+                (interval, true)
             }
         };
-        allowance(policy, per_minute, lacking, taken)
+        allowance(policy, per_minute, until_full, taken)
     }
 }
 
-impl Postgres {
-    /// Forgets callers whose allowance is full again.
-    pub(super) async fn sweep_limits(&self) -> Result<(), StoreError> {
-        sqlx::query(SWEEP).execute(&self.pool).await.map(|_| ()).map_err(refused)
-    }
+/// Deletes callers whose allowance is full again.
+pub(super) async fn sweep(pool: &PgPool) -> Result<(), StoreError> {
+    sqlx::query(SWEEP).execute(pool).await.map(drop).map_err(database_error)
 }
 
-fn allowance(policy: &'static str, per_minute: NonZeroU32, lacking: i64, taken: bool) -> Allowance {
+/// What is left, from the microseconds until the allowance is full.
+fn allowance(policy: &'static str, per_minute: NonZeroU32, until_full: i64, taken: bool) -> Allowance {
     let window = WINDOW.as_micros() as i64;
-    let share = window / i64::from(per_minute.get());
+    let interval = window / i64::from(per_minute.get());
     let micros = |micros: i64| Duration::from_micros(micros.max(0).unsigned_abs());
-    let left = u32::try_from((window - lacking).max(0) / share).unwrap_or(u32::MAX);
+    let left = u32::try_from((window - until_full).max(0) / interval).unwrap_or(u32::MAX);
     Allowance {
         policy,
         limit: per_minute.get(),
         window: WINDOW,
         remaining: left.min(per_minute.get()),
-        reset: micros(lacking),
-        exhausted: (!taken).then(|| micros(lacking + share - window)),
+        reset: micros(until_full),
+        exhausted: (!taken).then(|| micros(until_full + interval - window)),
     }
 }
 
@@ -90,9 +94,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_said_to_the_second() {
+    fn an_allowance_follows_from_the_time_until_it_is_full() {
         let limit = NonZeroU32::new(6).unwrap();
-        let allowance = |lacking, taken| allowance("default", limit, lacking, taken);
+        let allowance = |until_full, taken| allowance("default", limit, until_full, taken);
         let first = allowance(10_000_000, true);
         assert_eq!((first.remaining, first.reset), (5, Duration::from_secs(10)));
         let last = allowance(60_000_000, true);

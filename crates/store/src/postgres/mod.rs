@@ -1,28 +1,29 @@
-//! PostgreSQL: any number of identical replicas on one server.
-//!
-//! READ COMMITTED everywhere: every change of money is a guarded UPDATE, which looks again once it has
-//! the row. Rows are taken in one order, so that nobody waits in a circle: the poll, its hold, its
-//! account.
+//! PostgreSQL: any number of identical replicas on one server, every transaction READ COMMITTED.
 
-mod accounts;
-mod idempotency;
+mod ballots;
 mod limiter;
-mod memory;
-mod polls;
 
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, PgPool};
+use ep_polling::ballot::Ballot;
+use ep_polling::poll_id::PollId;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
+use sqlx::{ConnectOptions, PgConnection, PgPool, Postgres as Driver};
 
-use crate::fault::{ConnectError, TooSlow, failed};
-use crate::{Options, migrations};
+use crate::engine::{Durability, Engine, Record, Work, query};
+use crate::error::{ConnectError, TooSlow, database_error, failed};
+use crate::value::Value;
+use crate::{StoreOptions, migrations};
 
 /// An idle connection is closed after this long.
-const IDLE: Duration = Duration::from_mins(10);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(10);
 /// No connection gets older than this, so that load spreads after a failover.
-const OLDEST: Duration = Duration::from_hours(1);
+const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
+
+const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
+     FROM UNNEST($1::text[], $2::bigint[]) AS used (id, at) \
+     WHERE api_keys.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)";
 
 /// A pool of connections.
 pub(crate) struct Postgres {
@@ -31,7 +32,10 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    pub(crate) async fn open(server: &PgConnectOptions, options: &Options) -> Result<Self, ConnectError> {
+    pub(crate) async fn open(
+        server: &PgConnectOptions,
+        options: &StoreOptions,
+    ) -> Result<Self, ConnectError> {
         let failed = |error| ConnectError::server(server, error);
         let server = server.clone().application_name("ensemble-poll");
         migrate(&server, options.timeout).await?;
@@ -43,9 +47,9 @@ impl Postgres {
         let pool = PgPoolOptions::new()
             .max_connections(options.connections.max(1))
             .acquire_timeout(options.timeout)
-            .idle_timeout(IDLE)
-            .max_lifetime(OLDEST)
-            // It is tested when it comes back; one that dies in between fails one operation.
+            .idle_timeout(IDLE_TIMEOUT)
+            .max_lifetime(MAX_CONNECTION_AGE)
+            // A connection is tested when it comes back; one that dies in between fails one operation.
             .test_before_acquire(false)
             .connect_with(limited)
             .await
@@ -53,17 +57,13 @@ impl Postgres {
         Ok(Self { pool, timeout: options.timeout })
     }
 
-    /// One operation, within the time limit. The server has the same limit for each statement; this one
+    /// Runs an operation within the time limit. The server has the same limit for each statement; this one
     /// also ends the wait for a server that no longer answers.
-    async fn in_time<T>(
+    async fn within_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         tokio::time::timeout(self.timeout, operation).await.map_err(|_| failed(TooSlow))?
-    }
-
-    pub(crate) async fn close(&self) {
-        self.pool.close().await;
     }
 }
 
@@ -75,4 +75,96 @@ async fn migrate(server: &PgConnectOptions, timeout: Duration) -> Result<(), Con
     migrations::postgres().run(&mut db).await.map_err(ConnectError::migration)?;
     let _ = sqlx::Connection::close(db).await;
     Ok(())
+}
+
+impl Engine for Postgres {
+    const NAME: &'static str = "postgres";
+    type Connection = PgConnection;
+
+    async fn transact<T, W>(&self, _: Durability, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Work<PgConnection, T>,
+    {
+        self.within_timeout(async {
+            let mut transaction = self.pool.begin().await.map_err(database_error)?;
+            let result = work(&mut transaction).await?;
+            transaction.commit().await.map_err(database_error)?;
+            Ok(result)
+        })
+        .await
+    }
+
+    async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Work<PgConnection, T>,
+    {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let mut transaction = self.pool.begin_with(begin).await.map_err(database_error)?;
+        let timeout = sqlx::query("SET LOCAL statement_timeout = '10min'");
+        timeout.execute(&mut *transaction).await.map_err(database_error)?;
+        let read = work(&mut transaction).await?;
+        transaction.rollback().await.map_err(database_error)?;
+        Ok(read)
+    }
+
+    async fn execute(
+        &self,
+        _: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let done = async { query::<Driver>(sql, values).execute(&self.pool).await.map_err(database_error) };
+        Ok(self.within_timeout(done).await?.rows_affected())
+    }
+
+    async fn fetch_optional<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<R>, StoreError> {
+        let query = query::<Driver>(sql, values).try_map(|row: PgRow| R::from_row(&row));
+        self.within_timeout(async { query.fetch_optional(&self.pool).await.map_err(database_error) }).await
+    }
+
+    async fn fetch_all<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        let query = query::<Driver>(sql, values).try_map(|row: PgRow| R::from_row(&row));
+        self.within_timeout(async { query.fetch_all(&self.pool).await.map_err(database_error) }).await
+    }
+
+    async fn insert_ballots(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.within_timeout(ballots::insert(&self.pool, poll, ballots)).await
+    }
+
+    async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+        ballots::select(self, poll, after).await
+    }
+
+    async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+        let (keys, times): (Vec<String>, Vec<i64>) = last_uses.into_iter().unzip();
+        let touched = async {
+            let query = sqlx::query(TOUCH_KEYS).bind(keys).bind(times);
+            query.execute(&self.pool).await.map(drop).map_err(database_error)
+        };
+        self.within_timeout(touched).await
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        self.within_timeout(limiter::sweep(&self.pool)).await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        let answered =
+            async { sqlx::query("SELECT 1").execute(&self.pool).await.map(drop).map_err(database_error) };
+        self.within_timeout(answered).await
+    }
+
+    async fn close(&self) {
+        self.pool.close().await;
+    }
 }

@@ -1,9 +1,6 @@
 //! SQLite: one file, one process, one writer, several readers.
 
-mod accounts;
-mod idempotency;
-mod memory;
-mod polls;
+mod ballots;
 mod readers;
 mod writer;
 
@@ -11,35 +8,46 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use ep_kernel::ports::StoreError;
+use ep_polling::ballot::Ballot;
+use ep_polling::poll_id::PollId;
+use futures::{FutureExt, TryFutureExt};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow};
+use sqlx::{ConnectOptions, Connection as _, Sqlite as Driver, SqliteConnection};
 use tempfile::TempDir;
 
-use crate::fault::ConnectError;
-use crate::{Options, migrations};
+use crate::engine::{Connection, Durability, Engine, Record, Work, query};
+use crate::error::{ConnectError, database_error};
+use crate::value::{Value, values};
+use crate::{StoreOptions, migrations};
 use readers::Readers;
 use writer::Writer;
 
 /// How long to wait for another process that writes to the same file, such as an operator's command.
-const OTHERS: Duration = Duration::from_secs(5);
-/// The write-ahead log is cut back to this after a checkpoint.
-const LOG_BYTES: &str = "67108864";
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The write-ahead log is cut back to this many bytes after a checkpoint.
+const MAX_LOG_BYTES: &str = "67108864";
+/// How long an audit may take: it reads everything.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
+
+const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
+     WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
 
 /// An open file.
 pub(crate) struct Sqlite {
     writer: Writer,
     readers: Readers,
-    /// The file's folder, where nothing is to be kept.
-    scratch: Mutex<Option<TempDir>>,
+    /// The folder of a temporary file.
+    temporary: Mutex<Option<TempDir>>,
 }
 
 impl Sqlite {
-    /// Opens the file, or one that lasts as long as this where there is none.
-    pub(crate) async fn open(file: Option<&Path>, options: &Options) -> Result<Self, ConnectError> {
+    /// Opens the file, or a temporary one if none is given.
+    pub(crate) async fn open(file: Option<&Path>, options: &StoreOptions) -> Result<Self, ConnectError> {
         let Some(file) = file else {
             let folder = std::env::temp_dir();
-            let scratch = tempfile::tempdir().map_err(|source| ConnectError::Folder { folder, source })?;
-            return Self::open_file(&scratch.path().join("scratch.db"), Some(scratch), options).await;
+            let temporary = tempfile::tempdir().map_err(|source| ConnectError::Folder { folder, source })?;
+            return Self::open_file(&temporary.path().join("ep.db"), Some(temporary), options).await;
         };
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
@@ -50,39 +58,32 @@ impl Sqlite {
 
     async fn open_file(
         file: &Path,
-        scratch: Option<TempDir>,
-        options: &Options,
+        temporary: Option<TempDir>,
+        options: &StoreOptions,
     ) -> Result<Self, ConnectError> {
         let connection = SqliteConnectOptions::new()
             .filename(file)
-            .busy_timeout(OTHERS.min(options.timeout))
+            .busy_timeout(BUSY_TIMEOUT.min(options.timeout))
             .foreign_keys(true)
             .row_buffer_size(256);
         let mut db = connection
             .clone()
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
-            .pragma("journal_size_limit", LOG_BYTES)
+            .pragma("journal_size_limit", MAX_LOG_BYTES)
             .connect()
             .await
             .map_err(|error| ConnectError::file(file, error))?;
         migrate(&mut db).await?;
         Ok(Self {
-            writer: Writer::start(db, options.timeout, scratch.is_none()),
+            writer: Writer::start(db, options.timeout, temporary.is_none()),
             readers: Readers::new(connection.read_only(true), options.connections, options.timeout),
-            scratch: Mutex::new(scratch),
+            temporary: Mutex::new(temporary),
         })
-    }
-
-    pub(crate) async fn close(&self) {
-        self.readers.close().await;
-        self.writer.close().await;
-        let scratch = self.scratch.lock().ok().and_then(|mut scratch| scratch.take());
-        drop(scratch);
     }
 }
 
-/// Takes the write lock for all of it, so that two processes that start together do not both migrate.
+/// Migrates under one write lock, so that two processes that start together do not both migrate.
 async fn migrate(db: &mut SqliteConnection) -> Result<(), ConnectError> {
     let migrated = async {
         let mut transaction = db.begin_with("BEGIN IMMEDIATE").await?;
@@ -91,4 +92,102 @@ async fn migrate(db: &mut SqliteConnection) -> Result<(), ConnectError> {
         Ok(())
     };
     migrated.await.map_err(ConnectError::migration)
+}
+
+impl Engine for Sqlite {
+    const NAME: &'static str = "sqlite";
+    type Connection = SqliteConnection;
+
+    async fn transact<T, W>(&self, durability: Durability, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Work<SqliteConnection, T>,
+    {
+        self.writer.run(durability, work).await
+    }
+
+    async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Work<SqliteConnection, T>,
+    {
+        self.readers
+            .read_within(SNAPSHOT_TIMEOUT, |db| {
+                async move {
+                    let mut transaction = db.begin().await.map_err(database_error)?;
+                    let read = work(&mut transaction).await?;
+                    transaction.rollback().await.map_err(database_error)?;
+                    Ok(read)
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    async fn execute(
+        &self,
+        durability: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<u64, StoreError> {
+        let query = query::<Driver>(sql, values);
+        let done = self.writer.run(durability, |db| query.execute(db).map_err(database_error).boxed());
+        Ok(done.await?.rows_affected())
+    }
+
+    async fn fetch_optional<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Option<R>, StoreError> {
+        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
+        self.readers.read(|db| query.fetch_optional(db).map_err(database_error).boxed()).await
+    }
+
+    async fn fetch_all<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
+        self.readers.read(|db| query.fetch_all(db).map_err(database_error).boxed()).await
+    }
+
+    async fn insert_ballots(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.writer.insert_ballots(ballots::elements(poll, ballots)?).await
+    }
+
+    async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+        let poll = poll.clone();
+        self.readers
+            .read(move |db| async move { ballots::select(db, poll.as_str(), after).await }.boxed())
+            .await
+    }
+
+    async fn touch_keys(&self, last_uses: Vec<(String, i64)>) -> Result<(), StoreError> {
+        self.writer
+            .run(Durability::ProcessCrash, |db: &mut SqliteConnection| {
+                async move {
+                    for (key, at) in &last_uses {
+                        Connection::execute(db, TOUCH_KEY, values![&**key, *at]).await?;
+                    }
+                    Ok(())
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        let read = sqlx::query("SELECT count(*) FROM accounts LIMIT 1");
+        self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
+        self.writer.run(Durability::ProcessCrash, |_| async { Ok(()) }.boxed()).await
+    }
+
+    async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+        let temporary = self.temporary.lock().ok().and_then(|mut temporary| temporary.take());
+        drop(temporary);
+    }
 }

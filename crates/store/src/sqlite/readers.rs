@@ -1,7 +1,7 @@
-//! Connections for reading: a handful that take turns.
+//! Connections for reading.
 //!
-//! A general pool tests a connection whenever it is taken and given back, each time with a trip to the
-//! connection's own thread. A connection to a file does not go stale, so these are simply kept.
+//! A general pool tests a connection whenever it is taken and given back, and each test is a round trip to
+//! the connection's thread. A connection to a file does not go stale, so these are not tested.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +12,12 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
-use crate::fault::{Closed, TooSlow, failed, refused};
+use crate::error::{Closed, TooSlow, database_error, failed};
 
 pub(super) struct Readers {
     options: SqliteConnectOptions,
     connections: u32,
-    turns: Semaphore,
+    permits: Semaphore,
     idle: Mutex<Vec<SqliteConnection>>,
     timeout: Duration,
 }
@@ -25,46 +25,46 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(options: SqliteConnectOptions, connections: u32, timeout: Duration) -> Self {
         let connections = connections.max(1);
-        let turns = Semaphore::new(connections as usize);
-        Self { options, connections, turns, idle: Mutex::default(), timeout }
+        let permits = Semaphore::new(connections as usize);
+        Self { options, connections, permits, idle: Mutex::default(), timeout }
     }
 
-    /// Reads, within the time limit.
+    /// Reads, within the time limit of the store.
     pub(super) async fn read<T>(
         &self,
-        query: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, sqlx::Error>> + Send,
+        read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        self.read_within(self.timeout, query).await
+        self.read_within(self.timeout, read).await
     }
 
-    /// Reads, within this time.
+    /// Reads, within `timeout`.
     pub(super) async fn read_within<T>(
         &self,
         timeout: Duration,
-        query: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, sqlx::Error>> + Send,
+        read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let reading = async {
-            let _turn = self.turns.acquire().await.map_err(|_| failed(Closed))?;
+            let _permit = self.permits.acquire().await.map_err(|_| failed(Closed))?;
             let idle = self.idle().pop();
             let mut db = match idle {
                 Some(db) => db,
-                None => self.options.connect().await.map_err(refused)?,
+                None => self.options.connect().await.map_err(database_error)?,
             };
-            let read = query(&mut db).await;
-            // Whoever gave up half-way has dropped the connection instead: it may still be at work.
-            if !matches!(read, Err(sqlx::Error::WorkerCrashed)) {
+            let result = read(&mut db).await;
+            // After a read that fails or is cancelled, the connection may still be busy: it is dropped.
+            if result.is_ok() {
                 self.idle().push(db);
             }
-            read.map_err(refused)
+            result
         };
         tokio::time::timeout(timeout, reading).await.map_err(|_| failed(TooSlow))?
     }
 
-    /// Lets those who read finish, then closes.
+    /// Waits for running reads, then closes the connections.
     pub(super) async fn close(&self) {
-        let everyone = self.turns.acquire_many(self.connections).await;
-        self.turns.close();
-        drop(everyone);
+        let all = self.permits.acquire_many(self.connections).await;
+        self.permits.close();
+        drop(all);
         let idle = std::mem::take(&mut *self.idle());
         for db in idle {
             let _ = db.close().await;

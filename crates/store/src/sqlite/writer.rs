@@ -1,13 +1,13 @@
-//! The one writer, with group commit.
+//! The writer task, with group commit.
 //!
-//! SQLite has room for one writing transaction at a time, and a durable commit waits for the disk. So all
-//! writes go through one task with a connection of its own, and everything that waits when it looks up
-//! becomes one transaction. Each errand has a savepoint, so that one that fails takes nobody else with
-//! it, and no caller hears of success before the commit.
+//! SQLite runs one writing transaction at a time, and a durable commit waits for the disk. So all writes go
+//! through one task with a connection of its own, and everything in its queue becomes one transaction.
+//! Each job has a savepoint, so that a job that fails undoes only its own changes, and no caller is
+//! answered before the commit.
 //!
-//! A batch is as durable as its strictest errand. Ballots alone need no waiting for the disk: in WAL mode
-//! the write-ahead log is in the operating system's hands at commit and outlives the process; a durable
-//! commit later makes everything before it durable too.
+//! A batch is as durable as its most demanding job. Ballots need not wait for the disk: in WAL mode the
+//! operating system has the write-ahead log at commit, so it outlives the process; the next durable commit
+//! makes everything before it durable too.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,89 +18,75 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::fault::{Closed, TooSlow, failed, refused};
+use super::ballots;
+use crate::engine::{Durability, Work};
+use crate::error::{Closed, TooSlow, database_error, failed};
 
-/// Errands that may wait before callers do.
-const WAITING: usize = 1024;
-/// Errands of one transaction, at most: an upper bound for how long one commit can take.
-const BATCH: usize = 256;
+/// Messages in the queue before callers wait for room.
+const QUEUE_CAPACITY: usize = 1024;
+/// Most messages of one transaction: an upper bound for how long one commit can take.
+const MAX_BATCH: usize = 256;
 
-/// What a change must survive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Survives {
-    /// A crash of the process.
-    Crash,
-    /// A power cut.
-    PowerCut,
-}
-
-/// Work on the writer's connection.
-type Work<T> =
-    Box<dyn for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send>;
-
-/// Hands work to the writing task.
+/// Hands jobs to the writer task.
 pub(super) struct Writer {
-    errands: mpsc::Sender<Message>,
+    queue: mpsc::Sender<Message>,
     timeout: Duration,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 enum Message {
-    Ballots(Ballots),
-    Errand(Survives, Box<dyn Errand>),
+    Ballots(NewBallots),
+    Job(Durability, Box<dyn WriteJob>),
     Close,
 }
 
-/// Ballots to be kept, at least one, as the elements of a JSON array.
-struct Ballots {
+/// Ballots to be inserted, at least one, as the elements of a JSON array.
+struct NewBallots {
     elements: String,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
 impl Writer {
-    /// Starts the task. Commits wait for the disk where `durable` allows it at all.
+    /// Starts the task. Without `durable`, no commit waits for the disk.
     pub(super) fn start(db: SqliteConnection, timeout: Duration, durable: bool) -> Self {
-        let (errands, waiting) = mpsc::channel(WAITING);
-        let pen = Pen { db, synchronous: "", durable };
-        let task = Mutex::new(Some(tokio::spawn(pen.write_on(waiting))));
-        Self { errands, timeout, task }
+        let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
+        let task = WriterTask { db, synchronous: "", durable };
+        let task = Mutex::new(Some(tokio::spawn(task.run(messages))));
+        Self { queue, timeout, task }
     }
 
-    /// Carries work out in a transaction; answers once it is committed, or was rolled back.
+    /// Runs work in a transaction; returns once it is committed or rolled back.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        survives: Survives,
-        work: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>>
-        + Send
-        + 'static,
+        durability: Durability,
+        work: impl Work<SqliteConnection, T>,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let work: Work<T> = Box::new(work);
-        let errand = Task { work: Some(work), outcome: None, reply };
-        self.hand_over(Message::Errand(survives, Box::new(errand)), answer).await
+        let job = Job { work: Some(work), outcome: None, reply };
+        self.submit(Message::Job(durability, Box::new(job)), answer).await
     }
 
-    /// Keeps ballots, all or none, with those of others in one statement.
-    pub(super) async fn keep(&self, elements: String) -> Result<(), StoreError> {
+    /// Inserts ballots, all or none, in one statement with those of other callers.
+    pub(super) async fn insert_ballots(&self, elements: String) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.hand_over(Message::Ballots(Ballots { elements, reply }), answer).await
+        self.submit(Message::Ballots(NewBallots { elements, reply }), answer).await
     }
 
-    async fn hand_over<T>(
+    async fn submit<T>(
         &self,
         message: Message,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let answered = async {
-            self.errands.send(message).await.map_err(|_| failed(Closed))?;
+            self.queue.send(message).await.map_err(|_| failed(Closed))?;
             answer.await.map_err(|_| failed(Closed))?
         };
         tokio::time::timeout(self.timeout, answered).await.map_err(|_| failed(TooSlow))?
     }
 
-    /// Finishes what waits, then closes the connection.
+    /// Finishes what is in the queue, then closes the connection.
     pub(super) async fn close(&self) {
-        let _ = self.errands.send(Message::Close).await;
+        let _ = self.queue.send(Message::Close).await;
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             let _ = task.await;
@@ -108,24 +94,24 @@ impl Writer {
     }
 }
 
-/// An errand of any kind: its work, then its answer.
-trait Errand: Send {
-    /// Does the work; `true` where its changes are to be kept.
-    fn carry_out<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
-    /// Answers the caller.
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
-    /// Whether the caller still waits.
-    fn is_awaited(&self) -> bool;
+/// Work with its caller's reply channel, whatever the type of its result.
+trait WriteJob: Send {
+    /// Does the work; `true` if its changes are to be kept.
+    fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
+    /// Answers the caller with the outcome of the work, or with the failure of the commit.
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>);
+    /// Whether the caller has gone.
+    fn is_abandoned(&self) -> bool;
 }
 
-struct Task<T> {
-    work: Option<Work<T>>,
+struct Job<T, W> {
+    work: Option<W>,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
-impl<T: Send> Errand for Task<T> {
-    fn carry_out<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
+impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
+    fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             let Some(work) = self.work.take() else { return false };
             let outcome = work(db).await;
@@ -135,7 +121,7 @@ impl<T: Send> Errand for Task<T> {
         })
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+    fn reply(self: Box<Self>, committed: Result<(), StoreError>) {
         let outcome = match (self.outcome, committed) {
             (Some(Ok(_)) | None, Err(failure)) => Err(failure),
             (Some(outcome), _) => outcome,
@@ -144,42 +130,42 @@ impl<T: Send> Errand for Task<T> {
         let _ = self.reply.send(outcome);
     }
 
-    fn is_awaited(&self) -> bool {
-        !self.reply.is_closed()
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
     }
 }
 
-/// What the writing task owns.
-struct Pen {
+/// What the task owns.
+struct WriterTask {
     db: SqliteConnection,
-    /// The connection's `synchronous` pragma, once it was set.
+    /// The statement that last set the connection's `synchronous` pragma.
     synchronous: &'static str,
     durable: bool,
 }
 
+/// What becomes one transaction.
 #[derive(Default)]
 struct Batch {
-    ballots: Vec<Ballots>,
-    errands: Vec<Box<dyn Errand>>,
-    survives: Option<Survives>,
+    ballots: Vec<NewBallots>,
+    jobs: Vec<Box<dyn WriteJob>>,
+    durability: Option<Durability>,
 }
 
-impl Pen {
-    async fn write_on(mut self, mut waiting: mpsc::Receiver<Message>) {
-        let mut messages = Vec::with_capacity(BATCH);
-        while waiting.recv_many(&mut messages, BATCH).await > 0 {
+impl WriterTask {
+    async fn run(mut self, mut queue: mpsc::Receiver<Message>) {
+        let mut messages = Vec::with_capacity(MAX_BATCH);
+        while queue.recv_many(&mut messages, MAX_BATCH).await > 0 {
             let mut batch = Batch::default();
             for message in messages.drain(..) {
                 match message {
                     Message::Ballots(ballots) => batch.ballots.push(ballots),
-                    // Nobody waits for it any more: it need not be done.
-                    Message::Errand(_, errand) if !errand.is_awaited() => {}
-                    Message::Errand(survives, errand) => {
-                        batch.survives = batch.survives.max(Some(survives));
-                        batch.errands.push(errand);
+                    Message::Job(_, job) if job.is_abandoned() => {}
+                    Message::Job(durability, job) => {
+                        batch.durability = batch.durability.max(Some(durability));
+                        batch.jobs.push(job);
                     }
-                    // What waits already is still done.
-                    Message::Close => waiting.close(),
+                    // What is in the queue already is still done.
+                    Message::Close => queue.close(),
                 }
             }
             self.commit(batch).await;
@@ -190,62 +176,62 @@ impl Pen {
     }
 
     async fn commit(&mut self, mut batch: Batch) {
-        let survives = batch.survives.unwrap_or(Survives::Crash);
-        if let Err(error) = self.synchronise(survives).await {
-            return batch.answer(Vec::new(), Some(error));
+        let durability = batch.durability.unwrap_or(Durability::ProcessCrash);
+        if let Err(error) = self.set_durability(durability).await {
+            return batch.reply(Vec::new(), Some(error));
         }
-        if batch.errands.is_empty() {
+        if batch.jobs.is_empty() {
             // Ballots alone are one statement, which is its own transaction.
             match insert(&mut self.db, &batch.ballots).await {
-                Ok(()) => return batch.answer(Vec::new(), None),
+                Ok(()) => return batch.reply(Vec::new(), None),
                 Err(error) if batch.ballots.len() == 1 => {
-                    return batch.answer(vec![Some(refused(error))], None);
+                    return batch.reply(vec![Some(database_error(error))], None);
                 }
                 Err(_) => {}
             }
         }
         match self.transact(&mut batch).await {
-            Ok(refusals) => batch.answer(refusals, None),
+            Ok(refusals) => batch.reply(refusals, None),
             Err(error) => {
-                // Where BEGIN or COMMIT failed, a transaction may be left open.
+                // If BEGIN or COMMIT failed, a transaction may be left open.
                 let _ = sqlx::query("ROLLBACK").execute(&mut self.db).await;
-                batch.answer(Vec::new(), Some(error));
+                batch.reply(Vec::new(), Some(error));
             }
         }
     }
 
-    /// Everything in one transaction; answers which ballots were refused.
+    /// Runs the batch in one transaction; returns which ballots were refused.
     async fn transact(&mut self, batch: &mut Batch) -> Result<Vec<Option<StoreError>>, sqlx::Error> {
         let db = &mut self.db;
         execute(db, "BEGIN IMMEDIATE").await?;
         let mut refusals = Vec::new();
         if !batch.ballots.is_empty() && insert(db, &batch.ballots).await.is_err() {
-            // The statement changed nothing; one by one it shows whose ballots are refused.
+            // The statement changed nothing; caller by caller it shows whose ballots are refused.
             for ballots in &batch.ballots {
-                refusals.push(insert(db, std::slice::from_ref(ballots)).await.err().map(refused));
+                refusals.push(insert(db, std::slice::from_ref(ballots)).await.err().map(database_error));
             }
         }
-        if let ([errand], true) = (&mut batch.errands[..], batch.ballots.is_empty()) {
-            let keep = errand.carry_out(db).await;
+        if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty()) {
+            let keep = job.run(db).await;
             execute(db, if keep { "COMMIT" } else { "ROLLBACK" }).await?;
             return Ok(refusals);
         }
-        for errand in &mut batch.errands {
-            execute(db, "SAVEPOINT errand").await?;
-            if !errand.carry_out(db).await {
-                execute(db, "ROLLBACK TO errand").await?;
+        for job in &mut batch.jobs {
+            execute(db, "SAVEPOINT job").await?;
+            if !job.run(db).await {
+                execute(db, "ROLLBACK TO job").await?;
             }
-            execute(db, "RELEASE errand").await?;
+            execute(db, "RELEASE job").await?;
         }
         execute(db, "COMMIT").await?;
         Ok(refusals)
     }
 
-    async fn synchronise(&mut self, survives: Survives) -> Result<(), sqlx::Error> {
-        let wanted = match survives {
+    async fn set_durability(&mut self, durability: Durability) -> Result<(), sqlx::Error> {
+        let wanted = match durability {
             _ if !self.durable => "PRAGMA synchronous = OFF",
-            Survives::Crash => "PRAGMA synchronous = NORMAL",
-            Survives::PowerCut => "PRAGMA synchronous = FULL",
+            Durability::ProcessCrash => "PRAGMA synchronous = NORMAL",
+            Durability::PowerLoss => "PRAGMA synchronous = FULL",
         };
         if self.synchronous != wanted {
             execute(&mut self.db, wanted).await?;
@@ -256,9 +242,9 @@ impl Pen {
 }
 
 impl Batch {
-    /// Answers everyone: with a failure of the whole batch, or each with its own outcome. `refusals` says
-    /// which ballots were refused; none where it is empty.
-    fn answer(self, refusals: Vec<Option<StoreError>>, failure: Option<sqlx::Error>) {
+    /// Answers all callers: with a failure of the whole batch, or each with its own outcome. `refusals`
+    /// holds one entry per caller with ballots, or nothing if no ballot was refused.
+    fn reply(self, refusals: Vec<Option<StoreError>>, failure: Option<sqlx::Error>) {
         let failure = failure.map(|error| error.to_string());
         let committed = || failure.as_ref().map_or(Ok(()), |text| Err(failed(text.clone())));
         if let Some(error) = &failure {
@@ -269,14 +255,14 @@ impl Batch {
             let refusal = refusals.next().flatten();
             let _ = ballots.reply.send(committed().and_then(|()| refusal.map_or(Ok(()), Err)));
         }
-        for errand in self.errands {
-            errand.answer(committed());
+        for job in self.jobs {
+            job.reply(committed());
         }
     }
 }
 
-/// Inserts all these ballots, or none. A poll that does not run gives no id, and so refuses its ballots.
-async fn insert(db: &mut SqliteConnection, ballots: &[Ballots]) -> Result<(), sqlx::Error> {
+/// Inserts all these ballots, or none.
+async fn insert(db: &mut SqliteConnection, ballots: &[NewBallots]) -> Result<(), sqlx::Error> {
     let length: usize = ballots.iter().map(|ballots| ballots.elements.len() + 1).sum();
     let mut array = String::with_capacity(length + 2);
     for ballots in ballots {
@@ -284,7 +270,7 @@ async fn insert(db: &mut SqliteConnection, ballots: &[Ballots]) -> Result<(), sq
         array.push_str(&ballots.elements);
     }
     array.push(']');
-    sqlx::query(super::polls::RECORD).bind(array).execute(db).await.map(|_| ())
+    ballots::insert(db, array).await
 }
 
 async fn execute(db: &mut SqliteConnection, sql: &'static str) -> Result<(), sqlx::Error> {

@@ -1,20 +1,19 @@
-//! Opening databases, and what is said when it fails.
+//! Opening databases, and the messages when that fails.
 
-use ep_store::{ConnectError, DatabaseUrl, Options, testing};
+use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
 
-use crate::ledger::tamper;
-use crate::site::{Site, connect};
+use crate::test_database::{TestDatabase, connect, tamper};
 
 async fn refusal(url: &str) -> String {
     let url: DatabaseUrl = url.parse().unwrap();
-    let error = ep_store::connect(&url, Options::default()).await.unwrap_err();
+    let error = ep_store::connect(&url, StoreOptions::default()).await.unwrap_err();
     let said = format!("{error} {error:?}");
     assert!(!said.contains("hunter2"), "{said}");
     error.to_string()
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_is_named() {
+async fn messages_name_a_file_that_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("not-a-database");
     std::fs::write(&file, "hello, I am a text file and rather long for one, in fact").unwrap();
@@ -25,7 +24,7 @@ async fn a_file_that_cannot_be_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_used_is_named() {
+async fn messages_name_a_server_that_cannot_be_used() {
     let said = refusal("postgres://ep:hunter2@127.0.0.1:9/polls").await;
     assert!(said.contains("postgres://ep@127.0.0.1:9/polls") && said.contains("start the server"), "{said}");
     let database = testing::Postgres::start().unwrap().database().await.unwrap();
@@ -35,18 +34,18 @@ async fn a_server_that_cannot_be_used_is_named() {
 }
 
 #[tokio::test]
-async fn what_a_newer_release_made_is_left_alone() {
-    for site in [Site::sqlite().await, Site::postgres().await] {
-        site.store.close().await;
+async fn a_database_of_a_newer_release_is_refused() {
+    for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
+        db.store.close().await;
         let newer = "UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1";
-        tamper(&site.url, newer).await.unwrap();
-        let said = refusal(&site.url).await;
+        tamper(&db.url, newer).await.unwrap();
+        let said = refusal(&db.url).await;
         assert!(said.contains("newer release"), "{said}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_may_start_at_once() {
+async fn several_processes_may_start_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = format!("sqlite://{}", folder.path().join("ep.db").display());
     let database = testing::Postgres::start().unwrap().database().await.unwrap();
@@ -60,17 +59,17 @@ async fn many_may_start_at_once() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_where_nothing_is_to_be_kept() {
+async fn a_memory_database_is_temporary() {
     let url: DatabaseUrl = "sqlite::memory:".parse().unwrap();
-    let store = ep_store::connect(&url, Options::default()).await.unwrap();
+    let store = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
     store.polls().ping().await.unwrap();
     store.close().await;
-    let again = ep_store::connect(&url, Options::default()).await.unwrap();
-    assert_eq!(again.accounts().audit().await.unwrap().accounts, 0);
+    let again = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
+    assert_eq!(again.ledger().audit().await.unwrap().accounts, 0);
 }
 
 #[test]
-fn what_is_no_url_of_ours_is_refused() {
+fn unknown_urls_are_refused() {
     let refused = "mysql://ep:hunter2@db/polls".parse::<DatabaseUrl>().unwrap_err();
     assert!(matches!(refused, ConnectError::Url(_)));
 }

@@ -1,4 +1,4 @@
-//! A process that is killed loses nothing that it has acknowledged.
+//! A process that is killed loses nothing it has acknowledged.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -9,18 +9,18 @@ use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
-use crate::site::{Site, at, ballots, closing, connect, hold, lease, new_poll, usd};
+use crate::test_database::{TestDatabase, at, ballots, closing, connect, hold, lease, new_poll, usd};
 
-on_both_engines!(what_was_acknowledged_is_there_after_a_kill);
+on_both_engines!(acknowledged_changes_survive_a_kill);
 
 const URL: &str = "EP_TEST_CRASH_URL";
 const OWNER: &str = "EP_TEST_CRASH_OWNER";
 const CREDIT: i64 = 1_000_000_000;
 const CAPTURED: i64 = 70;
 
-/// Not a test of its own: what the killed process does.
+/// Not a test: what the killed process runs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn victim() {
+async fn killed_process() {
     let (Ok(url), Ok(owner)) = (std::env::var(URL), std::env::var(OWNER)) else { return };
     let store = connect(&url).await;
     let owner: UserId = owner.parse().unwrap();
@@ -28,7 +28,7 @@ async fn victim() {
         let polls = store.polls();
         loop {
             let poll = new_poll(Some(owner), Some(hold(1, 100)));
-            polls.open(&poll, &lease("victim", 10)).await.unwrap();
+            polls.open(&poll, &lease("killed", 10)).await.unwrap();
             println!("\nOPENED {}", poll.id);
             for batch in 0..5 {
                 polls.record(&poll.id, &ballots(batch * 4 + 1..=batch * 4 + 4)).await.unwrap();
@@ -42,14 +42,14 @@ async fn victim() {
     .await;
 }
 
-async fn what_was_acknowledged_is_there_after_a_kill(mut site: Site) {
-    let owner = site.user(CREDIT).await;
+async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
+    let owner = db.user(CREDIT).await;
     let (mut opened, mut closed) = (HashSet::new(), HashSet::new());
     let mut kept: HashMap<PollId, usize> = HashMap::new();
     for acknowledgements in [3, 150, 400] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "crash::victim", "--nocapture", "--test-threads=1"])
-            .env(URL, &site.url)
+            .args(["--exact", "crash::killed_process", "--nocapture", "--test-threads=1"])
+            .env(URL, &db.url)
             .env(OWNER, owner.to_string())
             .stdout(Stdio::piped())
             .spawn()
@@ -71,23 +71,23 @@ async fn what_was_acknowledged_is_there_after_a_kill(mut site: Site) {
             }
         }
         child.wait().unwrap();
-        site = site.reopened().await;
-        site.assert_books().await;
+        db = db.reopened().await;
+        db.assert_consistent().await;
         for id in &opened {
-            let poll = site.polls.poll(id).await.unwrap().unwrap();
+            let poll = db.polls.poll(id).await.unwrap().unwrap();
             assert!(!closed.contains(id) || (poll.closing.is_some() && poll.settled), "{id}");
-            let there = site.polls.ballots(id, 0).await.unwrap();
+            let there = db.polls.ballots(id, 0).await.unwrap();
             assert!(there.len() >= kept.get(id).copied().unwrap_or(0), "{id}: {} ballots", there.len());
             assert_eq!(there, ballots(1..=there.len() as u32), "all or none, in order");
         }
     }
     assert!(opened.len() > 10 && !closed.is_empty());
 
-    // Whoever comes next takes up the rest, and the money adds up.
-    for poll in site.polls.adopt(&lease("heir", 900_000), at(100_000), 10_000).await.unwrap() {
-        site.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(CAPTURED))).await.unwrap();
+    // The next process closes the rest, and the money adds up.
+    for poll in db.polls.adopt(&lease("successor", 900_000), at(100_000), 10_000).await.unwrap() {
+        db.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(CAPTURED))).await.unwrap();
     }
-    site.assert_books().await;
-    let polls = crate::ledger::number(&site.url, "SELECT count(*) FROM polls").await;
-    assert_eq!(site.money(owner).await, [CREDIT - polls * CAPTURED, 0, polls * CAPTURED]);
+    db.assert_consistent().await;
+    let polls = crate::test_database::number(&db.url, "SELECT count(*) FROM polls").await;
+    assert_eq!(db.money(owner).await, [CREDIT - polls * CAPTURED, 0, polls * CAPTURED]);
 }

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::site::{Site, at, connect};
+use crate::test_database::{TestDatabase, at, connect};
 
 const LIMIT: NonZeroU32 = NonZeroU32::new(30).unwrap();
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_process_needs_none() {
-    assert!(Site::sqlite().await.store.limiter().is_none());
+async fn sqlite_has_no_shared_limiter() {
+    assert!(TestDatabase::sqlite().await.store.limiter().is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_one_allowance() {
-    let site = Site::postgres().await;
-    let other = connect(&site.url).await;
-    let replicas = [site.store.limiter().unwrap(), other.limiter().unwrap()];
+    let db = TestDatabase::postgres().await;
+    let other = connect(&db.url).await;
+    let replicas = [db.store.limiter().unwrap(), other.limiter().unwrap()];
     let taking = (0..100).map(|number| {
         let limiter = replicas[number % 2].clone();
         tokio::spawn(async move { limiter.take("default", "user:1", LIMIT).await })
@@ -32,18 +32,21 @@ async fn replicas_share_one_allowance() {
         assert!(allowance.exhausted.unwrap() <= Duration::from_secs(2), "{allowance:?}");
         assert!(allowance.reset <= allowance.window, "{allowance:?}");
     }
-    let someone_else = replicas[0].take("default", "user:2", LIMIT).await;
-    assert_eq!((someone_else.remaining, someone_else.exhausted), (29, None));
-    let something_else = replicas[0].take("free", "user:1", LIMIT).await;
-    assert_eq!((something_else.remaining, something_else.policy), (29, "free"));
-    site.idempotency.sweep(at(0)).await.unwrap();
-    assert!(replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3, "a sweep forgives nobody");
+    let other_user = replicas[0].take("default", "user:2", LIMIT).await;
+    assert_eq!((other_user.remaining, other_user.exhausted), (29, None));
+    let other_policy = replicas[0].take("free", "user:1", LIMIT).await;
+    assert_eq!((other_policy.remaining, other_policy.policy), (29, "free"));
+    db.idempotency.sweep(at(0)).await.unwrap();
+    assert!(
+        replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3,
+        "a sweep deletes only what is full again"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_down_stops_nobody() {
-    let site = Site::postgres().await;
-    let limiter = site.store.limiter().unwrap();
-    site.store.close().await;
+async fn requests_pass_while_the_database_is_down() {
+    let db = TestDatabase::postgres().await;
+    let limiter = db.store.limiter().unwrap();
+    db.store.close().await;
     assert_eq!(limiter.take("default", "user:1", LIMIT).await.exhausted, None);
 }

@@ -1,20 +1,24 @@
-//! One suite for both engines: what the ports promise, each keeps.
+//! What the ports promise, tested on both engines.
 //!
 //! Every module lists its tests once with `on_both_engines!`; each test gets a database of its own.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[macro_use]
-mod site;
+mod test_database;
 
 mod accounts;
 mod ballots;
-mod books;
 mod connect;
+mod constraints;
 mod crash;
+mod credits;
 mod holds;
 mod idempotency;
+mod keys;
 mod leases;
-mod ledger;
+mod ledger_model;
 mod limiter;
-mod memory;
 mod polls;
+mod random_changes;
+mod upstream_cache;
+mod users;

@@ -3,7 +3,7 @@
 use ep_kernel::ports::{Opened, StoreError};
 use ep_polling::money::Settlement;
 
-use crate::site::{Site, closing, hold, lease, new_poll, plan, usd};
+use crate::test_database::{TestDatabase, closing, hold, lease, new_poll, plan, usd};
 
 on_both_engines!(
     reads_back_what_it_was_given,
@@ -11,55 +11,55 @@ on_both_engines!(
     concurrent_requests_open_one_poll,
     an_id_is_taken_once,
     closes_once,
-    answers_pings,
-    outlives_its_connection,
+    answers_pings_until_it_is_closed,
+    a_poll_outlives_its_connection,
 );
 
-async fn reads_back_what_it_was_given(site: Site) {
-    let user = site.user(1_000).await;
+async fn reads_back_what_it_was_given(db: TestDatabase) {
+    let user = db.user(1_000).await;
     let poll = new_poll(Some(user), Some(hold(10, 400)));
-    let opened = site.polls.open(&poll, &lease("a", 10)).await.unwrap();
+    let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
     assert_eq!(opened, Opened::New { held: Some(usd(400)) });
-    let record = site.polls.poll(&poll.id).await.unwrap().unwrap();
+    let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((&record.id, record.owner, &record.plan), (&poll.id, poll.owner, &poll.plan));
     assert_eq!((record.created_at, record.held), (poll.created_at, Some(usd(400))));
     assert_eq!((record.closing, record.settled), (None, false));
 
     let closing = closing(Some(0));
-    site.polls.close(&poll.id, &closing, Settlement::Capture(usd(33))).await.unwrap();
-    let record = site.polls.poll(&poll.id).await.unwrap().unwrap();
+    db.polls.close(&poll.id, &closing, Settlement::Capture(usd(33))).await.unwrap();
+    let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((record.closing, record.settled, record.held), (Some(closing), true, Some(usd(400))));
 
-    let free = site.running(None, None).await;
-    let record = site.polls.poll(&free).await.unwrap().unwrap();
+    let free = db.running(None, None).await;
+    let record = db.polls.poll(&free).await.unwrap().unwrap();
     assert_eq!((record.owner, record.held, record.plan), (None, None, plan(50)));
 
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    assert_eq!(site.polls.poll(&unknown).await.unwrap(), None);
+    assert_eq!(db.polls.poll(&unknown).await.unwrap(), None);
 }
 
-async fn one_request_opens_one_poll(site: Site) {
-    let user = site.user(1_000).await;
+async fn one_request_opens_one_poll(db: TestDatabase) {
+    let user = db.user(1_000).await;
     let request_ref = Some("request".to_owned());
     let first = ep_kernel::ports::NewPoll {
         request_ref: request_ref.clone(),
         ..new_poll(Some(user), Some(hold(1, 600)))
     };
     let second = ep_kernel::ports::NewPoll { request_ref, ..new_poll(Some(user), Some(hold(1, 600))) };
-    let opened = site.polls.open(&first, &lease("a", 10)).await.unwrap();
+    let opened = db.polls.open(&first, &lease("a", 10)).await.unwrap();
     assert_eq!(opened, Opened::New { held: Some(usd(600)) });
     for _ in 0..2 {
-        let again = site.polls.open(&second, &lease("b", 10)).await.unwrap();
+        let again = db.polls.open(&second, &lease("b", 10)).await.unwrap();
         assert_eq!(again, Opened::Existing(first.id.clone()));
     }
-    assert_eq!(site.money(user).await, [1_000, 600, 0]);
-    assert_eq!(site.polls.poll(&second.id).await.unwrap(), None);
+    assert_eq!(db.money(user).await, [1_000, 600, 0]);
+    assert_eq!(db.polls.poll(&second.id).await.unwrap(), None);
 }
 
-async fn concurrent_requests_open_one_poll(site: Site) {
-    let user = site.user(1_000).await;
+async fn concurrent_requests_open_one_poll(db: TestDatabase) {
+    let user = db.user(1_000).await;
     let opening = (0..24).map(|_| {
-        let polls = site.polls.clone();
+        let polls = db.polls.clone();
         tokio::spawn(async move {
             let mut poll = new_poll(Some(user), Some(hold(1, 600)));
             poll.request_ref = Some("request".to_owned());
@@ -72,44 +72,44 @@ async fn concurrent_requests_open_one_poll(site: Site) {
     assert_eq!(new.len(), 1);
     let existing = Opened::Existing(new[0].0.clone());
     assert_eq!(opened.iter().filter(|(_, opened)| *opened == existing).count(), 23);
-    assert_eq!(site.money(user).await, [1_000, 600, 0]);
+    assert_eq!(db.money(user).await, [1_000, 600, 0]);
 }
 
-async fn an_id_is_taken_once(site: Site) {
-    let user = site.user(1_000).await;
+async fn an_id_is_taken_once(db: TestDatabase) {
+    let user = db.user(1_000).await;
     let poll = new_poll(Some(user), Some(hold(1, 600)));
-    site.polls.open(&poll, &lease("a", 10)).await.unwrap();
-    let again = site.polls.open(&poll, &lease("a", 10)).await;
+    db.polls.open(&poll, &lease("a", 10)).await.unwrap();
+    let again = db.polls.open(&poll, &lease("a", 10)).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
-    assert_eq!(site.money(user).await, [1_000, 600, 0]);
+    assert_eq!(db.money(user).await, [1_000, 600, 0]);
 }
 
-async fn closes_once(site: Site) {
-    let poll = site.running(None, None).await;
+async fn closes_once(db: TestDatabase) {
+    let poll = db.running(None, None).await;
     let settlement = Settlement::Capture(usd(0));
-    site.polls.close(&poll, &closing(Some(0)), settlement).await.unwrap();
-    let again = site.polls.close(&poll, &closing(Some(9)), settlement).await;
+    db.polls.close(&poll, &closing(Some(0)), settlement).await.unwrap();
+    let again = db.polls.close(&poll, &closing(Some(9)), settlement).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let unknown = site.polls.close(&unknown, &closing(None), Settlement::Later).await;
+    let unknown = db.polls.close(&unknown, &closing(None), Settlement::Later).await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
-    let record = site.polls.poll(&poll).await.unwrap().unwrap();
+    let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
 }
 
-async fn answers_pings(site: Site) {
-    site.polls.ping().await.unwrap();
-    let polls = site.polls.clone();
-    site.store.close().await;
+async fn answers_pings_until_it_is_closed(db: TestDatabase) {
+    db.polls.ping().await.unwrap();
+    let polls = db.polls.clone();
+    db.store.close().await;
     assert!(matches!(polls.ping().await, Err(StoreError::Failed(_))));
     let user = ep_kernel::caller::UserId::from_random([1; 16]);
-    assert!(site.accounts.credit(user, usd(1), "late", crate::site::at(0)).await.is_err());
+    assert!(db.ledger.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
 }
 
-async fn outlives_its_connection(site: Site) {
-    let poll = site.running(None, None).await;
-    let engine = site.store.engine();
-    let site = site.reopened().await;
-    assert_eq!(site.store.engine(), engine);
-    assert!(site.polls.poll(&poll).await.unwrap().is_some());
+async fn a_poll_outlives_its_connection(db: TestDatabase) {
+    let poll = db.running(None, None).await;
+    let engine = db.store.engine();
+    let db = db.reopened().await;
+    assert_eq!(db.store.engine(), engine);
+    assert!(db.polls.poll(&poll).await.unwrap().is_some());
 }

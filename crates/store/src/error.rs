@@ -1,4 +1,4 @@
-//! What can go wrong with a database, named once for both engines.
+//! Database errors, mapped once for both engines.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,23 +8,23 @@ use sqlx::error::ErrorKind;
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgConnectOptions;
 
-use crate::database_url::shown;
+use crate::database_url::without_password;
 
-/// Why a database could not be opened, and what to do about it. No message holds a password.
+/// Why a database could not be opened. Messages say what to do about it and hold no password.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The URL is none of ours.
+    /// The URL is not valid.
     #[error("the database URL cannot be used: {0}")]
     Url(&'static str),
-    /// The folder of the database file cannot be made.
+    /// The folder of the database file cannot be created.
     #[error(
-        "the folder {} of the database cannot be created: create it, make it writable, or choose another place",
+        "the folder {} of the database cannot be created: create it, make it writable, or choose another folder",
         folder.display()
     )]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The database file cannot be opened.
@@ -32,7 +32,7 @@ pub enum ConnectError {
     File {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The server cannot be used.
@@ -42,7 +42,7 @@ pub enum ConnectError {
         server: String,
         /// What to change.
         advice: String,
-        /// Why not.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The tables cannot be brought up to date.
@@ -50,7 +50,7 @@ pub enum ConnectError {
     Migration {
         /// What to change.
         advice: String,
-        /// Why not.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -75,15 +75,17 @@ impl ConnectError {
                                    connections here"
                 .to_owned(),
             (_, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => {
-                "nothing answers there: start the server, or correct the host and the port in the database URL"
+                "it does not answer: start the server, or correct the host and the port in the database URL"
                     .to_owned()
             }
-            (_, sqlx::Error::Tls(_)) => "no encrypted connection could be made: correct sslmode and sslrootcert in \
+            (_, sqlx::Error::Tls(_)) => {
+                "no encrypted connection could be made: correct sslmode and sslrootcert in \
                                          the database URL"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("{source}"),
         };
-        Self::Server { server: shown(server), advice, source: source.into() }
+        Self::Server { server: without_password(server), advice, source: source.into() }
     }
 
     pub(crate) fn migration(source: MigrateError) -> Self {
@@ -92,10 +94,10 @@ impl ConnectError {
                 "it was migrated by a newer release (to {version}): run that release, or restore a backup from before it"
             ),
             MigrateError::VersionMismatch(version) => format!(
-                "migration {version} was another one when this database was made: run the release it was made with"
+                "migration {version} differs from the one this database was made with: run the release that made it"
             ),
             MigrateError::Dirty(version) => {
-                format!("migration {version} was broken off: restore a backup from before it")
+                format!("migration {version} did not finish: restore a backup from before it")
             }
             other => format!("{other}"),
         };
@@ -103,46 +105,46 @@ impl ConnectError {
     }
 }
 
-/// Any failure that callers cannot mend.
+/// A failure that is not the caller's.
 pub(crate) fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::Failed(cause.into())
 }
 
-/// What a failed statement means. The one place where database errors are told apart.
-pub(crate) fn refused(error: sqlx::Error) -> StoreError {
+/// What a failed statement means. The one place that distinguishes database errors.
+pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
     let Some(database) = error.as_database_error() else { return failed(error) };
-    // PostgreSQL names the table, SQLite says it in its message: "UNIQUE constraint failed: users.email".
-    let told = database.table().unwrap_or_else(|| database.message());
-    let about = |table: &str| told == table || told.contains(&format!(": {table}."));
+    // PostgreSQL names the table; SQLite's message does: "UNIQUE constraint failed: users.email".
+    let source = database.table().unwrap_or_else(|| database.message());
+    let is_from = |table: &str| source == table || source.contains(&format!(": {table}."));
     match database.kind() {
-        ErrorKind::UniqueViolation if about("users") => {
+        ErrorKind::UniqueViolation if is_from("users") => {
             StoreError::Conflict("an account with this address exists")
         }
-        ErrorKind::UniqueViolation if about("ballots") => {
-            StoreError::Conflict("this member's ballot is already kept")
+        ErrorKind::UniqueViolation if is_from("ballots") => {
+            StoreError::Conflict("this member has a ballot already")
         }
-        ErrorKind::UniqueViolation if about("polls") => StoreError::Conflict("a poll with this id exists"),
-        ErrorKind::UniqueViolation if about("api_keys") => StoreError::Conflict("this key exists"),
-        ErrorKind::UniqueViolation => StoreError::Conflict("it exists"),
-        // Ballots take the poll's id only from a poll that runs.
-        ErrorKind::NotNullViolation if about("ballots") => StoreError::NotFound("running poll"),
+        ErrorKind::UniqueViolation if is_from("polls") => StoreError::Conflict("a poll with this id exists"),
+        ErrorKind::UniqueViolation if is_from("api_keys") => StoreError::Conflict("this key exists already"),
+        ErrorKind::UniqueViolation => StoreError::Conflict("it exists already"),
+        // A ballot's poll id is selected from running polls only.
+        ErrorKind::NotNullViolation if is_from("ballots") => StoreError::NotFound("running poll"),
         ErrorKind::ForeignKeyViolation => StoreError::NotFound("account"),
-        // A CHECK that trips is a bug behind it: every change of money is guarded before it gets there.
+        // A violated CHECK is a bug: every change of money is guarded before it gets there.
         _ => failed(error),
     }
 }
 
-/// What was read is not what was written.
+/// Something read is not what the store writes.
 #[derive(Debug, thiserror::Error)]
 #[error("the database holds {0} that cannot be read")]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
-/// The operation took longer than it may.
+/// The time limit ended an operation.
 #[derive(Debug, thiserror::Error)]
 #[error("the database took too long")]
 pub(crate) struct TooSlow;
 
-/// The database was closed.
+/// The store was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the database is closed")]
 pub(crate) struct Closed;

@@ -1,4 +1,4 @@
-//! A database for one test, and things to put into it.
+//! A database for one test, and values to put into it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    AccountStore, Closing, IdempotencyStore, Lease, NewPoll, NewUser, Opened, PollStore, UpstreamCache,
+    Closing, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser, Opened, PollStore, UpstreamCache,
+    UserStore,
 };
 use ep_polling::ballot::{Ballot, NoVote, Reason};
 use ep_polling::budget::Budget;
@@ -18,8 +19,9 @@ use ep_polling::roster::{Member, ModelId};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
-use ep_store::{DatabaseUrl, Options, Store, testing};
+use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
 use serde_json::json;
+use sqlx::{Connection, PgConnection, SqliteConnection};
 
 /// Runs each test on SQLite and on PostgreSQL.
 macro_rules! on_both_engines {
@@ -27,72 +29,85 @@ macro_rules! on_both_engines {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                super::$test($crate::site::Site::sqlite().await).await;
+                super::$test($crate::test_database::TestDatabase::sqlite().await).await;
             })*
         }
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() {
-                super::$test($crate::site::Site::postgres().await).await;
+                super::$test($crate::test_database::TestDatabase::postgres().await).await;
             })*
         }
     };
 }
 
-/// An open database, with what keeps it in being.
-pub struct Site {
+/// An open database and its ports.
+pub struct TestDatabase {
     pub store: Store,
+    pub users: Arc<dyn UserStore>,
+    pub keys: Arc<dyn KeyStore>,
+    pub ledger: Arc<dyn Ledger>,
     pub polls: Arc<dyn PollStore>,
-    pub accounts: Arc<dyn AccountStore>,
     pub idempotency: Arc<dyn IdempotencyStore>,
-    pub memory: Arc<dyn UpstreamCache>,
+    pub upstream_cache: Arc<dyn UpstreamCache>,
     pub url: String,
-    place: Place,
+    files: Files,
 }
 
+/// Deletes the database when dropped.
 #[expect(clippy::large_enum_variant, reason = "a handful in a test process")]
-enum Place {
+enum Files {
+    Temporary,
     Folder { _folder: tempfile::TempDir },
     Database { _database: testing::Database },
 }
 
-impl Site {
+impl TestDatabase {
+    /// A file on SQLite.
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ep.db").display());
-        Self::open(url, Place::Folder { _folder: folder }).await
+        Self::open(url, Files::Folder { _folder: folder }).await
     }
 
+    /// A database on SQLite that does not wait for the disk.
+    pub async fn temporary() -> Self {
+        Self::open("sqlite::memory:".to_owned(), Files::Temporary).await
+    }
+
+    /// A database on PostgreSQL.
     pub async fn postgres() -> Self {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
-        Self::open(database.url().to_owned(), Place::Database { _database: database }).await
+        Self::open(database.url().to_owned(), Files::Database { _database: database }).await
     }
 
     /// Closes the database and opens it again.
     pub async fn reopened(self) -> Self {
         self.store.close().await;
-        Self::open(self.url, self.place).await
+        Self::open(self.url, self.files).await
     }
 
-    async fn open(url: String, place: Place) -> Self {
+    async fn open(url: String, files: Files) -> Self {
         let store = connect(&url).await;
         Self {
+            users: store.users(),
+            keys: store.keys(),
+            ledger: store.ledger(),
             polls: store.polls(),
-            accounts: store.accounts(),
             idempotency: store.idempotency(),
-            memory: store.memory(),
+            upstream_cache: store.upstream_cache(),
             store,
             url,
-            place,
+            files,
         }
     }
 
-    /// An account with this much credit.
+    /// A user with this much credit.
     pub async fn user(&self, credit: i64) -> UserId {
         let id = UserId::from_random(random());
-        let email = format!("{id}@example.com");
+        let email = format!("{id}@example.com").parse().unwrap();
         let user = NewUser { id, email, starter_credit: MicroUsd::new(credit), created_at: at(0) };
-        self.accounts.create_user(&user).await.unwrap();
+        self.users.create_user(&user).await.unwrap();
         id
     }
 
@@ -104,24 +119,45 @@ impl Site {
         poll.id
     }
 
-    pub async fn assert_books(&self) {
-        let audit = self.accounts.audit().await.unwrap();
+    /// Asserts that an audit finds nothing.
+    pub async fn assert_consistent(&self) {
+        let audit = self.ledger.audit().await.unwrap();
         assert!(audit.is_clean(), "{audit:?}");
     }
 
     /// Posted, held and used.
     pub async fn money(&self, user: UserId) -> [i64; 3] {
-        let balance = self.accounts.balance(user).await.unwrap().unwrap();
+        let balance = self.ledger.balance(user).await.unwrap().unwrap();
         [balance.posted.micro(), balance.held.micro(), balance.used.micro()]
     }
 }
 
 pub async fn connect(url: &str) -> Store {
     let url: DatabaseUrl = url.parse().unwrap();
-    ep_store::connect(&url, Options { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
+    ep_store::connect(&url, StoreOptions { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
 }
 
-/// Bytes that nobody else has.
+/// Runs a statement past the store.
+pub async fn tamper(url: &str, sql: &'static str) -> Result<u64, sqlx::Error> {
+    if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut db = SqliteConnection::connect(file).await?;
+        return Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected());
+    }
+    let mut db = PgConnection::connect(url).await?;
+    Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected())
+}
+
+/// Reads a number past the store.
+pub async fn number(url: &str, sql: &'static str) -> i64 {
+    if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut db = SqliteConnection::connect(file).await.unwrap();
+        return sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap();
+    }
+    let mut db = PgConnection::connect(url).await.unwrap();
+    sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap()
+}
+
+/// Bytes that no other call in any test process gives.
 pub fn random() -> [u8; 16] {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut bytes = [0; 16];
@@ -152,7 +188,7 @@ pub fn hold(at_least: i64, at_most: i64) -> Hold {
 
 pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
     let bytes = random();
-    let number = u64::from_le_bytes(std::array::from_fn(|place| bytes[place]));
+    let number = u64::from_le_bytes(std::array::from_fn(|index| bytes[index]));
     let process = u64::from(std::process::id()) % 100_000;
     let id = format!("EP-20260131-{process:05}{number:05}").parse().unwrap();
     NewPoll { id, owner, plan: plan(50), created_at: at(7), request_ref: None, hold }
@@ -181,7 +217,7 @@ pub fn plan(members: usize) -> Plan {
     }
 }
 
-/// The ballot of the member at this place, completed in this place; every third has no vote.
+/// The ballot with this sequence number of the member at this position; every third has no vote.
 pub fn ballot(seq: u32, position: u32) -> Ballot {
     let failed = position % 3 == 2;
     Ballot {

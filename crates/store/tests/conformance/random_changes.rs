@@ -1,5 +1,4 @@
-//! The books stay right whatever happens: random changes by many at once, some of which fail, and some of
-//! whose callers go away half-way.
+//! Random changes by concurrent callers, some of whom give up half-way, leave the ledger consistent.
 
 use std::time::Duration;
 
@@ -11,46 +10,46 @@ use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
-use crate::site::{Site, at, ballot, closing, hold, lease, new_poll, usd};
+use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, usd};
 
-on_both_engines!(books_balance_after_anything);
+on_both_engines!(the_ledger_is_consistent_after_concurrent_changes);
 
 const WORKERS: u64 = 8;
 const STEPS: u64 = 150;
 
-async fn books_balance_after_anything(site: Site) {
-    let users = join_all((0..3).map(|_| site.user(20_000))).await;
-    join_all((0..WORKERS).map(|seed| work(&site, &users, seed))).await;
-    site.assert_books().await;
+async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
+    let users = join_all((0..3).map(|_| db.user(20_000))).await;
+    join_all((0..WORKERS).map(|seed| work(&db, &users, seed))).await;
+    db.assert_consistent().await;
 
-    // Take up what is left, end it, and nothing is held any more.
+    // Once every poll is settled, nothing is held any more.
     loop {
-        let adopted = site.polls.adopt(&lease("heir", 900_000), at(100_000), 50).await.unwrap();
+        let adopted = db.polls.adopt(&lease("successor", 900_000), at(100_000), 50).await.unwrap();
         if adopted.is_empty() {
             break;
         }
         for poll in adopted {
             if poll.closing.is_none() {
-                site.polls.close(&poll.id, &closing(None), Settlement::Later).await.unwrap();
+                db.polls.close(&poll.id, &closing(None), Settlement::Later).await.unwrap();
             }
-            site.polls.settle(&poll.id, usd(17), usd(0), at(0)).await.unwrap();
+            db.polls.settle(&poll.id, usd(17), usd(0), at(0)).await.unwrap();
         }
     }
-    site.assert_books().await;
+    db.assert_consistent().await;
     let mut used = 0;
     for user in users {
-        let balance = site.accounts.balance(user).await.unwrap().unwrap();
+        let balance = db.ledger.balance(user).await.unwrap().unwrap();
         assert!(balance.held.is_zero());
         used += balance.used.micro();
     }
     let revenue =
         "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM transfers WHERE credit_account = 'sys:revenue'";
-    assert_eq!(crate::ledger::number(&site.url, revenue).await, used);
+    assert_eq!(crate::test_database::number(&db.url, revenue).await, used);
     let captured = "SELECT CAST(COALESCE(SUM(captured), 0) AS BIGINT) FROM holds";
-    assert_eq!(crate::ledger::number(&site.url, captured).await, used);
+    assert_eq!(crate::test_database::number(&db.url, captured).await, used);
 }
 
-async fn work(site: &Site, users: &[UserId], seed: u64) {
+async fn work(db: &TestDatabase, users: &[UserId], seed: u64) {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut mine: Vec<PollId> = Vec::new();
     for step in 0..STEPS {
@@ -62,27 +61,27 @@ async fn work(site: &Site, users: &[UserId], seed: u64) {
                 (0..=3, _) | (_, None) => {
                     let mut poll = new_poll(Some(user), Some(hold(amount / 3, amount)));
                     poll.request_ref = (step % 5 == 0).then(|| format!("request:{}", step / 2));
-                    if let Ok(Opened::New { .. }) = site.polls.open(&poll, &lease("a", 10)).await {
+                    if let Ok(Opened::New { .. }) = db.polls.open(&poll, &lease("a", 10)).await {
                         mine.push(poll.id);
                     }
                 }
-                (4, Some(poll)) => drop(site.polls.settle(&poll, usd(amount), usd(3), at(1)).await),
-                (5, Some(poll)) => drop(site.polls.close(&poll, &closing(None), Settlement::Later).await),
+                (4, Some(poll)) => drop(db.polls.settle(&poll, usd(amount), usd(3), at(1)).await),
+                (5, Some(poll)) => drop(db.polls.close(&poll, &closing(None), Settlement::Later).await),
                 (6 | 7, Some(poll)) => {
                     let settlement = Settlement::Capture(usd(amount));
-                    drop(site.polls.close(&poll, &closing(Some(0)), settlement).await);
+                    drop(db.polls.close(&poll, &closing(Some(0)), settlement).await);
                 }
                 (8, Some(poll)) => {
-                    let place = step as u32 % 4;
-                    drop(site.polls.record(&poll, &[ballot(place + 1, place)]).await);
+                    let position = step as u32 % 4;
+                    drop(db.polls.record(&poll, &[ballot(position + 1, position)]).await);
                 }
                 _ => {
                     let reference = format!("credit:{}", step % 40);
-                    drop(site.accounts.credit(user, usd(amount), &reference, at(1)).await);
+                    drop(db.ledger.credit(user, usd(amount), &reference, at(1)).await);
                 }
             }
         };
-        // One in eight callers goes away before the answer.
+        // One caller in eight gives up before the answer.
         if step % 8 == 7 {
             let _ = tokio::time::timeout(Duration::from_micros(300 * (step % 7)), change).await;
         } else {

@@ -1,0 +1,58 @@
+//! Labels of API keys.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ep_polling::text::{Lines, TextError, normalize};
+
+/// What the owner calls an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyLabel(String);
+
+/// What [`KeyLabel::from_str`] refuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("label {0}")]
+pub struct InvalidKeyLabel(TextError);
+
+impl KeyLabel {
+    /// Most characters of a label.
+    pub const MAX_CHARS: usize = 64;
+
+    /// The label; empty if the key has none.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for KeyLabel {
+    type Err = InvalidKeyLabel;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        normalize(text, 1, Self::MAX_CHARS, Lines::One).map(Self).map_err(InvalidKeyLabel)
+    }
+}
+
+impl fmt::Display for KeyLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_at_most_64_characters_on_one_line() {
+        let longest = "é".repeat(64);
+        assert_eq!(longest.parse::<KeyLabel>().unwrap().as_str(), longest);
+        let refused = format!("{longest}é").parse::<KeyLabel>().unwrap_err();
+        assert_eq!(refused.to_string(), "label must have at most 64 characters");
+        assert!("two\nlines".parse::<KeyLabel>().is_err());
+        assert_eq!(" laptop ".parse::<KeyLabel>().unwrap().as_str(), "laptop");
+        assert_eq!("  ".parse::<KeyLabel>(), Ok(KeyLabel::default()));
+    }
+}

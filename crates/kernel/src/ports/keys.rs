@@ -1,0 +1,52 @@
+//! API keys.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::api_key::KeyHash;
+use crate::caller::{KeyId, UserId};
+use crate::key_label::KeyLabel;
+use ep_polling::time::Timestamp;
+
+/// A new key, without its plaintext: that is never stored.
+#[derive(Debug, Clone)]
+pub struct NewKey {
+    /// Its public id.
+    pub id: KeyId,
+    /// The user it belongs to.
+    pub user: UserId,
+    /// The hash it is found by.
+    pub hash: KeyHash,
+    /// Its first characters.
+    pub prefix: String,
+    /// What its owner calls it.
+    pub label: KeyLabel,
+    /// When it was issued.
+    pub created_at: Timestamp,
+}
+
+/// An active key and its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyOwner {
+    /// The key.
+    pub key: KeyId,
+    /// The user.
+    pub user: UserId,
+}
+
+/// Keeps API keys. Adding and revoking are acknowledged once they survive a power loss.
+#[async_trait]
+pub trait KeyStore: Send + Sync {
+    /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
+    /// hash exists.
+    async fn add_key(&self, key: &NewKey) -> Result<(), StoreError>;
+
+    /// The key with this hash and its user, unless it is revoked.
+    async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError>;
+
+    /// Revokes a key of this user for good; `false` if the user has no such active key.
+    async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;
+
+    /// Stores when keys were last used; unknown keys are ignored. A power loss may undo it.
+    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
+}

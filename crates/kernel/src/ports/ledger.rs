@@ -1,0 +1,83 @@
+//! Money of accounts.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::caller::UserId;
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+/// An account's money.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Balance {
+    /// Credits minus debits.
+    pub posted: MicroUsd,
+    /// Of that, set aside for running polls.
+    pub held: MicroUsd,
+    /// Everything captured for polls so far.
+    pub used: MicroUsd,
+}
+
+impl Balance {
+    /// What a new poll can use.
+    pub const fn available(&self) -> MicroUsd {
+        self.posted.minus(self.held)
+    }
+}
+
+/// The result of a credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreditOutcome {
+    /// The account has been credited.
+    Credited,
+    /// The same credit was made before; nothing changed.
+    AlreadyCredited,
+}
+
+/// The result of an audit. Every list is empty if the ledger is consistent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Number of accounts checked.
+    pub accounts: u64,
+    /// Number of transfers checked.
+    pub transfers: u64,
+    /// Accounts whose posted amount differs from the sum of their transfers.
+    pub wrong_posted: Vec<String>,
+    /// Accounts whose held amount differs from the sum of their open holds.
+    pub wrong_held: Vec<String>,
+    /// Open holds of polls that are settled.
+    pub orphaned_holds: Vec<String>,
+}
+
+impl Audit {
+    /// Whether the ledger is consistent.
+    pub const fn is_clean(&self) -> bool {
+        self.wrong_posted.is_empty() && self.wrong_held.is_empty() && self.orphaned_holds.is_empty()
+    }
+}
+
+/// Reads balances, and changes nothing.
+#[async_trait]
+pub trait Balances: Send + Sync {
+    /// An account's money; `None` for an unknown user.
+    async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError>;
+}
+
+/// Moves money into accounts. [`PollStore`](super::PollStore) moves it out.
+#[async_trait]
+pub trait Ledger: Balances {
+    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once it survives a
+    /// power loss. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the reference
+    /// was used for another amount or another account.
+    async fn credit(
+        &self,
+        user: UserId,
+        amount: MicroUsd,
+        reference: &str,
+        at: Timestamp,
+    ) -> Result<CreditOutcome, StoreError>;
+
+    /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, and that
+    /// every open hold belongs to a poll that is not settled.
+    async fn audit(&self) -> Result<Audit, StoreError>;
+}

@@ -1,0 +1,219 @@
+//! What transactions need of an engine: running statements with values, reading rows.
+//!
+//! Transactions ([`crate::transactions`]) are written once against these traits. Each engine implements
+//! [`Engine`] with what it does differently: how a transaction begins, waits and commits, how ballots are
+//! inserted and read, and the few statements that differ.
+
+use ep_kernel::ports::StoreError;
+use ep_polling::ballot::Ballot;
+use ep_polling::poll_id::PollId;
+use futures::future::BoxFuture;
+use sqlx::postgres::PgRow;
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Database as Driver, Encode, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, Type};
+
+use crate::error::{Unreadable, database_error, failed};
+use crate::statements as sql;
+use crate::value::Value;
+
+/// What a change survives once it is acknowledged. PostgreSQL always gives [`Durability::PowerLoss`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Durability {
+    /// A crash of the process.
+    ProcessCrash,
+    /// A power loss.
+    PowerLoss,
+}
+
+/// A row that either engine can give.
+pub(crate) trait Record:
+    for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
+{
+}
+
+impl<R> Record for R where
+    R: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
+{
+}
+
+/// A connection inside a transaction.
+pub(crate) trait Connection: Send {
+    /// Reads what an account has available; it cannot change until the transaction ends.
+    const AVAILABLE: &'static str;
+    /// Leases polls, without waiting for those that another transaction is leasing.
+    const ADOPT_POLLS: &'static str;
+
+    /// Runs a statement; returns the number of rows it changed.
+    fn execute(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// The row that a statement gives, if any.
+    fn fetch_optional<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
+
+    /// All rows that a statement gives.
+    fn fetch_all<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
+
+    /// The row that a statement must give.
+    fn fetch_one<R: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<R, StoreError>> + Send {
+        let row = self.fetch_optional(sql, values);
+        async { row.await?.ok_or_else(|| failed(Unreadable("a missing row"))) }
+    }
+}
+
+/// The steps of a transaction.
+pub(crate) trait Work<C, T>:
+    for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
+{
+}
+
+impl<C, T, W> Work<C, T> for W where
+    W: for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
+{
+}
+
+/// A database engine. Every operation ends within the time limit of
+/// [`StoreOptions`](crate::StoreOptions), or fails.
+pub(crate) trait Engine: Send + Sync + 'static {
+    /// The engine's name: `sqlite` or `postgres`.
+    const NAME: &'static str;
+    /// Its connections.
+    type Connection: Connection;
+
+    /// Runs `work` in a transaction, committed if it succeeds.
+    fn transact<T, W>(
+        &self,
+        durability: Durability,
+        work: W,
+    ) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        W: Work<Self::Connection, T>;
+
+    /// Runs reads that all see the same state. May take minutes.
+    fn snapshot<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        W: Work<Self::Connection, T>;
+
+    /// Runs one statement as a transaction of its own; returns the number of rows it changed.
+    fn execute(
+        &self,
+        durability: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// The row that a read gives, if any.
+    fn fetch_optional<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
+
+    /// All rows that a read gives.
+    fn fetch_all<R: Record>(
+        &self,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
+
+    /// See [`PollStore::record`](ep_kernel::ports::PollStore::record). There is at least one ballot.
+    fn insert_ballots(
+        &self,
+        poll: &PollId,
+        ballots: &[Ballot],
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// See [`PollStore::ballots`](ep_kernel::ports::PollStore::ballots).
+    fn ballots(
+        &self,
+        poll: &PollId,
+        after: u32,
+    ) -> impl Future<Output = Result<Vec<Ballot>, StoreError>> + Send;
+
+    /// See [`KeyStore::touch_keys`](ep_kernel::ports::KeyStore::touch_keys). Each key comes once.
+    fn touch_keys(
+        &self,
+        last_uses: Vec<(String, i64)>,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Deletes expired rows of tables that only this engine has.
+    fn sweep(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
+        async { Ok(()) }
+    }
+
+    /// See [`PollStore::ping`](ep_kernel::ports::PollStore::ping).
+    fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Finishes what was begun and closes the connections.
+    fn close(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// A statement with its values, for a driver.
+pub(crate) fn query<D>(sql: &'static str, values: &[Value<'_>]) -> Query<'static, D, D::Arguments>
+where
+    D: Driver,
+    Option<i64>: for<'v> Encode<'v, D> + Type<D>,
+    for<'v> Option<&'v str>: Encode<'v, D> + Type<D>,
+{
+    values.iter().fold(sqlx::query(sql), |query, value| match value {
+        Value::Integer(number) => query.bind(*number),
+        Value::Text(text) => query.bind(text.as_deref()),
+    })
+}
+
+macro_rules! connection {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr) => {
+        impl Connection for $connection {
+            const AVAILABLE: &'static str = $available;
+            const ADOPT_POLLS: &'static str = $adopt;
+
+            async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+                let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
+                Ok(done.rows_affected())
+            }
+
+            async fn fetch_optional<R: Record>(
+                &mut self,
+                sql: &'static str,
+                values: &[Value<'_>],
+            ) -> Result<Option<R>, StoreError> {
+                let query = query::<$driver>(sql, values).try_map(|row| R::from_row(&row));
+                query.fetch_optional(self).await.map_err(database_error)
+            }
+
+            async fn fetch_all<R: Record>(
+                &mut self,
+                sql: &'static str,
+                values: &[Value<'_>],
+            ) -> Result<Vec<R>, StoreError> {
+                let query = query::<$driver>(sql, values).try_map(|row| R::from_row(&row));
+                query.fetch_all(self).await.map_err(database_error)
+            }
+        }
+    };
+}
+
+// SQLite has one writer: no row changes between two statements of a transaction.
+connection!(SqliteConnection, Sqlite, available: sql::AVAILABLE, adopt_polls: sql::ADOPT_POLLS);
+connection!(
+    PgConnection, Postgres,
+    available: sql::AVAILABLE_FOR_UPDATE,
+    adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE
+);

@@ -1,0 +1,45 @@
+//! API keys.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+use ep_kernel::api_key::KeyHash;
+use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::ports::{KeyOwner, KeyStore, NewKey, StoreError};
+use ep_polling::time::Timestamp;
+
+use super::Database;
+use crate::engine::{Durability, Engine};
+use crate::rows::KeyOwnerRow;
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> KeyStore for Database<E> {
+    async fn add_key(&self, key: &NewKey) -> Result<(), StoreError> {
+        let NewKey { id, user, hash, prefix, label, created_at } = key;
+        let values = values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at];
+        self.0.execute(Durability::PowerLoss, sql::ADD_KEY, values).await.map(drop)
+    }
+
+    async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError> {
+        let owner: Option<KeyOwnerRow> =
+            self.0.fetch_optional(sql::KEY_OWNER, values![hash.as_str()]).await?;
+        owner.map(TryInto::try_into).transpose()
+    }
+
+    async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
+        let revoked = self.0.execute(Durability::PowerLoss, sql::REVOKE_KEY, values![key, user, at]).await?;
+        Ok(revoked == 1)
+    }
+
+    async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
+        let mut last_uses = BTreeMap::new();
+        for (key, at) in used {
+            let last = last_uses.entry(key.to_string()).or_insert(at.millis());
+            *last = at.millis().max(*last);
+        }
+        self.0.touch_keys(last_uses.into_iter().collect()).await
+    }
+}

@@ -1,0 +1,87 @@
+//! Money of accounts.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreError};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::Database;
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{AuditSizeRow, BalanceRow, IdRow, TransferRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> Balances for Database<E> {
+    async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError> {
+        let balance: Option<BalanceRow> = self.0.fetch_optional(sql::BALANCE, values![user]).await?;
+        Ok(balance.map(Into::into))
+    }
+}
+
+#[async_trait]
+impl<E: Engine> Ledger for Database<E> {
+    async fn credit(
+        &self,
+        user: UserId,
+        amount: MicroUsd,
+        reference: &str,
+        at: Timestamp,
+    ) -> Result<CreditOutcome, StoreError> {
+        let reference = reference.to_owned();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { credit(db, user, amount, &reference, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn audit(&self) -> Result<Audit, StoreError> {
+        self.0.snapshot(|db| audit(db).boxed()).await
+    }
+}
+
+/// Credits an account once per reference. The transfer comes first: a second one with the same reference
+/// waits for the first one's transaction and then inserts nothing.
+pub(super) async fn credit<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let transfer = values![reference, sql::CREDITS_ACCOUNT, user, amount, at];
+    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
+        let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
+        return if earlier.credit_account != user.to_string() {
+            Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
+        } else if earlier.amount != amount.micro() {
+            Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
+        } else {
+            Ok(CreditOutcome::AlreadyCredited)
+        };
+    }
+    match db.execute(sql::CREDIT, values![user, amount]).await? {
+        1 => Ok(CreditOutcome::Credited),
+        _ => Err(StoreError::NotFound("account")),
+    }
+}
+
+async fn audit<C: Connection>(db: &mut C) -> Result<Audit, StoreError> {
+    let size: AuditSizeRow = db.fetch_one(sql::AUDIT_SIZE, values![]).await?;
+    Ok(Audit {
+        accounts: size.accounts.unsigned_abs(),
+        transfers: size.transfers.unsigned_abs(),
+        wrong_posted: ids(db, sql::WRONG_POSTED).await?,
+        wrong_held: ids(db, sql::WRONG_HELD).await?,
+        orphaned_holds: ids(db, sql::ORPHANED_HOLDS).await?,
+    })
+}
+
+async fn ids<C: Connection>(db: &mut C, sql: &'static str) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<IdRow> = db.fetch_all(sql, values![]).await?;
+    Ok(rows.into_iter().map(|row| row.id).collect())
+}

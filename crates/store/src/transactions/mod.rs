@@ -1,0 +1,32 @@
+//! The ports of storage, each implemented once for both engines: a file per noun.
+//!
+//! A transaction is a function over a [`Connection`](crate::engine::Connection), run with
+//! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
+//! [`statements`](crate::statements), a row with named fields for each in [`rows`](crate::rows), the
+//! function in the file of its noun, and its promises in the conformance suite. A single statement needs no
+//! function: [`Engine::execute`](crate::engine::Engine::execute) and
+//! [`Engine::fetch_optional`](crate::engine::Engine::fetch_optional) run it directly.
+//!
+//! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
+//! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
+//! hold, its account), so that no two transactions wait for each other.
+
+mod holds;
+mod idempotency;
+mod keys;
+mod ledger;
+mod polls;
+mod upstreams;
+mod users;
+
+use ep_kernel::ports::StoreError;
+
+use crate::error::{Unreadable, failed};
+
+/// A database behind the ports.
+pub(crate) struct Database<E>(pub(crate) E);
+
+/// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.
+fn exactly_one(rows: u64) -> Result<(), StoreError> {
+    if rows == 1 { Ok(()) } else { Err(failed(Unreadable("an inconsistent ledger"))) }
+}

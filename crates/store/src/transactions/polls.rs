@@ -1,0 +1,143 @@
+//! Polls.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::ports::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{MicroUsd, Settlement};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+
+use super::{Database, holds};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{self, IdRow, PollRow, SettledRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> PollStore for Database<E> {
+    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+        let (poll, lease) = (poll.clone(), lease.clone());
+        self.0
+            .transact(Durability::PowerLoss, move |db| async move { open(db, &poll, &lease).await }.boxed())
+            .await
+    }
+
+    async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        if ballots.is_empty() { Ok(()) } else { self.0.insert_ballots(poll, ballots).await }
+    }
+
+    async fn close(
+        &self,
+        poll: &PollId,
+        closing: &Closing,
+        settlement: Settlement,
+    ) -> Result<(), StoreError> {
+        let (poll, closing) = (poll.clone(), closing.clone());
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { close(db, &poll, &closing, settlement).await }.boxed()
+            })
+            .await
+    }
+
+    async fn settle(
+        &self,
+        poll: &PollId,
+        capture: MicroUsd,
+        unused: MicroUsd,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let poll = poll.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { settle(db, &poll, capture, unused, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
+        let poll: Option<PollRow> = self.0.fetch_optional(sql::POLL, values![id]).await?;
+        poll.map(TryInto::try_into).transpose()
+    }
+
+    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+        self.0.ballots(id, after).await
+    }
+
+    async fn adopt(&self, lease: &Lease, now: Timestamp, limit: u32) -> Result<Vec<PollRecord>, StoreError> {
+        let lease = lease.clone();
+        // Leases lost in a power loss are taken again.
+        let adopted: Vec<PollRow> = self
+            .0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move {
+                    let values = values![&*lease.worker, lease.until, now, limit];
+                    db.fetch_all(E::Connection::ADOPT_POLLS, values).await
+                }
+                .boxed()
+            })
+            .await?;
+        adopted.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn renew(&self, lease: &Lease) -> Result<u64, StoreError> {
+        let values = values![&*lease.worker, lease.until];
+        self.0.execute(Durability::ProcessCrash, sql::RENEW_LEASES, values).await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.0.ping().await
+    }
+}
+
+async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+    let NewPoll { id, owner, plan, created_at, request_ref, hold } = poll;
+    let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
+    let (worker, until) = (&*lease.worker, lease.until);
+    let row = values![id, *owner, *created_at, billed, until, worker, request_ref, rows::json(plan)?];
+    if db.execute(sql::OPEN_POLL, row).await? == 0 {
+        let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+        return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
+    }
+    let held = match hold {
+        Some(hold) => Some(holds::reserve(db, id, *owner, *hold).await?),
+        None => None,
+    };
+    Ok(Opened::New { held })
+}
+
+async fn close<C: Connection>(
+    db: &mut C,
+    poll: &PollId,
+    closing: &Closing,
+    settlement: Settlement,
+) -> Result<(), StoreError> {
+    let settled = settlement != Settlement::Later;
+    let row = values![poll, rows::closing_json(closing)?, closing.unused_calls_cost, settled];
+    if db.execute(sql::CLOSE_POLL, row).await? == 0 {
+        return Err(StoreError::NotFound("running poll"));
+    }
+    match settlement {
+        Settlement::Capture(amount) => holds::capture(db, poll, amount, closing.closed_at).await,
+        Settlement::Later => Ok(()),
+    }
+}
+
+async fn settle<C: Connection>(
+    db: &mut C,
+    poll: &PollId,
+    capture: MicroUsd,
+    unused: MicroUsd,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    if db.execute(sql::SETTLE_POLL, values![poll, unused]).await? == 1 {
+        holds::capture(db, poll, capture, at).await?;
+        return Ok(true);
+    }
+    match db.fetch_optional(sql::POLL_IS_SETTLED, values![poll]).await? {
+        Some(SettledRow { settled: 1 }) => Ok(false),
+        _ => Err(StoreError::NotFound("closed poll")),
+    }
+}

@@ -1,0 +1,40 @@
+//! What is cached about upstreams.
+
+use async_trait::async_trait;
+
+use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
+use ep_polling::roster::ModelId;
+
+use super::Database;
+use crate::engine::{Durability, Engine};
+use crate::rows::{FallbackLevelRow, ModelListRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> UpstreamCache for Database<E> {
+    async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError> {
+        let list: Option<ModelListRow> = self.0.fetch_optional(sql::MODEL_LIST, values![upstream]).await?;
+        Ok(list.map(Into::into))
+    }
+
+    async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError> {
+        let values = values![upstream, list.fetched_at, &*list.body];
+        self.0.execute(Durability::ProcessCrash, sql::SAVE_MODEL_LIST, values).await.map(drop)
+    }
+
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
+        let levels: Vec<FallbackLevelRow> = self.0.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await?;
+        Ok(levels.into_iter().map(Into::into).collect())
+    }
+
+    async fn save_fallback_level(
+        &self,
+        upstream: &str,
+        model: &ModelId,
+        level: u8,
+    ) -> Result<(), StoreError> {
+        let values = values![upstream, model.as_str(), u32::from(level)];
+        self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
+    }
+}

@@ -1,0 +1,101 @@
+//! Values of placeholders.
+
+use std::borrow::Cow;
+
+use ep_kernel::caller::{KeyId, UserId};
+use ep_polling::money::MicroUsd;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+
+/// The value of a placeholder.
+#[derive(Debug)]
+pub(crate) enum Value<'a> {
+    Integer(Option<i64>),
+    Text(Option<Cow<'a, str>>),
+}
+
+/// The values of `$1`, `$2`, ….
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::value::Value::from($value)),*]
+    };
+}
+pub(crate) use values;
+
+impl From<i64> for Value<'_> {
+    fn from(number: i64) -> Self {
+        Self::Integer(Some(number))
+    }
+}
+
+impl From<bool> for Value<'_> {
+    fn from(truth: bool) -> Self {
+        Self::Integer(Some(truth.into()))
+    }
+}
+
+impl From<u32> for Value<'_> {
+    fn from(number: u32) -> Self {
+        Self::Integer(Some(number.into()))
+    }
+}
+
+impl From<Timestamp> for Value<'_> {
+    fn from(at: Timestamp) -> Self {
+        Self::Integer(Some(at.millis()))
+    }
+}
+
+impl From<MicroUsd> for Value<'_> {
+    fn from(amount: MicroUsd) -> Self {
+        Self::Integer(Some(amount.micro()))
+    }
+}
+
+impl From<Option<MicroUsd>> for Value<'_> {
+    fn from(amount: Option<MicroUsd>) -> Self {
+        Self::Integer(amount.map(MicroUsd::micro))
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(Some(text.into()))
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Value<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        Self::Text(text.map(Cow::from))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text.into()))
+    }
+}
+
+impl<'a> From<&'a PollId> for Value<'a> {
+    fn from(id: &'a PollId) -> Self {
+        id.as_str().into()
+    }
+}
+
+impl From<UserId> for Value<'_> {
+    fn from(id: UserId) -> Self {
+        id.to_string().into()
+    }
+}
+
+impl From<Option<UserId>> for Value<'_> {
+    fn from(id: Option<UserId>) -> Self {
+        Self::Text(id.map(|id| id.to_string().into()))
+    }
+}
+
+impl From<KeyId> for Value<'_> {
+    fn from(id: KeyId) -> Self {
+        id.to_string().into()
+    }
+}

@@ -1,0 +1,64 @@
+//! Crediting accounts.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{CreditOutcome, StoreError};
+use futures::future::join_all;
+
+use crate::test_database::{TestDatabase, at, usd};
+
+on_both_engines!(
+    credits_once_per_reference,
+    a_reference_is_bound_to_its_amount_and_account,
+    concurrent_credits_count_once,
+    unknown_users_are_not_credited,
+);
+
+async fn credits_once_per_reference(db: TestDatabase) {
+    let user = db.user(0).await;
+    for (amount, reference, outcome) in [
+        (500, "checkout:1", CreditOutcome::Credited),
+        (500, "checkout:1", CreditOutcome::AlreadyCredited),
+        (7, "checkout:2", CreditOutcome::Credited),
+        (500, "checkout:1", CreditOutcome::AlreadyCredited),
+    ] {
+        assert_eq!(db.ledger.credit(user, usd(amount), reference, at(1)).await.unwrap(), outcome);
+    }
+    assert_eq!(db.money(user).await, [507, 0, 0]);
+    db.assert_consistent().await;
+}
+
+async fn a_reference_is_bound_to_its_amount_and_account(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    db.ledger.credit(user, usd(500), "checkout:1", at(1)).await.unwrap();
+    for (user, amount, what) in [(user, 700, "another amount"), (other, 500, "another account")] {
+        match db.ledger.credit(user, usd(amount), "checkout:1", at(2)).await {
+            Err(StoreError::Conflict(message)) => assert!(message.contains(what), "{message}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(db.ledger.credit(user, usd(0), "checkout:2", at(2)).await.is_err(), "nothing cannot be credited");
+    assert_eq!(db.money(user).await, [500, 0, 0]);
+    assert_eq!(db.money(other).await, [0, 0, 0]);
+    db.assert_consistent().await;
+}
+
+async fn concurrent_credits_count_once(db: TestDatabase) {
+    let user = db.user(0).await;
+    let crediting = (0..48).map(|number| {
+        let (ledger, reference) = (db.ledger.clone(), format!("checkout:{}", number % 3));
+        tokio::spawn(async move { ledger.credit(user, usd(10), &reference, at(1)).await.unwrap() })
+    });
+    let outcomes: Vec<_> = join_all(crediting).await.into_iter().map(Result::unwrap).collect();
+    let credited = outcomes.iter().filter(|outcome| **outcome == CreditOutcome::Credited);
+    assert_eq!(credited.count(), 3);
+    assert_eq!(db.money(user).await, [30, 0, 0]);
+    db.assert_consistent().await;
+}
+
+async fn unknown_users_are_not_credited(db: TestDatabase) {
+    let unknown = UserId::from_random([9; 16]);
+    let credited = db.ledger.credit(unknown, usd(5), "checkout:1", at(1)).await;
+    assert!(matches!(credited, Err(StoreError::NotFound(_))), "{credited:?}");
+    assert_eq!(db.ledger.balance(unknown).await.unwrap(), None);
+    assert_eq!(db.ledger.audit().await.unwrap().transfers, 0);
+}

@@ -1,0 +1,49 @@
+//! API keys.
+
+use ep_kernel::api_key::{ApiKey, Pepper};
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{KeyOwner, NewKey, StoreError};
+
+use crate::test_database::{TestDatabase, at, key_id, random};
+
+on_both_engines!(a_key_identifies_its_user_until_it_is_revoked, the_last_use_of_a_key_is_stored);
+
+fn new_key(user: UserId) -> NewKey {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&random());
+    let key = ApiKey::from_random(bytes);
+    let hash = key.hash(&Pepper::derive(b"pepper"));
+    let (prefix, label) = (key.prefix().to_owned(), "laptop".parse().unwrap());
+    NewKey { id: key_id(), user, hash, prefix, label, created_at: at(0) }
+}
+
+async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let key = new_key(user);
+    db.keys.add_key(&key).await.unwrap();
+    let owner = KeyOwner { key: key.id, user };
+    assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), Some(owner));
+    assert_eq!(db.keys.key_owner(&new_key(user).hash).await.unwrap(), None);
+
+    let again = db.keys.add_key(&NewKey { id: key_id(), ..key.clone() }).await;
+    assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
+    let without_user = db.keys.add_key(&new_key(UserId::from_random([9; 16]))).await;
+    assert!(matches!(without_user, Err(StoreError::NotFound(_))), "{without_user:?}");
+
+    assert!(!db.keys.revoke_key(other, key.id, at(1)).await.unwrap());
+    assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
+    assert!(!db.keys.revoke_key(user, key.id, at(2)).await.unwrap());
+    assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), None);
+}
+
+async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {
+    let user = db.user(0).await;
+    let key = new_key(user);
+    db.keys.add_key(&key).await.unwrap();
+    let uses = [(key.id, at(5)), (key_id(), at(6)), (key.id, at(9)), (key.id, at(2))];
+    db.keys.touch_keys(&uses).await.unwrap();
+    db.keys.touch_keys(&[(key.id, at(3))]).await.unwrap();
+    db.keys.touch_keys(&[]).await.unwrap();
+    let last_used = crate::test_database::number(&db.url, "SELECT last_used_at FROM api_keys").await;
+    assert_eq!(last_used, at(9).millis());
+}
