@@ -39,7 +39,7 @@ async fn real_model_votes_in_every_ballot() {
         models["variants"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
     assert!(names.len() >= 3, "{names:?}");
 
-    // The first polls teach the ladder how far the model obeys; then every model votes.
+    // The first polls find the fallback level of each model; then every model votes.
     let mut poll = Value::Null;
     for _ in 0..5 {
         let body = json!({ "question": "What is the capital of France?", "options": ["Paris", "Berlin", "Madrid"], "confidence_threshold": 1 });

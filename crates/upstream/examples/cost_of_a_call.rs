@@ -2,7 +2,7 @@
 //! the models in milliseconds:
 //!
 //! ```sh
-//! cargo run --release -p ep-upstream --features testing --example cost_of_a_call -- 0
+//! cargo run --release -p ep-upstream --example cost_of_a_call -- 0
 //! ```
 
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //!
 //! The loop is short: decide, launch what may be launched, wait for answers, record them, tally them,
 //! decide again. Calls are launched strictly in dispatch order; how many are in flight is the pace's
-//! business; whether one may start at all is the budget's. A ballot is tallied only once it is recorded,
-//! so nothing that a crash could lose ever decides anything.
+//! business; whether one may start at all is the budget's. A ballot is tallied only after it is recorded,
+//! so a decision never depends on a ballot that a crash could lose.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ struct Reply {
     finished: Instant,
 }
 
-/// Calls get this much longer than the poll's deadline before they are given up on unheard.
+/// How long after the poll's deadline calls that have not answered are given up.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How long answers are gathered before they are recorded together.
@@ -185,7 +185,7 @@ impl Run<'_> {
     /// Launches what pace and budget allow; says whether the budget alone holds the next call back.
     fn launch(&mut self) -> bool {
         let unanswered = (self.responses.roster() - self.responses.completed()) as u32;
-        // In the second half of its time a poll waits for nothing any more.
+        // In the second half of its time, a poll keeps all remaining calls in flight.
         let hurried = Instant::now() >= self.half_time();
         let wanted = if hurried {
             unanswered
@@ -230,8 +230,8 @@ impl Run<'_> {
         Call { position, reply: reply.boxed() }
     }
 
-    /// Waits for the next answer and takes every other that is there already. Returns without one when it
-    /// is time to launch more, and gives up on silent calls after the deadline.
+    /// Waits for the next answer and takes all others that have arrived. Returns without an answer when it is
+    /// time to launch more calls. After the deadline, calls without an answer become failures.
     async fn wait(&mut self, arrived: &mut Vec<Reply>) {
         let hurry = self.half_time();
         tokio::select! {
@@ -249,7 +249,7 @@ impl Run<'_> {
                 }
             }
         }
-        // Answers come in bursts. A moment's wait_limit keeps a burst together: one write instead of many.
+        // Answers come in bursts. Waiting a moment records a burst in one write instead of many.
         let burst = sleep_until(Instant::now() + BURST);
         tokio::pin!(burst);
         while !self.calls.is_empty() {
@@ -303,8 +303,8 @@ impl Run<'_> {
         self.ballots.push(ballot);
     }
 
-    /// The end, if this is it. A confidence that is about another option than the one leading the tally
-    /// (answers can overtake each other) does not end a poll: the outcome shown is always the tally's.
+    /// Whether the poll ends now, and why. If answers arrived out of order, the confidence may be about another
+    /// option than the leader of the tally. That does not end a poll, because the outcome shown is the tally's.
     fn decision(&self, out_of_budget: bool) -> Option<Decision> {
         let mut decision = decide(&self.responses, &self.rule, out_of_budget)?;
         let about_another = decision.differs_from_tally();
@@ -319,7 +319,7 @@ impl Run<'_> {
         Some(decision)
     }
 
-    /// Whatever has not been tallied by now is not part of the poll: neither a vote nor a failure.
+    /// Answers that have not been tallied by now are not part of the poll, neither as votes nor as failures.
     fn finish(self, decision: Decision, cancelled: bool, too_late: Vec<Reply>) -> Finished {
         let drains = |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == Abandon::Drain;
         let unfinished: FuturesUnordered<Call> = self.calls.into_iter().filter(drains).collect();
