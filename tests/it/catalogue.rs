@@ -137,6 +137,8 @@ fn settled(mut value: Value) -> Value {
         "cache_expires_at",
         "confidence",
         "status",
+        "termination_reason",
+        "early_terminated",
     ] {
         value.as_object_mut().unwrap().remove(member);
     }
@@ -158,6 +160,10 @@ async fn every_example_answers_the_same_through_every_door() {
         let mut input = example(entry);
         if input.get("poll_id").is_some() {
             input["poll_id"] = poll_id.clone();
+        }
+        if input.get("confidence_threshold").is_some() {
+            // An early answer may differ from poll to poll, the whole roster's does not.
+            input["confidence_threshold"] = json!(1.0);
         }
         let name = entry.spec.name;
         let mut answers: Vec<(&str, Value)> = Vec::new();
