@@ -1,8 +1,8 @@
 //! The slow acceptance of the stopping rule: exact errors of every roster, exact efficiency, a grid of
-//! simulated polls and real votes. It needs an optimised build and some minutes:
+//! simulated polls and real votes. It takes some minutes:
 //!
 //! ```sh
-//! cargo test --release -p ep-kernel --test stopping_acceptance -- --include-ignored
+//! cargo test --test stopping_acceptance -- --include-ignored
 //! ```
 //!
 //! Tests named `data_…` read third-party data from the folders named by `EP_STOPPING_DATA` and
