@@ -1,8 +1,8 @@
 //! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of
-//! calls, a grid of simulated polls, and recorded votes. They need an optimised build and some minutes:
+//! calls, a grid of simulated polls, and recorded votes. They take some minutes:
 //!
 //! ```sh
-//! cargo test --release -p ep-polling --test stopping_acceptance -- --include-ignored
+//! cargo test --test stopping_acceptance -- --include-ignored
 //! ```
 //!
 //! Tests named `data_…` read third-party data from the folders named by `EP_STOPPING_DATA` and
