@@ -56,7 +56,7 @@ fn shorten(value: &mut Value) {
             for (name, member) in members {
                 match member {
                     Value::Array(votes) if matches!(name.as_str(), "votes" | "variants" | "errors") => {
-                        votes.truncate(1)
+                        votes.truncate(1);
                     }
                     // MCP repeats the structured content as text.
                     Value::String(text) if name == "text" && text.starts_with('{') => "{…}".clone_into(text),

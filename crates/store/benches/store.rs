@@ -3,6 +3,7 @@
 //! CPU is that of this process, all threads; on PostgreSQL the server's comes on top. Times depend on the
 //! disk: SQLite's file is in the temporary folder.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
+#![expect(clippy::disallowed_methods, reason = "what is spawned here is waited for")]
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -92,6 +92,7 @@ impl Postgres {
     /// Creates an empty database.
     pub async fn database(&self) -> Result<Database, String> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        #[expect(clippy::disallowed_methods, reason = "only names a database of a test")]
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let name =
             format!("ep_test_{}_{nanos:x}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));

@@ -21,6 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let base_url = std::env::args().nth(1).ok_or("give the base URL of a server")?;
     let api_key = std::env::var("EP_UPSTREAM_API_KEY").ok().map(Into::into);
     let cache = Arc::<InMemoryCache>::default();
+    #[expect(clippy::disallowed_methods, reason = "an example has no Clock port")]
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let clock = Arc::new(ManualClock::at(Timestamp::from_millis(now.as_millis() as i64)));
     let tasks = TaskTracker::new();

@@ -51,6 +51,7 @@ impl Writer {
     pub(super) fn start(db: SqliteConnection, timeout: Duration, durable: bool) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
         let task = WriterTask { db, synchronous: "", durable };
+        #[expect(clippy::disallowed_methods, reason = "the handle is kept, and close() waits for it")]
         let task = Mutex::new(Some(tokio::spawn(task.run(messages))));
         Self { queue, timeout, task }
     }

@@ -2,6 +2,7 @@
 //!
 //! Every module lists its tests once with `on_both_engines!`; each test gets a database of its own.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_methods, reason = "what is spawned here is waited for")]
 
 #[macro_use]
 mod test_database;
