@@ -12,6 +12,8 @@ pub mod models;
 pub mod polls;
 pub mod results;
 pub mod service;
+#[cfg(test)]
+mod testing;
 
 use std::sync::LazyLock;
 

@@ -70,3 +70,24 @@ impl Tool for GetBalance {
         balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn a_new_account_has_its_starter_credit_and_strangers_have_none() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let balance = service.call::<GetBalance>(&user, json!({})).await.unwrap().value;
+        assert_eq!(
+            balance,
+            json!({ "balance_cents": 100, "balance": "$1.00", "usage_cents": 0, "held_cents": 0 })
+        );
+        let refused = service.call::<GetBalance>(&Service::anonymous(), json!({})).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::NotFound);
+    }
+}

@@ -57,3 +57,21 @@ impl Tool for ListModels {
         Ok(Listed { registry, fresh_for })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::tool::Cache;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn the_list_may_be_cached_for_an_hour_at_most() {
+        let service = Service::start().await;
+        let answer = service.call::<ListModels>(&Service::anonymous(), json!({})).await.unwrap();
+        assert_eq!((&answer.value["count"], &answer.value["simulated"]), (&json!(60), &json!(true)));
+        let Cache::Shared(time) = answer.presentation.cache else { panic!("it is not cached") };
+        assert!(time <= Duration::from_hours(1));
+    }
+}

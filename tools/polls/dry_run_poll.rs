@@ -103,3 +103,24 @@ impl JsonSchema for Unchecked {
         schema
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn everything_that_is_wrong_is_named_at_once() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let input = json!({ "question": "short", "options": ["one"], "confidence_threshold": 7, "preset": "no such" });
+        let answer = service.call::<DryRunPoll>(&user, input).await.unwrap().value;
+        assert_eq!((&answer["valid"], &answer["estimates"]), (&json!(false), &Value::Null));
+        let errors = answer["errors"].to_string();
+        for member in ["question", "options", "confidence_threshold", "preset"] {
+            assert!(errors.contains(member), "{member} in {errors}");
+        }
+        let good = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
+        assert_eq!(service.call::<DryRunPoll>(&user, good).await.unwrap().value["valid"], true);
+    }
+}

@@ -198,3 +198,27 @@ fn reasoning(summary: &Summary) -> String {
     text.push_str(" This is what these models agree on, which is not proof.");
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::caller::Caller;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn free_models_answer_plain_questions_for_nothing() {
+        let service = Service::start().await;
+        let asked = |members| service.call::<PollFree>(const { &Caller::Local }, members);
+        let answer = asked(json!({ "q": "Is a tomato botanically a fruit?" })).await.unwrap().value;
+        assert_eq!((&answer["options"], &answer["cost"]), (&json!(["Yes", "No"]), &json!(0)));
+        for (input, kind) in [
+            (json!({ "q": "Is it?", "theme": "free_search" }), Kind::InvalidInput),
+            (json!({ "q": "Is it?", "private": true }), Kind::Unauthenticated),
+            (json!({ "q": "What should I cook tonight for eight people?" }), Kind::InvalidInput),
+        ] {
+            assert_eq!(asked(input).await.unwrap_err().kind(), kind);
+        }
+    }
+}

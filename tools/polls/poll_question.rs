@@ -75,3 +75,45 @@ impl Tool for PollQuestion {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::tool::Cache;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn a_poll_is_answered_once_and_is_not_cached() {
+        let service = Service::start().await;
+        let input = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
+        let answer = service.call::<PollQuestion>(&service.user().await, input).await.unwrap();
+        assert_eq!((&answer.value["simulated"], answer.presentation.cache), (&json!(true), Cache::NoStore));
+        assert_eq!(answer.presentation.task_id.as_deref(), answer.value["poll_id"].as_str());
+        let url = answer.value["result_url"].as_str().unwrap();
+        assert!(url.starts_with("https://polls.example.com/api/results/EP-20261121-"), "{url}");
+    }
+
+    #[tokio::test]
+    async fn a_wait_of_zero_is_answered_at_once_with_the_running_poll() {
+        let service = Service::start().await;
+        let input =
+            json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "wait_ms": 0 });
+        let answer = service.call::<PollQuestion>(&service.user().await, input).await.unwrap();
+        assert_eq!(answer.value["status"], "running");
+        assert!(answer.presentation.interim.is_some());
+    }
+
+    #[tokio::test]
+    async fn the_old_name_of_the_question_is_accepted_and_none_is_refused() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let asked = |members: serde_json::Value| service.call::<PollQuestion>(&user, members);
+        let old =
+            json!({ "prompt": "Which of the two is better?", "options": ["Alpha", "Beta"], "dry_run": true });
+        assert_eq!(asked(old).await.unwrap().value["valid"], true);
+        let refused = asked(json!({ "options": ["Alpha", "Beta"] })).await.unwrap_err();
+        assert_eq!((refused.kind(), refused.fields()[0].field.as_str()), (Kind::InvalidInput, "question"));
+    }
+}

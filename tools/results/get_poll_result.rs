@@ -200,3 +200,38 @@ impl PollResult {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::tool::Cache;
+    use serde_json::json;
+
+    use super::*;
+    use crate::polls::PollQuestion;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn results_are_public_and_immutable_private_ones_their_owners() {
+        let service = Service::start().await;
+        let (owner, other) = (service.user().await, service.user().await);
+        for private in [false, true] {
+            let asked = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "private": private });
+            let poll = service.call::<PollQuestion>(&owner, asked).await.unwrap().value;
+            let query = json!({ "poll_id": poll["poll_id"] });
+            let own = service.call::<GetPollResult>(&owner, query.clone()).await.unwrap();
+            assert_eq!(own.value["tally"], poll["tally"]);
+            assert!(
+                own.value.get("costs").is_none() && own.value["votes"][0].get("estimated_cost").is_none()
+            );
+            for caller in [&other, &Service::anonymous()] {
+                let read = service.call::<GetPollResult>(caller, query.clone()).await;
+                match read {
+                    Ok(read) => assert_eq!((private, read.presentation.cache), (false, Cache::Immutable)),
+                    Err(refused) => assert_eq!((private, refused.kind()), (true, Kind::NotFound)),
+                }
+            }
+        }
+        let unknown = service.call::<GetPollResult>(&owner, json!({ "poll_id": "EP-1" })).await.unwrap_err();
+        assert_eq!(unknown.kind(), Kind::NotFound);
+    }
+}

@@ -70,3 +70,20 @@ impl Tool for GetHealth {
         Ok(Health { status: "ok", db, version: settings.version, git_commit: settings.commit, timestamp })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn a_healthy_service_says_so() {
+        let service = Service::start().await;
+        let health = service.call::<GetHealth>(&Service::anonymous(), json!({})).await.unwrap().value;
+        let expected = json!({ "status": "ok", "db": "ok", "version": "1.2.3", "git_commit": null,
+            "timestamp": "2026-11-21T12:00:00.000Z" });
+        assert_eq!(health, expected);
+    }
+}

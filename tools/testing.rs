@@ -1,0 +1,94 @@
+//! A service in memory: operations are tested beside their code, against the real poll executor, a
+//! temporary database and the demo roster.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::accounts::{self, Accounts};
+use ep_kernel::answer::Answer;
+use ep_kernel::api_key::Pepper;
+use ep_kernel::caller::{Caller, RequestId, UserId};
+use ep_kernel::ctx::{Ctx, Health, Settings, ToolPorts};
+use ep_kernel::executor::{self, PollExecutor};
+use ep_kernel::fault::Fault;
+use ep_kernel::links::Links;
+use ep_kernel::ports::{Clock, Entropy, Models};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_kernel::tool::{Tool, entry};
+use ep_polling::money::MicroUsd;
+use ep_store::StoreOptions;
+use ep_upstream::{Demo, DemoConfig};
+use serde_json::Value;
+
+/// A service without surfaces.
+pub struct Service {
+    ports: ToolPorts,
+    accounts: Accounts,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Service {
+    /// A service whose sixty simulated models answer at once.
+    pub async fn start() -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
+        let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(1));
+        let url = "sqlite::memory:".parse().unwrap();
+        let store = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
+        let demo = DemoConfig { latency_scale: 0.0, presets_path: None };
+        let models: Arc<dyn Models> = Arc::new(Demo::new(&demo, Arc::clone(&clock)).unwrap());
+        let executor = executor::Ports {
+            polls: store.polls(),
+            models: Arc::clone(&models),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            tasks: Tasks::default(),
+        };
+        let deadline = Duration::from_mins(1);
+        let accounts = accounts::Ports {
+            users: store.users(),
+            keys: store.keys(),
+            ledger: store.ledger(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        };
+        let routes = crate::TOOLS.iter().flat_map(|entry| {
+            entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
+        });
+        let ports = ToolPorts {
+            settings: Arc::new(Settings {
+                billing: true,
+                poll_deadline: deadline,
+                mcp_wait: deadline,
+                version: "1.2.3",
+                commit: None,
+            }),
+            links: Arc::new(Links::new("https://polls.example.com", routes)),
+            clock,
+            models,
+            polls: PollExecutor::new(executor, Duration::from_secs(30), deadline),
+            balances: store.balances(),
+            health: Health(store.polls()),
+        };
+        Self { ports, accounts: Accounts::new(accounts, Pepper::derive(b"test")), entropy }
+    }
+
+    /// A user with a dollar.
+    pub async fn user(&self) -> Caller {
+        let name = hex::encode(self.entropy.bytes::<8>());
+        let email = format!("{name}@example.com").parse().unwrap();
+        let user: UserId = self.accounts.create_user(email, MicroUsd::STARTER_CREDIT).await.unwrap();
+        Caller::Session { user }
+    }
+
+    /// A caller without a credential.
+    pub fn anonymous() -> Caller {
+        Caller::Anonymous { address: [127, 0, 0, 1].into() }
+    }
+
+    /// Calls an operation, as `dispatch` does once everything is checked.
+    pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<Answer, Fault> {
+        let request_id = RequestId::from_random(self.entropy.bytes());
+        entry::<T>().run(Ctx::new(self.ports.clone(), caller.clone(), request_id), input).await
+    }
+}
