@@ -32,10 +32,10 @@ use crate::wiring::{self, Assembled, Environment};
 pub fn router(service: &Assembled, config: &Config) -> Router {
     let state = AppState {
         app: Arc::clone(&service.app),
-        site: Arc::clone(&service.site),
+        tools: service.site.tools,
         proxies: config.server.trusted_proxies.clone().into(),
     };
-    router::router(&state)
+    router::router(&state, &service.site)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(cors())
         .layer(from_fn_with_state(state.clone(), close))

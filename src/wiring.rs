@@ -25,6 +25,7 @@ use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config};
 use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
+use crate::surface::routes;
 
 /// What the service takes from the machine it runs on; tests bring their own.
 pub struct Environment {
@@ -93,7 +94,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let site = Arc::new(Site::new(documents::Settings { base_url: config.base_url() }, tools));
+    let site = Arc::new(routes::site(documents::Settings { base_url: config.base_url() }, tools));
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
         poll_deadline: config.poll_deadline(),

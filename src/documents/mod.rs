@@ -13,7 +13,7 @@ mod tool_reference;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 
-pub use committed::{stale, write};
+pub use committed::{EXAMPLE_URL, stale, write};
 pub use serve::{routes, serve};
 pub use site::{Settings, Site};
 

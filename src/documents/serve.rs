@@ -6,10 +6,8 @@ use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::fault::{Fault, Kind as FaultKind};
-use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
-use futures::future::BoxFuture;
 
 use super::{DOCUMENTS, Site};
 use crate::surface::http::Exchange;
@@ -32,12 +30,8 @@ pub fn routes(site: &Site) -> Vec<Route> {
 }
 
 /// Answers a request for a document, in the form that its headers ask for.
-pub fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    Box::pin(std::future::ready(respond(&exchange)))
-}
-
-fn respond(exchange: &Exchange) -> Result<Response<Body>, Fault> {
-    let (site, request) = (&exchange.state.site, &exchange.request);
+pub fn serve(site: &Site, exchange: &Exchange) -> Result<Response<Body>, Fault> {
+    let request = &exchange.request;
     let path = request.uri().path();
     let is_here = |document: &super::Document| (document.paths)(site).iter().any(|served| served == path);
     let Some((index, document)) = DOCUMENTS.iter().enumerate().find(|(_, document)| is_here(document)) else {

@@ -9,7 +9,6 @@ use ep_kernel::tool::Entry;
 use super::{DOCUMENTS, Document, Form};
 use crate::surface::http::EntityTag;
 use crate::surface::route::Route;
-use crate::surface::routes;
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -42,20 +41,20 @@ pub struct Rendered {
 }
 
 impl Site {
-    /// The site of a service with these settings and operations.
+    /// The site of a service with these settings and operations, before its routes are known.
     pub fn new(settings: Settings, tools: &'static [Entry]) -> Self {
         let rendered =
             DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
-        let mut site = Self {
-            settings,
-            tools,
-            routes: Vec::new(),
-            links: Links::default(),
-            rendered: rendered.collect(),
-        };
-        site.routes = routes::table(&site);
-        site.links = routes::links(&site.settings.base_url, &site.routes);
-        site
+        let (routes, links) = (Vec::new(), Links::default());
+        Self { settings, tools, routes, links, rendered: rendered.collect() }
+    }
+
+    /// The site with everything that is served.
+    pub fn with_routes(mut self, routes: Vec<Route>) -> Self {
+        let named = routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string()));
+        self.links = Links::new(&self.settings.base_url, named);
+        self.routes = routes;
+        self
     }
 
     /// The bytes of another document in its default form, for documents that quote or digest it. A

@@ -20,7 +20,7 @@ use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault};
 use super::rest::Binding;
 use super::route::{Kind, Protocol, Route};
 use super::{a2a, mcp, rest};
-use crate::documents;
+use crate::documents::{self, Site};
 
 /// The routes of one path.
 struct PathRoutes {
@@ -45,10 +45,10 @@ enum Answer {
 type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
 
 /// A router over these routes.
-pub fn router(state: &AppState) -> Router<AppState> {
-    let endpoint = mcp::Endpoint::new(&state.app, state.site.tools);
+pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
+    let endpoint = mcp::Endpoint::new(&state.app, state.tools);
     let mut paths: BTreeMap<String, Vec<Target>> = BTreeMap::new();
-    for route in &state.site.routes {
+    for route in &site.routes {
         let answer = match route.kind {
             Kind::Operation(entry, rest) => Answer::Operation(Binding::new(entry, rest, false)),
             Kind::Stream(entry, rest) => Answer::Operation(Binding::new(entry, rest, true)),
@@ -60,7 +60,12 @@ pub fn router(state: &AppState) -> Router<AppState> {
             }
             Kind::Protocol(Protocol::A2a) => Answer::Admitted(Arc::new(a2a::serve)),
             Kind::Protocol(Protocol::A2aTasksSend) => Answer::Admitted(Arc::new(a2a::serve_tasks_send)),
-            Kind::Document => Answer::Admitted(Arc::new(documents::serve)),
+            Kind::Document => {
+                let site = Arc::clone(site);
+                Answer::Admitted(Arc::new(move |exchange, _| {
+                    std::future::ready(documents::serve(&site, &exchange)).boxed()
+                }))
+            }
             Kind::Redirect(handler) | Kind::Webhook(handler) | Kind::Page(handler) => {
                 Answer::Admitted(Arc::new(handler))
             }

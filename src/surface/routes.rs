@@ -3,15 +3,21 @@
 //! Router, `Allow`, documents, links and the tests that walk access and refusals derive from it; nothing
 //! else names a path.
 
-use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
 
 use super::route::Route;
 use super::{a2a, mcp};
-use crate::documents::{self, Site};
+use crate::documents::{self, Settings, Site};
+
+/// The site of a service with these settings and operations: its documents know every route.
+pub fn site(settings: Settings, tools: &'static [Entry]) -> Site {
+    let site = Site::new(settings, tools);
+    let routes = table(&site);
+    site.with_routes(routes)
+}
 
 /// Every route of a service with these operations and this configuration.
-pub fn table(site: &Site) -> Vec<Route> {
+fn table(site: &Site) -> Vec<Route> {
     let mut routes: Vec<Route> = site.tools.iter().flat_map(operations).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
     routes.extend(a2a::ROUTES.iter().cloned());
@@ -24,12 +30,4 @@ fn operations(entry: &'static Entry) -> impl Iterator<Item = Route> {
     let rest = entry.spec.rest.map(|rest| Route::of(entry, rest, false));
     let stream = entry.spec.stream.map(|rest| Route::of(entry, rest, true));
     rest.into_iter().chain(stream)
-}
-
-/// Absolute links to these routes.
-pub fn links(base_url: &str, routes: &[Route]) -> Links {
-    Links::new(
-        base_url,
-        routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string())),
-    )
 }

@@ -1,10 +1,49 @@
-//! Reads a free poll in any of its forms.
+//! The input of a free poll, in any of its forms.
 
 use ep_kernel::fault::Fault;
+use ep_kernel::schema;
 use ep_polling::options::FreeOptions;
 use ep_polling::question::FreeQuestion;
 
-use super::poll_free::FreeRequest;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A poll without an account: the question and its options, in one of three forms.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FreeRequest {
+    /// The question.
+    pub question: Option<FreeQuestion>,
+    /// The options; without them, yes/no and "A or B" questions get theirs.
+    pub options: Option<FreeOptions>,
+    /// The same as question.
+    pub q: Option<FreeQuestion>,
+    /// The same as options.
+    pub o: Option<FreeOptions>,
+    /// Both in one: `Question? [Option A, Option B]`.
+    pub poll: Option<String>,
+    /// Always free; search needs a search-capable free model, which is not configured here.
+    #[serde(default, deserialize_with = "schema::word")]
+    pub theme: Option<Theme>,
+    /// Validate and price it; ask no model.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub dry_run: bool,
+    /// Not without an account: free results are public.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub private: bool,
+}
+
+/// Which free poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Theme {
+    /// Open-weight models that charge nothing.
+    Free,
+    /// The same, with web search.
+    FreeSearch,
+}
 
 /// The question and its options; options are proposed for questions of a plain form.
 pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> {

@@ -4,64 +4,24 @@ use std::fmt::Write;
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::budget::Budget;
-use ep_polling::options::FreeOptions;
 use ep_polling::plan::Draft;
 use ep_polling::poll_id::PollId;
-use ep_polling::question::FreeQuestion;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
-use super::free_form;
+use super::free_form::{self, FreeRequest, Theme};
 use super::reply::Summary;
 use crate::results::result_url;
 
 /// Asks the free models.
 pub struct PollFree;
-
-/// A poll without an account: the question and its options, in one of three forms.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub struct FreeRequest {
-    /// The question.
-    pub question: Option<FreeQuestion>,
-    /// The options; without them, yes/no and "A or B" questions get theirs.
-    pub options: Option<FreeOptions>,
-    /// The same as question.
-    pub q: Option<FreeQuestion>,
-    /// The same as options.
-    pub o: Option<FreeOptions>,
-    /// Both in one: `Question? [Option A, Option B]`.
-    pub poll: Option<String>,
-    /// Always free; search needs a search-capable free model, which is not configured here.
-    #[serde(default, deserialize_with = "schema::word")]
-    pub theme: Option<Theme>,
-    /// Validate and price it; ask no model.
-    #[serde(default)]
-    #[schemars(extend("default" = false))]
-    pub dry_run: bool,
-    /// Not without an account: free results are public.
-    #[serde(default)]
-    #[schemars(extend("default" = false))]
-    pub private: bool,
-}
-
-/// Which free poll.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub enum Theme {
-    /// Open-weight models that charge nothing.
-    Free,
-    /// The same, with web search.
-    FreeSearch,
-}
 
 /// What the free models said.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::endpoint::HttpClients;
+use crate::http_clients::HttpClients;
 
 /// The settings of one OpenAI-compatible upstream. All but the address have defaults.
 #[derive(Clone)]

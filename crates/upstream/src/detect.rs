@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::endpoint::client_builder;
+use crate::http_clients::client_builder;
 use crate::registry::listing;
 use ep_polling::time::Timestamp;
 

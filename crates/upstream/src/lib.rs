@@ -14,6 +14,7 @@ mod demo;
 pub mod detect;
 mod endpoint;
 mod fallback;
+mod http_clients;
 mod not_configured;
 mod parsing;
 mod presets;
@@ -26,7 +27,7 @@ mod voting;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
 pub use demo::{Demo, DemoConfig};
-pub use endpoint::{HttpClients, client_builder};
+pub use http_clients::{HttpClients, client_builder};
 pub use not_configured::NotConfigured;
 pub use presets::BUILT_IN as BUILT_IN_PRESETS;
 pub use upstream::Upstream;

@@ -31,7 +31,7 @@ impl Session {
 
     /// The operations that may be called.
     pub(super) fn tools(&self) -> &'static [Entry] {
-        self.state.site.tools
+        self.state.tools
     }
 
     pub(super) fn now(&self) -> Timestamp {

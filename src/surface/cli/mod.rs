@@ -162,11 +162,13 @@ fn quietly(mut config: Config) -> Config {
 fn render(check: bool) -> anyhow::Result<End> {
     let root = std::env::current_dir()?;
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
+    let settings = documents::Settings { base_url: documents::EXAMPLE_URL.into() };
+    let site = surface::routes::site(settings, &ep_tools::TOOLS);
     if !check {
-        documents::write(&root)?;
+        documents::write(&site, &root)?;
         return Ok(End::Done);
     }
-    let stale = documents::stale(&root);
+    let stale = documents::stale(&site, &root);
     for file in &stale {
         eprintln!("{file} is stale; run `ep render`");
     }

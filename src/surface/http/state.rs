@@ -8,18 +8,18 @@ use axum::http::Request;
 use ep_kernel::app::App;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
+use ep_kernel::tool::Entry;
 use ipnet::IpNet;
 
 use super::RequestHead;
-use crate::documents::Site;
 
 /// What every handler can reach.
 #[derive(Clone)]
 pub struct AppState {
     /// The service.
     pub app: Arc<App>,
-    /// Documents, and the routes they describe.
-    pub site: Arc<Site>,
+    /// Every operation.
+    pub tools: &'static [Entry],
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
 }
