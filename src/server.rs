@@ -23,7 +23,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::config::Config;
-use crate::surface::http::{AppState, close, panicked};
+use crate::surface::http::{AppState, finish_response, panicked};
 use crate::surface::router;
 use crate::telemetry;
 use crate::wiring::{self, Assembled, Environment};
@@ -38,7 +38,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
     router::router(&state, &service.site)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(cors())
-        .layer(from_fn_with_state(state.clone(), close))
+        .layer(from_fn_with_state(state.clone(), finish_response))
         .with_state(state)
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
-use ep_kernel::ctx::{Health, Settings, ToolPorts};
+use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
@@ -94,7 +94,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let site = Arc::new(routes::site(documents::Settings { base_url: config.base_url() }, tools));
+    let site = Arc::new(routes::site(documents::SiteSettings { base_url: config.base_url() }, tools));
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
         poll_deadline: config.poll_deadline(),
@@ -110,7 +110,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline()),
             balances: store.balances(),
-            health: Health(store.polls()),
+            health: DatabaseHealth(store.polls()),
         },
         guard: Guard {
             limits: Limits {

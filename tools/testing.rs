@@ -8,7 +8,7 @@ use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::caller::{Caller, RequestId, UserId};
-use ep_kernel::ctx::{Ctx, Health, Settings, ToolPorts};
+use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor};
 use ep_kernel::fault::Fault;
 use ep_kernel::links::Links;
@@ -68,7 +68,7 @@ impl Service {
             models,
             polls: PollExecutor::new(executor, Duration::from_secs(30), deadline),
             balances: store.balances(),
-            health: Health(store.polls()),
+            health: DatabaseHealth(store.polls()),
         };
         Self { ports, accounts: Accounts::new(accounts, Pepper::derive(b"test")), entropy }
     }

@@ -15,7 +15,7 @@ use axum::http::HeaderMap;
 
 pub use committed::{EXAMPLE_URL, stale, write};
 pub use serve::{routes, serve};
-pub use site::{Settings, Site};
+pub use site::{Site, SiteSettings};
 
 /// The agent card's name.
 pub const AGENT_CARD: &str = "agent_card";

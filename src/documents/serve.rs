@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use axum::body::Body;
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
-use ep_kernel::fault::{Fault, Kind as FaultKind};
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 
 use super::{DOCUMENTS, Site};
 use crate::surface::http::Exchange;
-use crate::surface::route::{Kind, Route};
+use crate::surface::route::{Route, RouteKind};
 
 /// The routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
@@ -22,7 +22,7 @@ pub fn routes(site: &Site) -> Vec<Route> {
             path: path.into(),
             access: Access::PUBLIC,
             rate: Rate::Public,
-            kind: Kind::Document,
+            kind: RouteKind::Document,
             summary: Cow::Borrowed(document.summary),
         })
     };
@@ -41,7 +41,7 @@ pub fn serve(site: &Site, exchange: &Exchange) -> Result<Response<Body>, Fault> 
     let other = document.forms.iter().position(|form| form.wanted.as_ref().is_some_and(|w| (w.by)(headers)));
     let place = other.unwrap_or_default();
     let Some(rendered) = site.rendered(index, place) else {
-        return Err(Fault::new(FaultKind::NotFound, document.absent));
+        return Err(Fault::new(Kind::NotFound, document.absent));
     };
     let mut response = Response::new(Body::from(rendered.bytes.clone()));
     let of = response.headers_mut();

@@ -12,7 +12,7 @@ use crate::surface::route::Route;
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct SiteSettings {
     /// The public base URL, without a trailing slash.
     pub base_url: String,
 }
@@ -20,7 +20,7 @@ pub struct Settings {
 /// Everything that documents are rendered from: settings, operations, routes, and each other.
 pub struct Site {
     /// The settings.
-    pub settings: Settings,
+    pub settings: SiteSettings,
     /// Every operation.
     pub tools: &'static [Entry],
     /// Everything that is served.
@@ -42,7 +42,7 @@ pub struct Rendered {
 
 impl Site {
     /// The site of a service with these settings and operations, before its routes are known.
-    pub fn new(settings: Settings, tools: &'static [Entry]) -> Self {
+    pub fn new(settings: SiteSettings, tools: &'static [Entry]) -> Self {
         let rendered =
             DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
         let (routes, links) = (Vec::new(), Links::default());

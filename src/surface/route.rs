@@ -27,14 +27,14 @@ pub struct Route {
     /// Which allowance requests are counted against.
     pub rate: Rate,
     /// What it is, and what answers it.
-    pub kind: Kind,
+    pub kind: RouteKind,
     /// What it does, in one sentence.
     pub summary: Cow<'static, str>,
 }
 
 /// What a route is, and what answers it.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum RouteKind {
     /// An operation as a plain request and response.
     Operation(&'static Entry, Rest),
     /// An operation whose progress is sent as server-sent events.
@@ -69,7 +69,7 @@ impl Route {
     /// A binding of an operation.
     pub const fn of(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
         let spec = &entry.spec;
-        let kind = if streamed { Kind::Stream(entry, rest) } else { Kind::Operation(entry, rest) };
+        let kind = if streamed { RouteKind::Stream(entry, rest) } else { RouteKind::Operation(entry, rest) };
         Self {
             name: spec.name,
             method: rest.method,
@@ -84,19 +84,19 @@ impl Route {
     /// The surface, for logs and metrics.
     pub const fn surface(&self) -> &'static str {
         match self.kind {
-            Kind::Operation(..) => "rest",
-            Kind::Stream(..) => "sse",
-            Kind::Protocol(Protocol::Mcp) => "mcp",
-            Kind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
-            Kind::Document => "document",
-            Kind::Redirect(_) | Kind::Webhook(_) | Kind::Page(_) => "web",
+            RouteKind::Operation(..) => "rest",
+            RouteKind::Stream(..) => "sse",
+            RouteKind::Protocol(Protocol::Mcp) => "mcp",
+            RouteKind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
+            RouteKind::Document => "document",
+            RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Page(_) => "web",
         }
     }
 
     /// The policy by which the guard judges requests to what is no operation.
     pub fn policy(&self) -> Policy {
         let policy = Policy::instant(self.name, self.access, self.rate);
-        let Kind::Protocol(protocol) = self.kind else { return policy };
+        let RouteKind::Protocol(protocol) = self.kind else { return policy };
         // The operations inside keep deadlines of their own, refuse in the protocol's form, and are logged.
         let credential_hint = match protocol {
             Protocol::Mcp => "; in an MCP client's settings this is a header",

@@ -10,7 +10,7 @@ use axum::http::header::{ALLOW, HeaderValue};
 use axum::http::{Method, Response};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
-use ep_kernel::fault::{Fault, Kind as FaultKind};
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
 use futures::FutureExt;
@@ -18,24 +18,24 @@ use futures::future::BoxFuture;
 
 use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault};
 use super::rest::Binding;
-use super::route::{Kind, Protocol, Route};
+use super::route::{Protocol, Route, RouteKind};
 use super::{a2a, mcp, rest};
 use crate::documents::{self, Site};
 
 /// The routes of one path.
 struct PathRoutes {
-    targets: Vec<Target>,
+    candidates: Vec<Candidate>,
     /// The methods, as `Allow` lists them.
     allow: HeaderValue,
 }
 
-struct Target {
+struct Candidate {
     route: Route,
-    answer: Answer,
+    responder: Responder,
 }
 
 /// What answers a route.
-enum Answer {
+enum Responder {
     /// The operation's own dispatch, which passes the guard itself.
     Operation(Binding),
     /// Anything else, once the guard has admitted the request.
@@ -47,34 +47,36 @@ type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
 /// A router over these routes.
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
     let endpoint = mcp::Endpoint::new(&state.app, state.tools);
-    let mut paths: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for route in &site.routes {
-        let answer = match route.kind {
-            Kind::Operation(entry, rest) => Answer::Operation(Binding::new(entry, rest, false)),
-            Kind::Stream(entry, rest) => Answer::Operation(Binding::new(entry, rest, true)),
-            Kind::Protocol(Protocol::Mcp) => {
+        let responder = match route.kind {
+            RouteKind::Operation(entry, rest) => Responder::Operation(Binding::new(entry, rest, false)),
+            RouteKind::Stream(entry, rest) => Responder::Operation(Binding::new(entry, rest, true)),
+            RouteKind::Protocol(Protocol::Mcp) => {
                 let endpoint = endpoint.clone();
-                Answer::Admitted(Arc::new(move |exchange, admission| {
+                Responder::Admitted(Arc::new(move |exchange, admission| {
                     endpoint.clone().serve(exchange, admission).boxed()
                 }))
             }
-            Kind::Protocol(Protocol::A2a) => Answer::Admitted(Arc::new(a2a::serve)),
-            Kind::Protocol(Protocol::A2aTasksSend) => Answer::Admitted(Arc::new(a2a::serve_tasks_send)),
-            Kind::Document => {
+            RouteKind::Protocol(Protocol::A2a) => Responder::Admitted(Arc::new(a2a::serve)),
+            RouteKind::Protocol(Protocol::A2aTasksSend) => {
+                Responder::Admitted(Arc::new(a2a::serve_tasks_send))
+            }
+            RouteKind::Document => {
                 let site = Arc::clone(site);
-                Answer::Admitted(Arc::new(move |exchange, _| {
+                Responder::Admitted(Arc::new(move |exchange, _| {
                     std::future::ready(documents::serve(&site, &exchange)).boxed()
                 }))
             }
-            Kind::Redirect(handler) | Kind::Webhook(handler) | Kind::Page(handler) => {
-                Answer::Admitted(Arc::new(handler))
+            RouteKind::Redirect(handler) | RouteKind::Webhook(handler) | RouteKind::Page(handler) => {
+                Responder::Admitted(Arc::new(handler))
             }
         };
-        paths.entry(route.path.to_string()).or_default().push(Target { route: route.clone(), answer });
+        paths.entry(route.path.to_string()).or_default().push(Candidate { route: route.clone(), responder });
     }
-    let router = paths.into_iter().fold(Router::new(), |router, (path, targets)| {
-        let allow = allowed(&targets);
-        let routes = Arc::new(PathRoutes { targets, allow });
+    let router = paths.into_iter().fold(Router::new(), |router, (path, candidates)| {
+        let allow = allowed(&candidates);
+        let routes = Arc::new(PathRoutes { candidates, allow });
         let handler =
             move |State(state): State<AppState>, head: RequestHead, params: PathParams, request: Request| {
                 let routes = Arc::clone(&routes);
@@ -94,7 +96,7 @@ async fn unknown_route(State(state): State<AppState>, head: RequestHead, request
     let path: String = request.uri().path().chars().take(100).collect();
     let card = state.links().url(documents::AGENT_CARD, &[]);
     let card = card.strip_prefix(state.links().base_url()).unwrap_or(&card);
-    let refusal = Fault::new(FaultKind::UnknownRoute, format!("there is nothing at {path}; see {card}"));
+    let refusal = Fault::new(Kind::UnknownRoute, format!("there is nothing at {path}; see {card}"));
     refuse(&state, &head, UNKNOWN, refusal).await
 }
 
@@ -112,23 +114,23 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
         &Method::HEAD => &Method::GET,
         method => method,
     };
-    let Some(target) = choose(&routes.targets, method.as_str(), &exchange.head) else {
+    let Some(candidate) = choose(&routes.candidates, method.as_str(), &exchange.head) else {
         let allow = routes.allow.to_str().unwrap_or_default();
         let message = format!("{} is not allowed here; use {allow}", exchange.request.method());
-        let refusal = Fault::new(FaultKind::MethodNotAllowed, message);
+        let refusal = Fault::new(Kind::MethodNotAllowed, message);
         let mut response = refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal).await;
         response.headers_mut().insert(ALLOW, routes.allow.clone());
         return response;
     };
-    let route = &target.route;
-    let answer = match &target.answer {
-        Answer::Operation(binding) => return rest::serve(binding, route, exchange).await,
-        Answer::Admitted(answer) => answer,
+    let route = &candidate.route;
+    let answer = match &candidate.responder {
+        Responder::Operation(binding) => return rest::serve(binding, route, exchange).await,
+        Responder::Admitted(answer) => answer,
     };
     let app = Arc::clone(&exchange.state.app);
     // Documents are the same for everyone, also for a caller whose credential is wrong.
     let credential = match route.kind {
-        Kind::Document => Credential::None,
+        RouteKind::Document => Credential::None,
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);
@@ -138,21 +140,22 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
 
 /// The route for this method; where two share it, the one for this kind of caller. A credential is proven
 /// later: a wrong one must not lead to the route for callers without any.
-fn choose<'a>(targets: &'a [Target], method: &str, head: &RequestHead) -> Option<&'a Target> {
-    let mut fitting = targets.iter().filter(|target| target.route.method.as_str() == method).peekable();
+fn choose<'a>(candidates: &'a [Candidate], method: &str, head: &RequestHead) -> Option<&'a Candidate> {
+    let mut fitting =
+        candidates.iter().filter(|candidate| candidate.route.method.as_str() == method).peekable();
     let first = fitting.peek().copied()?;
     let anonymous = matches!(head.credential, Credential::None);
     let stranger = Caller::Anonymous { address: head.address };
-    let for_caller = fitting.find(|target| {
-        let access = target.route.access;
+    let for_caller = fitting.find(|candidate| {
+        let access = candidate.route.access;
         if anonymous { access.admits(&stranger) } else { access.cookie || access.key }
     });
     for_caller.or(Some(first))
 }
 
 /// The methods of a path, as `Allow` lists them.
-fn allowed(targets: &[Target]) -> HeaderValue {
-    let mut methods: Vec<&str> = targets.iter().map(|target| target.route.method.as_str()).collect();
+fn allowed(candidates: &[Candidate]) -> HeaderValue {
+    let mut methods: Vec<&str> = candidates.iter().map(|candidate| candidate.route.method.as_str()).collect();
     if methods.contains(&"GET") {
         methods.push("HEAD");
     }

@@ -7,10 +7,10 @@ use ep_kernel::tool::Entry;
 
 use super::route::Route;
 use super::{a2a, mcp};
-use crate::documents::{self, Settings, Site};
+use crate::documents::{self, Site, SiteSettings};
 
 /// The site of a service with these settings and operations: its documents know every route.
-pub fn site(settings: Settings, tools: &'static [Entry]) -> Site {
+pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
     let site = Site::new(settings, tools);
     let routes = table(&site);
     site.with_routes(routes)

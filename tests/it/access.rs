@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ensemble_poll::surface::route::{Kind, Route};
+use ensemble_poll::surface::route::{Route, RouteKind};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::SessionVerifier;
@@ -50,7 +50,7 @@ fn method(route: &Route) -> Method {
 /// Sends a request to a route, with the example where it takes a body, and further headers.
 async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply {
     let body = match route.kind {
-        Kind::Operation(entry, _) | Kind::Stream(entry, _) => example(entry),
+        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => example(entry),
         _ => json!({}),
     };
     let request = client.request(method(route), &filled(route));
@@ -76,7 +76,7 @@ fn closed(reply: &Reply, what: &str) {
 
 /// Documents are the same for everyone, whatever credential comes along.
 fn is_document(route: &Route) -> bool {
-    matches!(route.kind, Kind::Document)
+    matches!(route.kind, RouteKind::Document)
 }
 
 /// Who may call the routes that a request with this credential can lead to.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use ensemble_poll::documents::Settings;
+use ensemble_poll::documents::SiteSettings;
 use ensemble_poll::surface::routes;
 use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry, Method, Task};
@@ -123,7 +123,7 @@ fn tasks_have_one_operation_each() {
 
 #[test]
 fn every_recovery_names_something_that_is_served() {
-    let site = routes::site(Settings { base_url: String::new() }, &TOOLS);
+    let site = routes::site(SiteSettings { base_url: String::new() }, &TOOLS);
     for recovery in Kind::all().flat_map(|kind| kind.row().recovery) {
         if let Some(name) = recovery.request {
             assert!(site.links.has(name), "{} leads to {name}, which is not served", recovery.action);

@@ -1,13 +1,13 @@
 //! Rendered documents: as snapshots, so that a change shows in review, and as they are served.
 
-use ensemble_poll::documents::{DOCUMENTS, Settings};
+use ensemble_poll::documents::{DOCUMENTS, SiteSettings};
 use ensemble_poll::surface::routes;
 
 use crate::harness::Setup;
 
 #[test]
 fn every_served_document_as_a_snapshot() {
-    let site = routes::site(Settings { base_url: "https://polls.example.com".into() }, &ep_tools::TOOLS);
+    let site = routes::site(SiteSettings { base_url: "https://polls.example.com".into() }, &ep_tools::TOOLS);
     let mut seen = 0;
     for document in DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty()) {
         for (place, form) in document.forms.iter().enumerate() {

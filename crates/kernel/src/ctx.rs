@@ -26,14 +26,14 @@ pub struct ToolPorts {
     /// Reads balances.
     pub balances: Arc<dyn Balances>,
     /// Says whether the database answers.
-    pub health: Health,
+    pub health: DatabaseHealth,
 }
 
 /// Says whether the database answers.
 #[derive(Clone)]
-pub struct Health(pub Arc<dyn PollStore>);
+pub struct DatabaseHealth(pub Arc<dyn PollStore>);
 
-impl Health {
+impl DatabaseHealth {
     /// Whether the database answers.
     pub async fn database_answers(&self) -> bool {
         self.0.ping().await.is_ok()
@@ -117,7 +117,7 @@ impl Ctx {
     }
 
     /// Says whether the database answers.
-    pub const fn health(&self) -> &Health {
+    pub const fn health(&self) -> &DatabaseHealth {
         &self.ports.health
     }
 

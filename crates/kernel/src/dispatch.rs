@@ -49,7 +49,7 @@ pub struct Dispatched {
 }
 
 /// An admitted call that has not been carried out yet.
-pub struct Begun {
+pub struct AdmittedCall {
     app: Arc<App>,
     entry: &'static Entry,
     admitted: Admitted,
@@ -69,14 +69,18 @@ pub async fn dispatch(
     call: Call,
     input: Result<Value, Fault>,
 ) -> Guarded<Dispatched> {
-    match begin(app, entry, call).await {
-        Ok(begun) => begun.run(input).await,
+    match admit(app, entry, call).await {
+        Ok(call) => call.run(input).await,
         Err(refused) => refused,
     }
 }
 
 /// Admits a call, for answers that begin before the call ends.
-pub async fn begin(app: &Arc<App>, entry: &'static Entry, call: Call) -> Result<Begun, Guarded<Dispatched>> {
+pub async fn admit(
+    app: &Arc<App>,
+    entry: &'static Entry,
+    call: Call,
+) -> Result<AdmittedCall, Guarded<Dispatched>> {
     let Call { request, only, idempotency_key, wait_limit, progress } = call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
@@ -85,10 +89,10 @@ pub async fn begin(app: &Arc<App>, entry: &'static Entry, call: Call) -> Result<
     let access = entry.spec.access.and(only);
     let policy = Policy { deadline, ..Policy::instant(entry.spec.name, access, entry.spec.rate) };
     let admitted = app.guard.admit(policy, request).await?;
-    Ok(Begun { app: Arc::clone(app), entry, admitted, idempotency_key, wait_limit, progress })
+    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, wait_limit, progress })
 }
 
-impl Begun {
+impl AdmittedCall {
     /// Who is calling, and what is left of the allowance.
     pub const fn admission(&self) -> &Admission {
         self.admitted.admission()

@@ -175,7 +175,7 @@ impl Guard {
             Ok(admission) => admission,
             Err(Refused { fault, allowance }) => {
                 let result = Err(fault);
-                span.in_scope(|| close(&policy, surface, started.elapsed(), Duration::ZERO, &result));
+                span.in_scope(|| log_request(&policy, surface, started.elapsed(), Duration::ZERO, &result));
                 return Err(Guarded { request_id, result, allowance });
             }
         };
@@ -334,7 +334,8 @@ impl Admitted {
     pub(crate) async fn finish<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
         let result = work.instrument(self.span.clone()).await;
         let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
-        self.span.in_scope(|| close(&self.policy, self.surface, self.started.elapsed(), upstream, &result));
+        self.span
+            .in_scope(|| log_request(&self.policy, self.surface, self.started.elapsed(), upstream, &result));
         Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
     }
 }
@@ -384,7 +385,7 @@ fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
 }
 
 /// One log line and the metrics of a finished request.
-fn close<T>(
+fn log_request<T>(
     policy: &Policy,
     surface: &'static str,
     took: Duration,

@@ -12,14 +12,14 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 
 /// A request that could not be carried out, as far as it could be read.
-pub(super) struct Unreadable {
+pub(super) struct InvalidRequest {
     pub(super) id: Id<'static>,
     pub(super) dialect: Dialect,
     pub(super) refusal: Refusal,
 }
 
 /// Reads a request. One without an id is answered all the same, with the id null.
-pub(super) fn read(body: &[u8]) -> Result<Request<'_>, Unreadable> {
+pub(super) fn read(body: &[u8]) -> Result<Request<'_>, InvalidRequest> {
     if let Ok(request) = serde_json::from_slice::<Request<'_>>(body) {
         return Ok(request);
     }
@@ -37,13 +37,13 @@ fn has_id(body: &[u8]) -> bool {
 }
 
 /// Says what is wrong with a body that is no request.
-fn unreadable(body: &[u8]) -> Unreadable {
+fn unreadable(body: &[u8]) -> InvalidRequest {
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
         Err(error) => {
             let message = format!("the body is not valid JSON: {error}; send a JSON object");
             let refusal = Fault::new(Kind::MalformedJson, message).into();
-            return Unreadable { id: Id::Null, dialect: Dialect::V1, refusal };
+            return InvalidRequest { id: Id::Null, dialect: Dialect::V1, refusal };
         }
     };
     let method = value.get("method").and_then(Value::as_str);
@@ -57,7 +57,7 @@ fn unreadable(body: &[u8]) -> Unreadable {
     } else {
         "id must be a string, a whole number or null"
     };
-    Unreadable {
+    InvalidRequest {
         id: id.map_or(Id::Null, Id::into_owned),
         dialect: method.map_or(Dialect::V1, Dialect::of_method),
         refusal: Refusal::InvalidRequest(advice.into()),

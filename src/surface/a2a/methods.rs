@@ -11,11 +11,11 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::member;
 use super::operations::{cancel, get, send};
-use super::session::Session;
+use super::request::AgentRequest;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
-enum Operation {
+enum Action {
     Send,
     Get,
     Cancel,
@@ -26,40 +26,40 @@ enum Operation {
 }
 
 /// Every method of the protocol, by the name that its dialect uses.
-const TABLE: &[(&str, Operation)] = &[
-    ("SendMessage", Operation::Send),
-    ("message/send", Operation::Send),
-    ("tasks/send", Operation::Send),
-    ("GetTask", Operation::Get),
-    ("tasks/get", Operation::Get),
-    ("CancelTask", Operation::Cancel),
-    ("tasks/cancel", Operation::Cancel),
-    ("SendStreamingMessage", Operation::NotOffered),
-    ("ListTasks", Operation::NotOffered),
-    ("SubscribeToTask", Operation::NotOffered),
-    ("GetExtendedAgentCard", Operation::NotOffered),
-    ("message/stream", Operation::NotOffered),
-    ("tasks/list", Operation::NotOffered),
-    ("tasks/resubscribe", Operation::NotOffered),
-    ("agent/getAuthenticatedExtendedCard", Operation::NotOffered),
-    ("CreateTaskPushNotificationConfig", Operation::Push),
-    ("SetTaskPushNotificationConfig", Operation::Push),
-    ("GetTaskPushNotificationConfig", Operation::Push),
-    ("ListTaskPushNotificationConfig", Operation::Push),
-    ("ListTaskPushNotificationConfigs", Operation::Push),
-    ("DeleteTaskPushNotificationConfig", Operation::Push),
-    ("tasks/pushNotificationConfig/set", Operation::Push),
-    ("tasks/pushNotificationConfig/get", Operation::Push),
-    ("tasks/pushNotificationConfig/list", Operation::Push),
-    ("tasks/pushNotificationConfig/delete", Operation::Push),
+const TABLE: &[(&str, Action)] = &[
+    ("SendMessage", Action::Send),
+    ("message/send", Action::Send),
+    ("tasks/send", Action::Send),
+    ("GetTask", Action::Get),
+    ("tasks/get", Action::Get),
+    ("CancelTask", Action::Cancel),
+    ("tasks/cancel", Action::Cancel),
+    ("SendStreamingMessage", Action::NotOffered),
+    ("ListTasks", Action::NotOffered),
+    ("SubscribeToTask", Action::NotOffered),
+    ("GetExtendedAgentCard", Action::NotOffered),
+    ("message/stream", Action::NotOffered),
+    ("tasks/list", Action::NotOffered),
+    ("tasks/resubscribe", Action::NotOffered),
+    ("agent/getAuthenticatedExtendedCard", Action::NotOffered),
+    ("CreateTaskPushNotificationConfig", Action::Push),
+    ("SetTaskPushNotificationConfig", Action::Push),
+    ("GetTaskPushNotificationConfig", Action::Push),
+    ("ListTaskPushNotificationConfig", Action::Push),
+    ("ListTaskPushNotificationConfigs", Action::Push),
+    ("DeleteTaskPushNotificationConfig", Action::Push),
+    ("tasks/pushNotificationConfig/set", Action::Push),
+    ("tasks/pushNotificationConfig/get", Action::Push),
+    ("tasks/pushNotificationConfig/list", Action::Push),
+    ("tasks/pushNotificationConfig/delete", Action::Push),
 ];
 
 /// The methods, ready to be called.
 pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
     let mut module = RpcModule::new(());
-    for &(name, operation) in TABLE {
+    for &(name, action) in TABLE {
         let registered = module.register_async_method(name, move |params, _, extensions| async move {
-            call(name, operation, &params, &extensions).await
+            call(name, action, &params, &extensions).await
         });
         if let Err(error) = registered {
             tracing::error!(method = name, error = %error, "a method is registered twice");
@@ -70,34 +70,35 @@ pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
 
 async fn call(
     name: &'static str,
-    operation: Operation,
+    action: Action,
     params: &Params<'static>,
     extensions: &Extensions,
 ) -> Result<Value, ErrorObjectOwned> {
     let dialect = Dialect::of_method(name);
-    let Some(session) = extensions.get::<Session>() else {
-        return Err(Refusal::from(Fault::internal("the request's session is missing")).error(dialect, ""));
+    let Some(agent) = extensions.get::<AgentRequest>() else {
+        return Err(Refusal::from(Fault::internal("internal error: the request's caller is missing"))
+            .error(dialect, ""));
     };
     let params: Value = params.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(json!({}));
-    let result = match operation {
+    let result = match action {
         // 1.0 wraps the results of SendMessage.
-        Operation::Send => send(session, &params, dialect).await.map(|task| match dialect {
+        Action::Send => send(agent, &params, dialect).await.map(|task| match dialect {
             Dialect::V1 => json!({ "task": task }),
             Dialect::V03 | Dialect::Legacy => task,
         }),
-        Operation::Get | Operation::Cancel => match member(&params, "id", "name").and_then(Value::as_str) {
+        Action::Get | Action::Cancel => match member(&params, "id", "name").and_then(Value::as_str) {
             None => Err(Fault::invalid("id", "id is missing: name the task").into()),
-            Some(task) if matches!(operation, Operation::Get) => get(session, task, dialect).await,
-            Some(task) => cancel(session, task, dialect).await,
+            Some(task) if matches!(action, Action::Get) => get(agent, task, dialect).await,
+            Some(task) => cancel(agent, task, dialect).await,
         },
-        Operation::NotOffered => {
+        Action::NotOffered => {
             Err(Refusal::Unsupported(format!("{name} is not offered; {}", dialect.offered())))
         }
-        Operation::Push => {
+        Action::Push => {
             Err(Refusal::NoPush(format!("this agent sends no push notifications; {}", dialect.offered())))
         }
     };
-    result.map_err(|refusal| refusal.error(dialect, session.state.links().base_url()))
+    result.map_err(|refusal| refusal.error(dialect, agent.state.links().base_url()))
 }
 
 /// The refusal of a method that the protocol does not have.

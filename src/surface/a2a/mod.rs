@@ -4,13 +4,13 @@
 //! **An A2A task and a poll are the same row seen twice**: a task's id is its poll's.
 
 mod dialect;
+mod endpoint;
 mod envelope;
 mod errors;
 mod message;
 mod methods;
 mod operations;
-mod serve;
-mod session;
+mod request;
 mod task;
 
 use std::borrow::Cow;
@@ -18,9 +18,9 @@ use std::borrow::Cow;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 
-use super::route::{Kind, Protocol, Route};
+use super::route::{Protocol, Route, RouteKind};
 
-pub use serve::{serve, serve_tasks_send};
+pub use endpoint::{serve, serve_tasks_send};
 
 /// The A2A endpoints.
 pub static ROUTES: [Route; 3] = [
@@ -36,7 +36,7 @@ const fn route(name: &'static str, path: &'static str, protocol: Protocol) -> Ro
         path: Cow::Borrowed(path),
         access: Access::KEY,
         rate: Rate::Default,
-        kind: Kind::Protocol(protocol),
+        kind: RouteKind::Protocol(protocol),
         summary: Cow::Borrowed("Takes messages of other agents and answers with tasks (A2A)."),
     }
 }

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::{ask, member, skill_for};
-use super::session::Session;
+use super::request::AgentRequest;
 use super::task::Frame;
 
 /// `SendMessage`, `message/send`, `tasks/send`.
-pub(super) async fn send(session: &Session, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
     let message = params.get("message").unwrap_or(&Value::Null);
-    let asked = ask(session.tools(), params, message, dialect)?;
+    let asked = ask(agent.tools(), params, message, dialect)?;
     if dialect != Dialect::Legacy
         && let Some(id) = member(message, "taskId", "task_id").and_then(Value::as_str)
     {
         // A poll takes no further messages: the task is unknown, or it cannot be continued.
-        get(session, id, dialect).await?;
+        get(agent, id, dialect).await?;
         return Err(Refusal::Unsupported(format!("task {id} takes no further messages; send a new one")));
     }
     let configuration = params.get("configuration").unwrap_or(&Value::Null);
@@ -28,7 +28,7 @@ pub(super) async fn send(session: &Session, params: &Value, dialect: Dialect) ->
         == Some(&Value::Bool(true))
         || configuration.get("blocking") == Some(&Value::Bool(false));
     let wait_limit = at_once.then_some(Duration::ZERO);
-    let answer = session.dispatch(asked.entry, asked.input, wait_limit).await?;
+    let answer = agent.dispatch(asked.entry, asked.input, wait_limit).await?;
     let keeps_history =
         member(configuration, "historyLength", "history_length").and_then(Value::as_u64) != Some(0);
     let context = match dialect {
@@ -39,29 +39,29 @@ pub(super) async fn send(session: &Session, params: &Value, dialect: Dialect) ->
         dialect,
         fallback_id: member(params, "id", "id")
             .and_then(Value::as_str)
-            .map_or_else(|| session.head.request_id.to_string(), str::to_owned),
+            .map_or_else(|| agent.head.request_id.to_string(), str::to_owned),
         context_id: context.and_then(Value::as_str),
         message: keeps_history.then_some(message),
-        now: session.now(),
+        now: agent.now(),
     };
     Ok(frame.task(&answer))
 }
 
 /// `GetTask`, `tasks/get`.
-pub(super) async fn get(session: &Session, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
-    let answer = on_task(session, Task::Read, id).await?;
+pub(super) async fn get(agent: &AgentRequest, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
+    let answer = on_task(agent, Task::Read, id).await?;
     let answer = answer.ok_or_else(|| Refusal::Unsupported("tasks cannot be read here".into()))?;
     let fallback_id = id.to_owned();
-    let frame = Frame { dialect, fallback_id, context_id: None, message: None, now: session.now() };
+    let frame = Frame { dialect, fallback_id, context_id: None, message: None, now: agent.now() };
     Ok(frame.task(&answer))
 }
 
 /// `CancelTask`, `tasks/cancel`.
-pub(super) async fn cancel(session: &Session, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
+pub(super) async fn cancel(agent: &AgentRequest, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
     // An unknown task is reported as such, whether tasks can be cancelled or not.
-    get(session, id, dialect).await?;
-    match on_task(session, Task::Cancel, id).await? {
-        Some(_) => get(session, id, dialect).await,
+    get(agent, id, dialect).await?;
+    match on_task(agent, Task::Cancel, id).await? {
+        Some(_) => get(agent, id, dialect).await,
         None => Err(Refusal::NotCancelable(format!(
             "task {id} cannot be canceled: a poll once begun is carried through"
         ))),
@@ -69,7 +69,7 @@ pub(super) async fn cancel(session: &Session, id: &str, dialect: Dialect) -> Res
 }
 
 /// Calls the operation that does this to a task; `None` where there is none.
-async fn on_task(session: &Session, task: Task, id: &str) -> Result<Option<Answer>, Refusal> {
-    let Some(entry) = skill_for(session.tools(), task) else { return Ok(None) };
-    Ok(Some(session.dispatch(entry, json!({ "poll_id": id }), None).await?))
+async fn on_task(agent: &AgentRequest, task: Task, id: &str) -> Result<Option<Answer>, Refusal> {
+    let Some(entry) = skill_for(agent.tools(), task) else { return Ok(None) };
+    Ok(Some(agent.dispatch(entry, json!({ "poll_id": id }), None).await?))
 }

@@ -162,7 +162,7 @@ fn quietly(mut config: Config) -> Config {
 fn render(check: bool) -> anyhow::Result<End> {
     let root = std::env::current_dir()?;
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
-    let settings = documents::Settings { base_url: documents::EXAMPLE_URL.into() };
+    let settings = documents::SiteSettings { base_url: documents::EXAMPLE_URL.into() };
     let site = surface::routes::site(settings, &ep_tools::TOOLS);
     if !check {
         documents::write(&site, &root)?;

@@ -20,7 +20,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Gives the request its head; writes faults in the style their caller asked for, and the headers that
 /// every response carries.
-pub async fn close(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
+pub async fn finish_response(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let head = RequestHead::read(&state, &parts);
     parts.extensions.insert(head.clone());

@@ -14,6 +14,6 @@ mod state;
 pub use body::{MAX_BODY, read as read_body, read_bytes, read_json};
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
-pub use layer::{close, panicked};
+pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed};
 pub use state::{AppState, Exchange, PathParams};

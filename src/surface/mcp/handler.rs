@@ -66,16 +66,16 @@ pub(super) struct RequestScope {
     /// Whether the client can read an event stream.
     pub(super) streams: bool,
     /// Set by the operation that was called: whether its answer repeats an earlier one.
-    pub(super) outcome: Arc<OnceLock<bool>>,
+    pub(super) replayed: Arc<OnceLock<bool>>,
 }
 
 /// One call, whichever transport it came through.
-struct Origin {
+struct CallSource {
     request: Request,
     /// `Idempotency-Key`, for clients that can set headers; the argument goes first.
     idempotency_key: Option<String>,
     streams: bool,
-    outcome: Arc<OnceLock<bool>>,
+    replayed: Arc<OnceLock<bool>>,
 }
 
 /// Steps of one call that may wait for the client: one per model, the start and the end.
@@ -109,7 +109,7 @@ impl Handler {
     }
 
     /// Where a call came from; `None` only where the request's scope is missing.
-    fn origin(&self, context: &RequestContext<RoleServer>) -> Option<Origin> {
+    fn source(&self, context: &RequestContext<RoleServer>) -> Option<CallSource> {
         if self.transport == Transport::Stdio {
             let request = Request {
                 surface: "mcp_stdio",
@@ -117,12 +117,17 @@ impl Handler {
                 credential: Credential::Admitted(Admission::LOCAL),
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             };
-            return Some(Origin { request, idempotency_key: None, streams: true, outcome: Arc::default() });
+            return Some(CallSource {
+                request,
+                idempotency_key: None,
+                streams: true,
+                replayed: Arc::default(),
+            });
         }
         let scope = context.extensions.get::<Parts>()?.extensions.get::<RequestScope>()?.clone();
-        let RequestScope { admission, head, streams, outcome } = scope;
+        let RequestScope { admission, head, streams, replayed } = scope;
         let request = head.admitted("mcp", admission);
-        Some(Origin { request, idempotency_key: head.idempotency_key, streams, outcome })
+        Some(CallSource { request, idempotency_key: head.idempotency_key, streams, replayed })
     }
 
     /// Puts the server's name on a result.
@@ -140,11 +145,11 @@ impl Handler {
         let Some(&(entry, _)) = self.catalogue.find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
-        let Some(origin) = self.origin(context) else {
+        let Some(source) = self.source(context) else {
             let message = "internal error: the request's scope is missing";
             return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
         };
-        let Origin { request, idempotency_key, streams, outcome } = origin;
+        let CallSource { request, idempotency_key, streams, replayed } = source;
         let mut arguments = params.arguments.unwrap_or_default();
         let idempotency_key = take_key(&mut arguments).or(idempotency_key);
         let (sink, mut steps) = progress(context, streams);
@@ -170,7 +175,7 @@ impl Handler {
         }
         let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
         // Set once: each request makes one call.
-        let _ = outcome.set(is_replay);
+        let _ = replayed.set(is_replay);
         Ok(match done.result {
             Ok(done) => CallToolResult::structured(done.answer.value),
             Err(fault) => self.refusal(&fault, request_id),

@@ -32,7 +32,7 @@ use self::catalogue::Catalogue;
 use self::envelope::{check_message, complete_headers, plain_errors_as_json};
 use self::handler::{Handler, RequestScope, Transport};
 use super::http::{Exchange, MAX_BODY, read_bytes, replayed};
-use super::route::{Kind, Protocol, Route};
+use super::route::{Protocol, Route, RouteKind};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
@@ -46,7 +46,7 @@ const fn route(path: &'static str) -> Route {
         path: Cow::Borrowed(path),
         access: Access::KEY,
         rate: Rate::Default,
-        kind: Kind::Protocol(Protocol::Mcp),
+        kind: RouteKind::Protocol(Protocol::Mcp),
         summary: Cow::Borrowed("Model Context Protocol over Streamable HTTP."),
     }
 }
@@ -82,12 +82,12 @@ impl Endpoint {
             admission.check_allowance()?;
             return Ok(refusal);
         }
-        let (streams, outcome) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
+        let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
         parts.extensions.insert(RequestScope {
             admission: admission.clone(),
             head,
             streams,
-            outcome: Arc::clone(&outcome),
+            replayed: Arc::clone(&was_replayed),
         });
         // The transport never fails: its error type has no values.
         let answered = match self.0.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
@@ -95,7 +95,7 @@ impl Endpoint {
             Err(never) => match never {},
         };
         let mut response = plain_errors_as_json(answered).await;
-        match outcome.get() {
+        match was_replayed.get() {
             Some(true) => replayed(&mut response),
             // No operation was called that would have checked it.
             None if !is_stream(&response) => admission.check_allowance()?,

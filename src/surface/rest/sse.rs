@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, Response};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use ep_kernel::caller::RequestId;
-use ep_kernel::dispatch::{Call, Dispatched, begin};
+use ep_kernel::dispatch::{Call, Dispatched, admit};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
@@ -49,13 +49,13 @@ pub(super) async fn stream(
     // The queue holds every step of a call; a step that does not fit belongs to nobody.
     let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
     let request_id = call.request.request_id;
-    let begun = match begin(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
-        Ok(begun) => begun,
+    let admitted = match admit(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
+        Ok(admitted) => admitted,
         Err(refused) => return respond(state, request, &binding.rest, refused),
     };
-    let allowance = begun.admission().allowance;
+    let allowance = admitted.admission().allowance;
     state.app.tasks.spawn(async move {
-        let done = begun.run(input).await;
+        let done = admitted.run(input).await;
         drop(steps.send(Step::End(Box::new(done))).await);
     });
     let first = match received.recv().await {

@@ -10,7 +10,7 @@ use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
 
 /// How often the database is read for a poll that another process runs.
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
+const READ_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Follows one poll to its end: from memory where this process runs it, else from the database.
 pub struct Follow {
@@ -70,7 +70,7 @@ impl Follow {
                 *seen += new.len();
                 return Ok(new);
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            tokio::time::sleep(READ_INTERVAL).await;
         }
     }
 }

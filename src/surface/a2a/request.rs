@@ -16,7 +16,7 @@ use crate::surface::http::{AppState, RequestHead};
 
 /// What the methods of the protocol work with.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct AgentRequest {
     pub(super) state: AppState,
     pub(super) head: RequestHead,
     pub(super) admission: Admission,
@@ -24,7 +24,7 @@ pub(super) struct Session {
     dispatched: Arc<AtomicBool>,
 }
 
-impl Session {
+impl AgentRequest {
     pub(super) fn new(state: AppState, head: RequestHead, admission: Admission) -> Self {
         Self { state, head, admission, dispatched: Arc::default() }
     }

@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
-use super::envelope::{Unreadable, check_version, error, read};
+use super::envelope::{InvalidRequest, check_version, error, read};
 use super::methods::{METHODS, unknown};
 use super::operations::send;
-use super::session::Session;
+use super::request::AgentRequest;
 use crate::surface::http::{Exchange, fault, json as json_response, read_body, read_json};
 
 /// Longest response, in bytes: far above any poll's.
@@ -38,8 +38,8 @@ pub fn serve_tasks_send(
 async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let session = Session::new(state, head, admission);
-    let base_url = session.state.links().base_url().to_owned();
+    let agent = AgentRequest::new(state, head, admission);
+    let base_url = agent.state.links().base_url().to_owned();
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
         Err(fault) => {
@@ -49,27 +49,27 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     };
     let response = match read(&body) {
         Ok(request) => match check_version(&parts.headers) {
-            Ok(()) => call(&session, &request).await,
+            Ok(()) => call(&agent, &request).await,
             Err(refusal) => {
                 error(request.id(), refusal.error(Dialect::of_method(&request.method), &base_url))
             }
         },
-        Err(Unreadable { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
+        Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
     };
-    session.check_allowance()?;
+    agent.check_allowance()?;
     Ok(reply(&response))
 }
 
 /// Calls a method of the table.
-async fn call(session: &Session, request: &Request<'_>) -> Box<RawValue> {
+async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
     let id = request.id().into_owned();
     let Some(callback) = METHODS.method(&request.method) else {
         let dialect = Dialect::of_method(&request.method);
-        return error(id, unknown(&request.method).error(dialect, session.state.links().base_url()));
+        return error(id, unknown(&request.method).error(dialect, agent.state.links().base_url()));
     };
     let params = Params::new(request.params.as_ref().map(|params| params.get())).into_owned();
     let mut extensions = Extensions::new();
-    extensions.insert(session.clone());
+    extensions.insert(agent.clone());
     match callback {
         MethodCallback::Async(method) => {
             method(id, params, ConnectionId(0), MAX_RESPONSE, extensions).await.into_json()
@@ -77,7 +77,7 @@ async fn call(session: &Session, request: &Request<'_>) -> Box<RawValue> {
         MethodCallback::Sync(method) => method(id, params, MAX_RESPONSE, extensions).into_json(),
         // The table has no subscriptions: streams do not fit into JSON-RPC over HTTP.
         MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
-            error(id, unknown(&request.method).error(Dialect::V1, session.state.links().base_url()))
+            error(id, unknown(&request.method).error(Dialect::V1, agent.state.links().base_url()))
         }
     }
 }
@@ -95,11 +95,11 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let sent = read_json(&parts.headers, body).await?;
-    let session = Session::new(state, head, admission);
+    let agent = AgentRequest::new(state, head, admission);
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let params = if enveloped { sent.get("params").cloned().unwrap_or_default() } else { sent.clone() };
-    let result = send(&session, &params, written_in(&params)).await;
-    session.check_allowance()?;
+    let result = send(&agent, &params, written_in(&params)).await;
+    agent.check_allowance()?;
     let id = || sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let wrap = |key: &str, value: &Value| json!({ "jsonrpc": "2.0", "id": id(), key: value });
     match result {
@@ -109,7 +109,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
             Ok(response)
         }
         Err(refusal) if enveloped => {
-            let error = refusal.error(Dialect::Legacy, session.state.links().base_url());
+            let error = refusal.error(Dialect::Legacy, agent.state.links().base_url());
             let mut response = fault(refusal.as_fault());
             let status = response.status();
             response = json_response(
