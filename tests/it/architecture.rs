@@ -150,8 +150,7 @@ fn modules_of_the_kernel_do_not_go_in_circles() {
 
 #[test]
 fn surfaces_name_no_operation() {
-    let names: Vec<String> = ep_tools::TOOLS.iter().map(|entry| format!("\"{}\"", entry.spec.name)).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names: Vec<&str> = ep_tools::TOOLS.iter().map(|entry| entry.spec.name).collect();
     for folder in
         ["src/surface/rest", "src/surface/a2a", "src/surface/mcp", "src/surface/http", "src/documents"]
     {

@@ -13,6 +13,7 @@ mod access;
 mod adding_a_tool;
 mod architecture;
 mod bad_input;
+mod bodies;
 mod catalogue;
 mod client_contract;
 mod command_line;

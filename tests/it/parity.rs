@@ -57,7 +57,8 @@ async fn last_event(client: &Client, path: &str, input: &Value) -> Value {
 fn surfaces(entry: &Entry) -> Vec<Surface> {
     let spec = &entry.spec;
     let mut surfaces = Vec::new();
-    surfaces.extend(spec.rest.map(|_| Surface::Rest));
+    // A text body is compared by the tests of its operation.
+    surfaces.extend(spec.rest.filter(|rest| rest.media_type == "application/json").map(|_| Surface::Rest));
     surfaces.extend(spec.stream.map(|_| Surface::Stream));
     surfaces.extend((spec.agents != Agents::None).then_some(Surface::Mcp));
     surfaces.extend((spec.agents == Agents::Core).then_some(Surface::A2a));

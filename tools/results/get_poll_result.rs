@@ -1,6 +1,5 @@
 //! `get_poll_result`: a poll's public result, without costs and without its caller.
 
-use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
@@ -16,7 +15,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::result_url;
+use super::{readable, result_url};
 use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, headline, votes};
 
 /// Reads a result.
@@ -136,33 +135,14 @@ impl Tool for GetPollResult {
     type Output = ResultReply;
 
     async fn call(cx: &Ctx, query: ResultQuery) -> Result<ResultReply, Fault> {
-        let missing = || {
-            Fault::new(
-                Kind::NotFound,
-                format!("there is no poll {}; ids look like EP-20260131-7KQ2M4X9TB", shown(&query.poll_id)),
-            )
-        };
-        let id: PollId = query.poll_id.parse().map_err(|_| missing())?;
-        let state =
-            cx.polls().state(&id).await?.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)?;
+        let state = readable(cx, &query.poll_id).await?;
+        let id = state.record.id.clone();
         let url = result_url(cx, &id);
         Ok(match &state.record.closing {
             Some(closing) => ResultReply::Complete(Box::new(PollResult::new(&state, closing, url))),
             None => ResultReply::Running(RunningPoll::new(&state, url)),
         })
     }
-}
-
-/// A private poll is its owner's alone; to anyone else it does not exist.
-fn may_read(caller: &Caller, state: &PollState) -> bool {
-    !state.record.plan.private
-        || *caller == Caller::Local
-        || caller.user().is_some_and(|user| state.record.owner == Some(user))
-}
-
-/// What the caller sent, short and printable.
-fn shown(id: &str) -> String {
-    id.chars().filter(|c| !c.is_control()).take(40).collect()
 }
 
 impl PollResult {

@@ -4,10 +4,31 @@ mod get_poll_result;
 
 pub use get_poll_result::{GetPollResult, PollResult};
 
+use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
+use ep_kernel::executor::PollState;
+use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
 
 /// Where a result can be read.
 pub fn result_url(cx: &Ctx, id: &PollId) -> String {
     cx.links().url(<GetPollResult as ep_kernel::tool::Tool>::SPEC.name, &[("poll_id", id.as_str())])
+}
+
+/// The poll with this id, if the caller may read it. To anyone but its owner a private poll does not exist.
+pub async fn readable(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
+    let missing = || {
+        let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
+        let message = format!("there is no poll {shown}; ids look like EP-20260131-7KQ2M4X9TB");
+        Fault::new(Kind::NotFound, message)
+    };
+    let parsed: PollId = id.parse().map_err(|_| missing())?;
+    let state = cx.polls().state(&parsed).await?;
+    state.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)
+}
+
+fn may_read(caller: &Caller, state: &PollState) -> bool {
+    !state.record.plan.private
+        || *caller == Caller::Local
+        || caller.user().is_some_and(|user| state.record.owner == Some(user))
 }

@@ -1,4 +1,5 @@
-//! The guard: everything the service answers passes it.
+//! The guard: everything the service answers passes it, but for preflight requests and panics of a surface
+//! itself, which are only counted.
 //!
 //! Identify → access → rate → deadline → panic → log and metrics, over any future.
 //! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool; protocol
@@ -215,12 +216,7 @@ impl Guard {
         address: IpAddr,
     ) -> Result<Admission, Refused> {
         let admission = match credential {
-            Credential::Admitted(admission) => {
-                if let Err(fault) = admission.check_allowance() {
-                    return Err(Refused { fault, allowance: admission.allowance });
-                }
-                admission
-            }
+            Credential::Admitted(admission) => admission,
             credential => {
                 let caller = match self.identify(credential).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
@@ -234,22 +230,16 @@ impl Guard {
                     }
                     Err(fault) => return Err(Refused { fault, allowance: None }),
                 };
-                let allowance = self.take(policy.rate, &caller).await;
-                if policy.rate != Rate::Exempt
-                    && !policy.protocol
-                    && let Some(fault) = exhausted(allowance.as_ref())
-                {
-                    return Err(Refused { fault, allowance });
-                }
-                Admission { caller, allowance }
+                Admission { allowance: self.take(policy.rate, &caller).await, caller }
             }
         };
-        match check_access(policy, &admission.caller) {
-            Ok(()) => Ok(admission),
-            Err(fault) => {
-                let fault = exhausted(admission.allowance.as_ref()).unwrap_or(fault);
-                Err(Refused { fault, allowance: admission.allowance })
-            }
+        // A refused request is counted too, and a caller who asks too often learns that first.
+        let refusal = check_access(policy, &admission.caller).err();
+        let deferred = policy.rate == Rate::Exempt || (policy.protocol && refusal.is_none());
+        let too_many = if deferred { None } else { exhausted(admission.allowance.as_ref()) };
+        match too_many.or(refusal) {
+            Some(fault) => Err(Refused { fault, allowance: admission.allowance }),
+            None => Ok(admission),
         }
     }
 

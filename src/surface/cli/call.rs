@@ -4,8 +4,8 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_tools::TOOLS;
 use serde_json::Value;
 
-use super::End;
 use super::target::Target;
+use super::{End, print};
 use crate::config::Config;
 
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
     let Some(name) = arguments.name else {
         for entry in TOOLS.iter() {
-            println!("{:<18} {}", entry.spec.name, entry.spec.title);
+            print(&format!("{:<18} {}", entry.spec.name, entry.spec.title))?;
         }
         return Ok(End::Done);
     };
@@ -35,6 +35,9 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let target = Target::new(config, arguments.server.as_deref()).await?;
     let answer = target.call(entry, input, None).await;
     target.close().await;
-    println!("{}", serde_json::to_string_pretty(&answer?)?);
+    match answer? {
+        Value::String(text) => print(&text)?,
+        answer => print(&serde_json::to_string_pretty(&answer)?)?,
+    }
     Ok(End::Done)
 }

@@ -8,6 +8,7 @@ mod remote;
 mod show;
 mod target;
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -106,7 +107,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
         return render(check);
     }
     if let Command::Config = command {
-        print!("{}", config::DEFAULTS);
+        print(config::DEFAULTS.trim_end())?;
         return Ok(End::Done);
     }
     let mut config = config::load(|name| std::env::var(name).ok())?;
@@ -173,6 +174,14 @@ fn render(check: bool) -> anyhow::Result<End> {
         eprintln!("{file} is stale; run `ep render`");
     }
     Ok(if stale.is_empty() { End::Done } else { End::Code(1) })
+}
+
+/// Writes a line to standard output. A reader that has closed the pipe has read enough.
+fn print(line: &str) -> std::io::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Resolves on Ctrl-C or SIGTERM.

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::show::{self, Live};
 use super::target::Target;
-use super::{End, INTERRUPTED, hints};
+use super::{End, INTERRUPTED, hints, print};
 use crate::config::Config;
 
 #[derive(clap::Args)]
@@ -120,7 +120,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     target.close().await;
     let (answer, cancelled) = answer?;
     if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
+        print(&serde_json::to_string_pretty(&answer)?)?;
     } else {
         show::result(&answer, here)?;
     }

@@ -53,7 +53,14 @@ impl Remote {
 
     async fn rest(&self, rest: Rest, input: Value) -> Result<Value, Fault> {
         let response = self.send(self.request(rest, input)?).await?;
-        response.json().await.map_err(|error| broken_off(&error))
+        if rest.media_type != "application/json" {
+            return response.text().await.map(Value::String).map_err(|error| broken_off(&error));
+        }
+        let body: Value = response.json().await.map_err(|error| broken_off(&error))?;
+        Ok(match rest.member {
+            Some(member) => Value::Object([(member.to_owned(), body)].into_iter().collect()),
+            None => body,
+        })
     }
 
     async fn stream(

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::answer::{Answer, Body};
 use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, dispatch};
@@ -39,7 +40,7 @@ impl Target {
         }
     }
 
-    /// Carries out an operation, sending its steps as they happen.
+    /// Carries out an operation, sending its steps as they happen. A text body is a JSON string.
     pub(super) async fn call(
         &self,
         entry: &'static Entry,
@@ -82,5 +83,9 @@ async fn call_in_process(
     };
     let progress = steps.map(|steps| ProgressSink::new(move |step| drop(steps.try_send(step))));
     let call = Call { progress, ..Call::new(request) };
-    dispatch(app, entry, call, Ok(input)).await.result.map(|done| done.answer.value)
+    let Answer { value, presentation } = dispatch(app, entry, call, Ok(input)).await.result?.answer;
+    Ok(match presentation.body {
+        Body::Text(text) => Value::String(text),
+        Body::Json => value,
+    })
 }

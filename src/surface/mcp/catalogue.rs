@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ep_kernel::tool::{Agents, Effect, Entry};
+use ep_kernel::tool::{Agents, Effect, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -37,6 +37,18 @@ impl Catalogue {
     /// The tool of this name.
     pub(super) fn find(&self, name: &str) -> Option<&(&'static Entry, Tool)> {
         self.0.iter().find(|(entry, _)| entry.spec.name == name)
+    }
+
+    /// How the tools go together, for the model that calls them.
+    pub(super) fn instructions(&self) -> String {
+        let named =
+            |task: Task| self.entries().find(|entry| entry.spec.task == task).map(|entry| entry.spec.name);
+        let (Some(start), Some(read)) = (named(Task::Start), named(Task::Read)) else { return String::new() };
+        format!(
+            "{start} asks many AI models one multiple-choice question and costs a little of your balance; while \
+             it still runs, call {read} with its poll_id after poll_after_ms. Give an {IDEMPOTENCY_KEY}, so that a \
+             repeated call never pays twice."
+        )
     }
 
     /// Every tool that agents may call.

@@ -31,9 +31,6 @@ use crate::surface::http::RequestHead;
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
 const KEPT_MS: u64 = 300_000;
-const INSTRUCTIONS: &str = "poll_question asks many AI models one multiple-choice question and costs a little of your \
-    balance; while it still runs, call get_poll_result with its poll_id after poll_after_ms. Give an idempotency_key, so \
-    that a repeated call never pays twice.";
 /// Methods that need parameters, and which.
 const WITH_PARAMETERS: &[(&str, &str)] = &[
     ("tools/call", "an object with name (text) and, where the tool takes any, arguments (an object)"),
@@ -204,7 +201,7 @@ impl ServerHandler for Handler {
             ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
         ServerConfig::new(capabilities)
             .with_server_info(self.implementation())
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(self.catalogue.instructions())
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
