@@ -60,8 +60,7 @@ impl Accounts {
     /// Creates a user with an email address. A starter credit above zero is credited once per user.
     /// [`Kind::Conflict`] if the address belongs to a user already.
     ///
-    /// Sign-in with an identity provider or a wallet creates its users in this service too, with a function
-    /// beside this one: who is identified differs, the starter credit does not.
+    /// To add another way to sign in, add a function beside this one that grants the same starter credit.
     pub async fn create_user(&self, email: Email, starter_credit: MicroUsd) -> Result<UserId, Fault> {
         let id = UserId::from_random(self.ports.entropy.bytes());
         let user = NewUser { id, email, starter_credit, created_at: self.ports.clock.now() };

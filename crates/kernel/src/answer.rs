@@ -35,11 +35,11 @@ impl From<Value> for Answer {
 pub struct Presentation {
     /// Who may keep it, and how long.
     pub cache: Cache,
-    /// Set where it is not the final answer yet: ask again after this long.
+    /// If set, the answer is not final: ask again after this time.
     pub interim: Option<Duration>,
     /// The answer in one sentence, for people and for agents that read prose.
     pub summary: Option<String>,
-    /// The id of the task it belongs to, where a protocol has tasks.
+    /// The id of the task it belongs to, if the protocol has tasks.
     pub task_id: Option<String>,
     /// The address of what was created (`Location`).
     pub location: Option<String>,
@@ -99,7 +99,7 @@ impl Presentation {
         Self { cache: Cache::Immutable, ..Self::default() }
     }
 
-    /// The answer is not final yet: ask again after this long.
+    /// The answer is not final yet: ask again after this time.
     pub fn interim(wait: Duration) -> Self {
         Self { interim: Some(wait), ..Self::default() }
     }

@@ -61,7 +61,7 @@ uuid_id! {
     RequestId
 }
 
-/// Who is calling, proven.
+/// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// No credential was sent.
@@ -99,8 +99,8 @@ impl Caller {
         }
     }
 
-    /// Whom limits and idempotency keys belong to: the account, or the address. An IPv6 caller is
-    /// known by its /64, the smallest block that is handed out.
+    /// The key for rate limits and idempotency records: the account, or the client's address. An IPv6 caller
+    /// is known by its /64, the smallest block that is handed out.
     pub fn scope(&self) -> String {
         match self {
             Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => format!("user:{user}"),

@@ -13,7 +13,7 @@ use crate::ports::{Balances, Clock, Models, PollStore};
 /// What operations may reach. Nothing here can credit an account or read another's secrets.
 #[derive(Clone)]
 pub struct ToolPorts {
-    /// What the operator decided.
+    /// Settings that operations need.
     pub settings: Arc<Settings>,
     /// Absolute links.
     pub links: Arc<Links>,
@@ -40,7 +40,7 @@ impl DatabaseHealth {
     }
 }
 
-/// What the operator decided, as far as operations need it.
+/// The operator's settings that operations need.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Whether polls are charged to prepaid balances. Without, anyone with a key polls at the
@@ -65,7 +65,8 @@ pub struct Ctx {
     pub request_id: RequestId,
     /// How long the caller waits for models before it prefers an interim answer.
     pub wait_limit: Option<Duration>,
-    /// Names the request where it is idempotent: the same name is the same request, even after a crash.
+    /// Key of the idempotent request, the same for every repetition, even after a restart; `None` without an
+    /// Idempotency-Key.
     pub request_ref: Option<String>,
     pub(crate) ports: ToolPorts,
     pub(crate) progress: Option<ProgressSink>,
@@ -86,7 +87,7 @@ impl Ctx {
         }
     }
 
-    /// What the operator decided.
+    /// Settings that operations need.
     pub fn settings(&self) -> &Settings {
         &self.ports.settings
     }

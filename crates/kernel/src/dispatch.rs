@@ -75,7 +75,7 @@ pub async fn dispatch(
     }
 }
 
-/// Admits a call, for answers that begin before the call ends.
+/// Admits a call and returns it before it is run, for streaming responses.
 pub async fn admit(
     app: &Arc<App>,
     entry: &'static Entry,
@@ -118,7 +118,7 @@ impl AdmittedCall {
             let answer = async { entry.run(cx, input).await };
             return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).await;
         }
-        // What changes something is carried out even when its caller disconnects.
+        // An operation with side effects is finished even if its client disconnects.
         let tasks = app.tasks.clone();
         let deadline = admitted.deadline();
         admitted
@@ -130,7 +130,7 @@ impl AdmittedCall {
     }
 }
 
-/// Carries out what changes something: once per idempotency key, where one was sent.
+/// Runs an operation with side effects: once per idempotency key, if one was sent.
 async fn once(
     app: Arc<App>,
     entry: &'static Entry,

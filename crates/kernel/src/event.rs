@@ -1,7 +1,7 @@
-//! What happens while a poll runs, as its watchers see it.
+//! Progress events of a running poll.
 //!
-//! Nothing here is stored: events are a fold over the poll's plan and its ballots, so a watcher who
-//! comes late, or after a crash, sees the same ones with the same numbers.
+//! Nothing here is stored: events are computed from the poll's plan and its ballots, so a client that
+//! connects late, or after a crash, receives the same events with the same ids.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use ep_polling::tally::NamedTally;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PollEvent {
-    /// A model has answered, or failed to.
+    /// A model has voted or failed.
     Vote(VoteEvent),
     /// The poll has begun.
     Started(StartedEvent),
@@ -28,7 +28,7 @@ pub enum PollEvent {
 pub struct StartedEvent {
     /// The poll.
     pub poll_id: PollId,
-    /// Where its result can be read by anyone, once it is complete.
+    /// URL of the poll and its result; if the poll is private, only its owner can read it.
     pub result_url: String,
     /// The question.
     pub question: String,
@@ -40,14 +40,14 @@ pub struct StartedEvent {
     pub simulated: bool,
 }
 
-/// A model has answered, or failed to.
+/// A model has voted or failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VoteEvent {
     /// Its number, from 1.
     pub seq: u32,
     /// Who answered.
     pub model_id: String,
-    /// The option chosen; null where the model failed to vote.
+    /// The option chosen; null if the model failed to vote.
     pub chosen_option: Option<String>,
     /// Why there is no vote.
     pub error: Option<String>,
@@ -55,9 +55,10 @@ pub struct VoteEvent {
     pub latency_ms: u32,
     /// Votes so far.
     pub tally: NamedTally,
-    /// The option alone in the lead.
+    /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// The bound reached so far: how sure it is that the whole roster would name the leader.
+    /// Confidence so far that the whole roster would elect the leader; 0 while the evidence favours another
+    /// option.
     pub confidence: f64,
     /// Cost so far.
     pub cost_so_far: Usd,

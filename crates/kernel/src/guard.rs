@@ -33,9 +33,9 @@ pub struct Guard {
     pub limiter: Arc<dyn Limiter>,
     /// Finds the owners of API keys.
     pub accounts: Arc<Accounts>,
-    /// Proves browser sessions, where there are any.
+    /// Verifies browser sessions, if configured.
     pub sessions: Option<Arc<dyn SessionVerifier>>,
-    /// Proves access tokens, where an issuer is configured.
+    /// Verifies access tokens, if an issuer is configured.
     pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -52,11 +52,11 @@ pub struct Limits {
     pub anonymous: u32,
     /// Free polls of one address.
     pub free: u32,
-    /// Of one address, for what anyone may read.
+    /// Of one address, for documents and unknown paths.
     pub public: u32,
 }
 
-/// What the guard must know about something that is served.
+/// Name, access, rate limit and deadline of one route.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
     /// Its name in logs and metrics.
@@ -67,10 +67,10 @@ pub struct Policy {
     pub rate: Rate,
     /// How long it may take.
     pub deadline: Duration,
-    /// Added to the refusal of a caller without a credential: where clients put it.
+    /// Appended to the 401 message: where to configure the credential.
     pub credential_hint: &'static str,
-    /// Whether it is a protocol whose operations pass the guard again: they refuse a caller without
-    /// allowance in the protocol's own form, and they log what was answered.
+    /// Whether it is a protocol endpoint (MCP, A2A): its operations pass the guard again, so refusing a
+    /// caller without allowance and the log entry are left to them.
     pub protocol: bool,
 }
 
@@ -115,7 +115,7 @@ pub enum Credential {
 pub struct Admission {
     /// Who is calling.
     pub caller: Caller,
-    /// What is left of the caller's allowance, where there is a limit.
+    /// What is left of the caller's allowance, if there is a limit.
     pub allowance: Option<Allowance>,
 }
 
@@ -147,7 +147,7 @@ pub struct Guarded<T> {
     pub request_id: RequestId,
     /// The answer or the refusal.
     pub result: Result<T, Fault>,
-    /// What is left of the caller's allowance, where there is a limit.
+    /// What is left of the caller's allowance, if there is a limit.
     pub allowance: Option<Allowance>,
 }
 
@@ -221,7 +221,7 @@ impl Guard {
                 let caller = match self.identify(credential).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
-                        // Guessing costs the guesser: it is counted against the address.
+                        // Counted against the client's address, which limits guessing.
                         let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
                         return Err(Refused {
                             fault: exhausted(allowance.as_ref()).unwrap_or(fault),
@@ -243,7 +243,7 @@ impl Guard {
         }
     }
 
-    /// Proves who is calling; `None` where no credential was sent. A wrong credential is a failure, never
+    /// Identifies the caller; `None` if no credential was sent. A wrong credential is a failure, never
     /// an anonymous caller.
     async fn identify(&self, credential: Credential) -> Result<Option<Caller>, Fault> {
         let (caller, refusal) = match credential {
@@ -279,7 +279,7 @@ impl Guard {
         }
     }
 
-    /// Counts one request against the caller's allowance; `None` where there is no limit.
+    /// Counts one request against the caller's allowance; `None` if there is no limit.
     async fn take(&self, rate: Rate, caller: &Caller) -> Option<Allowance> {
         let (policy, per_minute) = match (rate, caller) {
             (_, Caller::Local) => return None,

@@ -71,13 +71,15 @@ fn check_key(raw: &str) -> Result<&str, Fault> {
     } else {
         Err(Fault::invalid(
             "Idempotency-Key",
-            format!("must be 1 to {MAX_KEY} visible ASCII characters, for example a UUID"),
+            format!(
+                "must be 1 to {MAX_KEY} printable ASCII characters other than \" and \\, for example a UUID"
+            ),
         ))
     }
 }
 
 impl Claim {
-    /// The request's name: the same for every repetition, and for nothing else.
+    /// A key that is the same for every repetition of this request and unique otherwise.
     pub fn request_ref(&self) -> &str {
         &self.scope
     }
@@ -115,7 +117,7 @@ impl Idempotency {
         }
     }
 
-    /// Stores the reply, or gives the claim up where it must not be stored.
+    /// Stores the reply, or gives the claim up if it must not be stored.
     pub async fn finish(&self, claim: Claim, reply: &Result<Answer, Fault>) {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
@@ -165,7 +167,7 @@ impl Idempotency {
     }
 }
 
-/// What two requests with the same body have in common, whatever the order of its members.
+/// Hash of the input, independent of the order of JSON object members.
 fn fingerprint(input: &Value) -> String {
     let mut sorted = input.clone();
     sorted.sort_all_objects();

@@ -32,14 +32,14 @@ impl Links {
         &self.base_url
     }
 
-    /// The method and address of what has this name; the base URL where nothing has.
+    /// Method and URL of the route with this name; the base URL if there is none.
     pub fn request(&self, name: &str) -> (Method, String) {
         let (method, path) =
             self.routes.get(name).map_or((Method::Get, ""), |(method, path)| (*method, path));
         (method, format!("{}{path}", self.base_url))
     }
 
-    /// The address of what has this name, its placeholders filled. Values must need no escaping: ids.
+    /// The URL of the route with this name, its placeholders filled. Values must need no escaping: ids.
     pub fn url(&self, name: &str, values: &[(&str, &str)]) -> String {
         let (_, mut url) = self.request(name);
         for (placeholder, value) in values {
@@ -48,7 +48,7 @@ impl Links {
         url
     }
 
-    /// Whether something has this name.
+    /// Whether a route has this name.
     pub fn has(&self, name: &str) -> bool {
         self.routes.contains_key(name)
     }

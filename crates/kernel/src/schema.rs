@@ -1,7 +1,7 @@
 //! JSON Schema of inputs and outputs (draft 2020-12), and decoding by the same types.
 //!
-//! Inputs are made by the *deserialize* contract and kept plain, since models read them: no `null`, no
-//! integer formats, no titles, everything inline. Outputs are made by the *serialize* contract.
+//! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer
+//! formats, no titles, everything inline. Output schemas use the *serialize* contract.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -29,8 +29,8 @@ pub fn output<T: JsonSchema>() -> Schema {
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Takes out what agents stumble over: some reject `null` types or unknown formats, and every word of a
-/// tool list is paid for in every conversation.
+/// Removes what some agents reject (`null` types, unknown formats) and what wastes tokens, because a tool
+/// list is sent in every conversation.
 fn plain(schema: &mut Schema) {
     schema.remove("title");
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| {

@@ -33,7 +33,7 @@ impl Sealer {
         Ok(format!("{}{}", hex::encode(nonce), hex::encode(sealed)))
     }
 
-    /// Decrypts a sealed text; fails where it, its context or the service's secret has changed.
+    /// Decrypts a sealed text; fails if it, its context or the service's secret has changed.
     pub fn open(&self, sealed: &str, context: &str) -> Result<String, Fault> {
         let unreadable = || Fault::internal("a sealed text cannot be decrypted; has EP_SECRET_KEY changed?");
         let bytes = hex::decode(sealed).map_err(|_| unreadable())?;

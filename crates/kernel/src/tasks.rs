@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::fault::Fault;
 
-/// Background work: every task is counted, is told of the shutdown, and is waited for.
+/// Background work: every task is counted, is notified of the shutdown, and is waited for.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     tracker: TaskTracker,

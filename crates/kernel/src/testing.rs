@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ports::{Clock, Entropy};
 
-/// A clock that moves only when it is told to.
+/// A clock that moves only when a test advances it.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 

@@ -52,7 +52,7 @@ pub struct Spec {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What it does, in one or two sentences an agent decides by.
+    /// What it does, in one or two sentences, from which an agent chooses the tool.
     pub summary: &'static str,
     /// Its manual, in Markdown.
     pub manual: &'static str,
@@ -60,7 +60,7 @@ pub struct Spec {
     pub example: &'static str,
     /// Who may call it.
     pub access: Access,
-    /// What it does to the world.
+    /// Its side effects.
     pub effect: Effect,
     /// What it costs.
     pub cost: Cost,
@@ -100,7 +100,7 @@ impl Access {
     pub const ANONYMOUS: Self = Self { anonymous: true, cookie: false, key: false };
     /// Only signed-in browsers.
     pub const COOKIE: Self = Self { anonymous: false, cookie: true, key: false };
-    /// Only API keys.
+    /// Only programs with an API key or an access token.
     pub const KEY: Self = Self { anonymous: false, cookie: false, key: true };
     /// Any account.
     pub const ACCOUNT: Self = Self { anonymous: false, cookie: true, key: true };
@@ -125,12 +125,12 @@ impl Access {
     }
 }
 
-/// What an operation does to the world; the four MCP hints follow from it.
+/// The side effects of an operation; the four MCP hints follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// It changes nothing.
     Read,
-    /// It asks models outside and records what they say: additive, and worth an idempotency key.
+    /// It calls external models and stores their answers; send an idempotency key with it.
     Consult,
     /// It changes our records.
     Write {
@@ -185,9 +185,9 @@ pub enum Rate {
     Default,
     /// The allowance for free polls, per address.
     Free,
-    /// The larger allowance for what anyone may read, per address.
+    /// The larger allowance for documents and unknown paths, per address.
     Public,
-    /// The same, but the request is never refused: it must always be answered.
+    /// Counted against the public allowance, but never refused.
     Exempt,
 }
 
@@ -226,9 +226,9 @@ pub struct Rest {
     pub status: u16,
     /// Callers accepted here; narrows [`Spec::access`].
     pub only: Access,
-    /// The member of the output that is the body, where it is not the whole output.
+    /// The member of the output that is the body, if it is not the whole output.
     pub member: Option<&'static str>,
-    /// The media type of the body; of [`Body::Text`] where it is not JSON.
+    /// The media type of the body; of [`Body::Text`] if it is not JSON.
     pub media_type: &'static str,
 }
 

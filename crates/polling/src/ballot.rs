@@ -60,11 +60,11 @@ pub enum Reason {
     Unreachable,
     /// The upstream or the model asked for fewer requests.
     RateLimited,
-    /// The upstream refused the request: credit, permission, unknown model.
+    /// The upstream rejected the request: no credit, no permission, or unknown model.
     Rejected,
     /// The upstream reported a failure of its own.
     UpstreamError,
-    /// The model declined to answer, or a content filter did.
+    /// The model declined to answer, or a content filter blocked the answer.
     Refused,
     /// The answer named no option, even after a repair.
     Unparsable,

@@ -60,8 +60,8 @@ impl Seed {
         (0..options).map(|place| base[(place + shifts[row]) % options]).collect()
     }
 
-    /// Codes for the places of one ballot view: pairs of consonants, which suggest no order, form no words,
-    /// and do not occur as a word in any of `texts`.
+    /// Codes for the places of one ballot view: pairs of consonants, to suggest no order and avoid words.
+    /// None occurs as a word in any of `texts`.
     pub fn codes(self, position: usize, count: usize, texts: &[String]) -> Vec<String> {
         let taken: HashSet<String> = texts
             .iter()

@@ -92,8 +92,8 @@ impl Plan {
         BallotView::for_position(self.seed, position, &self.question, &self.options)
     }
 
-    /// An upper bound for the prompt tokens of one request. A token covers at least one byte, and the prompt
-    /// names every option twice.
+    /// An upper bound for the prompt tokens of one request: one token per byte, with the options counted
+    /// twice as a margin.
     pub fn prompt_tokens(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.len() + 16).sum();
         INSTRUCTION_TOKENS + self.question.len() as u64 + 2 * options as u64

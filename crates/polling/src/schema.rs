@@ -1,7 +1,7 @@
 //! JSON Schemas of this crate's types, for interfaces that describe their input and output (feature
 //! `schema`).
 //!
-//! Enums derive theirs where they are defined. All schemas are inlined, so their names are never shown.
+//! Enums derive their schemas where they are defined. All schemas are inlined, so their names do not appear.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z; RFC 3339 where it is shown.
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z; shown as RFC 3339 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 

@@ -61,7 +61,7 @@ async fn measure(url: &str) {
     store.keys().add_key(&new_key).await.unwrap();
 
     let polls = store.polls();
-    latency("record one ballot, one at a time (survives a process crash)", 2_000, async |number| {
+    latency("record one ballot, one at a time (durable after a process crash)", 2_000, async |number| {
         static POLL: Mutex<Option<PollId>> = Mutex::new(None);
         if (number as u32).is_multiple_of(BALLOTS) {
             let id = open(&*polls, None).await;
@@ -74,7 +74,7 @@ async fn measure(url: &str) {
     })
     .await;
     let ledger = store.ledger();
-    latency("credit, one at a time (survives a power loss)", 1_000, async |number| {
+    latency("credit, one at a time (durable after a power loss)", 1_000, async |number| {
         let started = Instant::now();
         ledger.credit(owner, MicroUsd::new(1), &format!("credit:{number}"), now()).await.unwrap();
         started.elapsed()

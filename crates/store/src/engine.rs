@@ -13,11 +13,11 @@ use sqlx::query::Query;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Database as Driver, Encode, FromRow, PgConnection, Postgres, Sqlite, SqliteConnection, Type};
 
-use crate::error::{Unreadable, database_error, failed};
+use crate::error::{UnexpectedData, database_error, failed};
 use crate::statements as sql;
 use crate::value::Value;
 
-/// What a change survives once it is acknowledged. PostgreSQL always gives [`Durability::PowerLoss`].
+/// What cannot undo a change once it is acknowledged. PostgreSQL always gives [`Durability::PowerLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Durability {
     /// A crash of the process.
@@ -72,7 +72,7 @@ pub(crate) trait Connection: Send {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<R, StoreError>> + Send {
         let row = self.fetch_optional(sql, values);
-        async { row.await?.ok_or_else(|| failed(Unreadable("a missing row"))) }
+        async { row.await?.ok_or_else(|| failed(UnexpectedData::MissingRow)) }
     }
 }
 

@@ -71,9 +71,7 @@ impl ConnectError {
                 server.get_database().unwrap_or(server.get_username())
             ),
             (Some("42501"), _) => "the user may not create tables: grant it CREATE on the schema".to_owned(),
-            (Some("53300"), _) => "it has no connection left: raise max_connections there, or keep fewer \
-                                   connections here"
-                .to_owned(),
+            (Some("53300"), _) => "it has no free connection: raise max_connections there".to_owned(),
             (_, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => {
                 "it does not answer: start the server, or correct the host and the port in the database URL"
                     .to_owned()
@@ -134,10 +132,22 @@ pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// Something read is not what the store writes.
+/// The database holds something that the store does not write.
 #[derive(Debug, thiserror::Error)]
-#[error("the database holds {0} that cannot be read")]
-pub(crate) struct Unreadable(pub(crate) &'static str);
+pub(crate) enum UnexpectedData {
+    /// A stored value cannot be read.
+    #[error("the database holds {0} that cannot be read")]
+    Value(&'static str),
+    /// A statement that must return a row returned none.
+    #[error("a row that must exist is missing from the database")]
+    MissingRow,
+    /// A change of exactly one row changed another number of rows.
+    #[error("the ledger is inconsistent: a change of one row changed none or several")]
+    RowCount,
+    /// A claim was found when it was inserted, but not when it was read.
+    #[error("an idempotency claim was deleted each time before it could be read")]
+    ClaimDeleted,
+}
 
 /// The time limit ended an operation.
 #[derive(Debug, thiserror::Error)]

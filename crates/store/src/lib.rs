@@ -3,11 +3,11 @@
 //!
 //! [`connect`] opens a database, migrates it and hands out the ports. SQLite is the engine of one process:
 //! one writer with group commit, and readers beside it. PostgreSQL is the engine of any number of identical
-//! replicas. One conformance suite holds both to the promises of the ports.
+//! replicas. One conformance suite tests the contract of the ports on both.
 //!
 //! Statements, rows and transactions are written once for both engines (`statements`, `rows`,
 //! `transactions`). The engines' own modules hold what differs: how connections are opened and shared, how
-//! a transaction begins and commits, how ballots travel.
+//! a transaction begins and commits, how ballots are inserted and read.
 
 mod database_url;
 mod engine;

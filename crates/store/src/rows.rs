@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Serialize};
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use crate::error::{Unreadable, failed};
+use crate::error::{UnexpectedData, failed};
 
 /// Declares a row: one field per column, of the same name.
 ///
@@ -291,7 +291,7 @@ fn from_name<T: DeserializeOwned>(name: &str) -> Option<T> {
 }
 
 fn unreadable(what: &'static str) -> StoreError {
-    failed(Unreadable(what))
+    failed(UnexpectedData::Value(what))
 }
 
 #[cfg(test)]

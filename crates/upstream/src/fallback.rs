@@ -1,9 +1,9 @@
-//! The fallback levels: how a vote is demanded of each model.
+//! The fallback levels: which request format is used for each model.
 //!
 //! Models and servers differ in which tool calls they support. Each model starts at the strictest level
-//! that its registry entry promises (or at the stored one). It falls back to a lower level when a request
-//! is refused or its answers ignore the form, and stays there: the level is stored per upstream and model.
-//! Optional parameters that a server refuses are remembered for the life of the process.
+//! that its registry entry lists as supported (or at the stored one). It falls back to a lower level when a
+//! request is rejected or its answers ignore the format, and stays there: the level is stored per upstream
+//! and model. Optional parameters that a server rejects are left out for the life of the process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -14,7 +14,7 @@ use ep_polling::roster::ModelId;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
-/// The ways to demand a vote, strictest first. The numbers are stored.
+/// The request formats, strictest first. The numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub(crate) enum FallbackLevel {
@@ -87,10 +87,10 @@ pub(crate) enum OptionalParameter {
 
 /// Which level and parameters are used for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ToolChoiceProfile {
+pub(crate) struct RequestProfile {
     /// The level of the next first request.
     pub(crate) level: FallbackLevel,
-    /// Answers in a row that ignored the form of this level.
+    /// Answers in a row that ignored the format of this level.
     ignored: u8,
     /// A set of levels: bit n is level n.
     unsupported_levels: u8,
@@ -98,7 +98,7 @@ pub(crate) struct ToolChoiceProfile {
     unsupported_parameters: u8,
 }
 
-impl ToolChoiceProfile {
+impl RequestProfile {
     fn starting_at(level: FallbackLevel) -> Self {
         Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0 }
     }
@@ -152,7 +152,7 @@ impl ToolChoiceProfile {
     }
 }
 
-/// After so many answers in a row that ignored the form, a model falls back to a lower level.
+/// After so many answers in a row that ignored the format, a model falls back to a lower level.
 const MAX_IGNORED: u8 = 2;
 /// How long a vote waits for the stored levels.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
@@ -163,7 +163,7 @@ pub(crate) struct FallbackLevels {
     cache: Arc<dyn UpstreamCache>,
     tasks: TaskTracker,
     stored: OnceCell<HashMap<ModelId, FallbackLevel>>,
-    profiles: RwLock<HashMap<ModelId, Arc<Mutex<ToolChoiceProfile>>>>,
+    profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
 }
 
 /// The fallback level of one model.
@@ -171,7 +171,7 @@ pub(crate) struct FallbackLevels {
 pub(crate) struct ModelFallback<'l> {
     levels: &'l FallbackLevels,
     model: &'l ModelId,
-    profile: Arc<Mutex<ToolChoiceProfile>>,
+    profile: Arc<Mutex<RequestProfile>>,
 }
 
 impl FallbackLevels {
@@ -191,7 +191,7 @@ impl FallbackLevels {
         } else {
             let level = self.stored_level(model).await.unwrap_or(start);
             let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
-            let new = || Arc::new(Mutex::new(ToolChoiceProfile::starting_at(level)));
+            let new = || Arc::new(Mutex::new(RequestProfile::starting_at(level)));
             Arc::clone(profiles.entry(model.clone()).or_insert_with(new))
         };
         ModelFallback { levels: self, model, profile }
@@ -222,7 +222,7 @@ impl FallbackLevels {
 
 impl ModelFallback<'_> {
     /// The profile as it is now.
-    pub(crate) fn profile(&self) -> ToolChoiceProfile {
+    pub(crate) fn profile(&self) -> RequestProfile {
         *self.profile.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -231,7 +231,7 @@ impl ModelFallback<'_> {
         self.change(|profile| profile.note_unsupported(at, what))
     }
 
-    /// Takes note that an answer at this level kept or ignored the form that was asked for.
+    /// Takes note that an answer at this level followed or ignored the requested format.
     pub(crate) fn note_answer(&self, at: FallbackLevel, kept_form: bool) {
         self.change(|profile| {
             if profile.level != at || at == FallbackLevel::Prose {
@@ -246,7 +246,7 @@ impl ModelFallback<'_> {
         });
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut ToolChoiceProfile) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut RequestProfile) -> T) -> T {
         let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
         let before = profile.level;
         let result = change(&mut profile);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn refusals_lead_down_to_prose() {
-        let mut profile = ToolChoiceProfile::starting_at(Required);
+        let mut profile = RequestProfile::starting_at(Required);
         let strict = Unsupported::Parameter(OptionalParameter::Strict);
         assert_eq!(profile.note_unsupported(Required, strict), Required);
         assert!(!profile.sends(OptionalParameter::Strict) && profile.sends(OptionalParameter::Reasoning));
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_refused_repair_does_not_move_the_model() {
-        let mut profile = ToolChoiceProfile::starting_at(Required);
+        let mut profile = RequestProfile::starting_at(Required);
         assert_eq!(profile.repair_level(Required), Schema);
         assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);
         assert_eq!(profile.level, Required);

@@ -6,7 +6,7 @@
 //! what a poll relies on. [`Demo`] has sixty simulated models in process, [`NotConfigured`] has none.
 //!
 //! Read `voting` first: one vote from beginning to end. It uses `chat` (requests and responses), `fallback`
-//! (which form each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
+//! (which format each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
 
 mod chat;
 mod config;

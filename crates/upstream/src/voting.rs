@@ -1,6 +1,6 @@
 //! One vote: what to ask a model, how to judge its answer, and what to ask next.
 //!
-//! Most votes take one request. If the server does not support the form of the request, it is sent again at
+//! Most votes take one request. If the server does not support the format of the request, it is sent again at
 //! a lower fallback level. If the upstream is busy, the vote waits and tries again. If the answer names no
 //! option, the model is asked once more. Every answer that was or may have been charged counts as a paid
 //! answer, of which there are at most [`PAID_ANSWERS`].
@@ -24,7 +24,7 @@ use crate::rate_limit::RateLimits;
 
 /// The most waits for a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
-/// The most requests of one vote. In practice refused forms and parameters need far fewer.
+/// The most requests of one vote. In practice rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
 
 /// Longer than any vote. Caps times, so that their sums cannot overflow.
@@ -154,7 +154,7 @@ impl Vote<'_> {
                 _ if self.requests >= MAX_REQUESTS => {
                     return Err(NoVote::new(
                         Reason::Rejected,
-                        "the upstream refused every form of the question",
+                        "the upstream rejected every request format that was tried",
                     ));
                 }
                 NextStep::AskAgain(next) => level = next,
@@ -292,7 +292,7 @@ impl Vote<'_> {
                 if !request.level.has_tool() || !content.calls.is_empty() {
                     return NextStep::Finish(Err(no_vote));
                 }
-                // The model wrote text instead of the tool call. Another form may get a single vote.
+                // The model wrote text instead of the tool call. Another format may get a single vote.
                 let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
                 self.repair(request.level, text.to_string(), no_vote)
             }
@@ -321,21 +321,22 @@ impl Vote<'_> {
         // of a tool call, it would only write more of it.
         let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
         if cut_off && !text_instead_of_call {
-            return self.ask_if_unpaid(NextStep::AskAgain(request.level), no_vote);
+            return self.ask_if_allowed(NextStep::AskAgain(request.level), no_vote);
         }
         let bad = if has_text { &text } else { content.calls.first().unwrap_or(&text) };
         self.repair(request.level, bad.to_string(), no_vote)
     }
 
-    /// After an answer that ignored the form: asks for a better one, unless that would be one paid answer
-    /// too many.
+    /// After an answer that ignored the requested format: asks for a better one, unless that would be one
+    /// paid answer too many.
     fn repair(&mut self, level: FallbackLevel, bad_answer: String, otherwise: NoVote) -> NextStep {
         self.fallback.note_answer(level, false);
         let next = self.fallback.profile().repair_level(level);
-        self.ask_if_unpaid(NextStep::Repair(next, bad_answer), otherwise)
+        self.ask_if_allowed(NextStep::Repair(next, bad_answer), otherwise)
     }
 
-    fn ask_if_unpaid(&self, step: NextStep, otherwise: NoVote) -> NextStep {
+    /// This step, or `otherwise` if it could exceed the paid answers of a vote.
+    fn ask_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
         if self.paid_answers < PAID_ANSWERS { step } else { NextStep::Finish(Err(otherwise)) }
     }
 
@@ -351,8 +352,8 @@ impl Vote<'_> {
         match error.retry_action(request) {
             RetryAction::AskWithout(unsupported) => {
                 let next = self.fallback.note_unsupported(request.level, unsupported);
-                let otherwise = no_vote(Reason::Rejected, "refused the form of the question");
-                self.ask_if_unpaid(NextStep::AskAgain(next), otherwise)
+                let otherwise = no_vote(Reason::Rejected, "rejected the request format");
+                self.ask_if_allowed(NextStep::AskAgain(next), otherwise)
             }
             RetryAction::AskWithoutTool => {
                 self.cost.add_unreported();
@@ -369,9 +370,10 @@ impl Vote<'_> {
                 (Reason::Rejected, 401) => {
                     NoVote::new(Reason::Rejected, "the upstream refused the service's key (401)")
                 }
-                (Reason::Rejected, 402) => {
-                    NoVote::new(Reason::Rejected, "the upstream wants payment from the service first (402)")
-                }
+                (Reason::Rejected, 402) => NoVote::new(
+                    Reason::Rejected,
+                    "the upstream requires payment from the operator of this service (402)",
+                ),
                 (Reason::Rejected, 403) => NoVote::new(
                     Reason::Rejected,
                     "the upstream does not permit the service to use this model (403)",
@@ -384,7 +386,7 @@ impl Vote<'_> {
     }
 }
 
-/// Whether an answer has the form that was asked for.
+/// Whether an answer has the requested format.
 fn keeps_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
     match level {
         FallbackLevel::Required | FallbackLevel::Object | FallbackLevel::Auto => !content.calls.is_empty(),

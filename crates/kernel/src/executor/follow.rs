@@ -35,7 +35,7 @@ impl Follow {
         Self { executor, source: Source::Database { state, seen: 0 } }
     }
 
-    /// The poll's plan.
+    /// The stored poll: its plan and, once it has ended, how it ended.
     pub fn record(&self) -> Arc<PollRecord> {
         match &self.source {
             Source::Memory(watch) => watch.state().record,

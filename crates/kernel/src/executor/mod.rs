@@ -163,7 +163,7 @@ impl PollExecutor {
         self.0.recent.median()
     }
 
-    /// Ends a poll that this process runs, with the votes it has; `false` where it runs none of that id.
+    /// Ends a poll that this process runs, with the votes it has; `false` if it runs none of that id.
     pub fn cancel(&self, id: &PollId) -> bool {
         self.0.running.cancel(id)
     }
@@ -218,7 +218,7 @@ impl Inner {
     }
 }
 
-/// What a watcher is told of a poll that this process could not finish.
+/// The fault returned to followers of a poll that this process could not finish.
 fn interrupted(id: &PollId) -> Fault {
     Fault::new(
         Kind::PollFailed,

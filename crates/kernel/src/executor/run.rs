@@ -1,9 +1,9 @@
 //! Carries one poll through, from the first call to the decision.
 //!
 //! The loop is short: decide, launch what may be launched, wait for answers, record them, tally them,
-//! decide again. Calls are launched strictly in dispatch order; how many are in flight is the pace's
-//! business; whether one may start at all is the budget's. A ballot is tallied only after it is recorded,
-//! so a decision never depends on a ballot that a crash could lose.
+//! decide again. Calls are launched strictly in dispatch order; the pace limits how many are in flight, and
+//! the budget decides whether another call may start. A ballot is tallied only after it is recorded, so a
+//! decision never depends on a ballot that a crash could lose.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -182,7 +182,7 @@ impl Run<'_> {
         }
     }
 
-    /// Launches what pace and budget allow; says whether the budget alone holds the next call back.
+    /// Launches the calls that pace and budget allow. Returns whether the budget blocks the next call.
     fn launch(&mut self) -> bool {
         let unanswered = (self.responses.roster() - self.responses.completed()) as u32;
         // In the second half of its time, a poll keeps all remaining calls in flight.
@@ -344,7 +344,7 @@ impl Run<'_> {
     }
 }
 
-/// [`decide`] always decides once the budget is spent; should it ever not, the poll ends with nothing said.
+/// A fallback that should never be needed: [`decide`] returns a decision whenever the budget is spent.
 fn unreachable_end(responses: &Responses) -> Decision {
     Decision { reason: TerminationReason::Budget, option: None, p: 1.0, standing: responses.overall() }
 }

@@ -76,7 +76,7 @@ async fn run_until_closed(
     }
 }
 
-/// Reads a poll's ballots again after a failure; `None` where it needs no further work.
+/// Reads a poll's ballots again after a failure; `None` if it needs no further work.
 async fn reload(
     inner: &Inner,
     record: &PollRecord,
@@ -122,7 +122,7 @@ async fn run_once(
     let held = record.held.unwrap_or_default();
     let capture = spent.min(held);
     if record.held.is_some() && spent > held {
-        tracing::error!(%spent, %held, "an upstream charged more than its price list allows; the difference is ours");
+        tracing::error!(%spent, %held, "an upstream charged more than its listed prices allow; the service pays the difference");
     }
     let settlement = if draining { Settlement::Later } else { Settlement::Capture(capture) };
     inner.polls.close(&record.id, &closing, settlement).await?;

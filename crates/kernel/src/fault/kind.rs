@@ -2,7 +2,7 @@
 
 use crate::links::Links;
 
-/// What kind of failure it is. Everything that follows from the kind stands in its [`Row`].
+/// A kind of error; its [`Row`] holds its status, codes and recovery actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each kind is described by the title of its row")]
 pub enum Kind {
@@ -28,7 +28,7 @@ pub enum Kind {
     DeadlineExceeded,
 }
 
-/// All that is fixed about one kind.
+/// Status, codes and recovery actions of one kind: its row in the table.
 #[derive(Debug)]
 pub struct Row {
     /// The kind.
@@ -39,7 +39,7 @@ pub struct Row {
     pub title: &'static str,
     /// HTTP status (RFC 9110).
     pub http: u16,
-    /// JSON-RPC code where it is an MCP protocol error rather than a tool's answer. Our own codes lie
+    /// JSON-RPC code if it is an MCP protocol error rather than a tool's answer. Our own codes lie
     /// outside −32768…−32000, which JSON-RPC, MCP and A2A reserve.
     pub mcp: i32,
     /// JSON-RPC code on A2A (specification 1.0, section 5.4).
@@ -52,14 +52,14 @@ pub struct Row {
     pub recovery: &'static [Recovery],
 }
 
-/// One way out of a failure.
+/// One recovery action.
 #[derive(Debug, Clone, Copy)]
 pub struct Recovery {
     /// A stable word for the action.
     pub action: &'static str,
     /// The action in a sentence.
     pub description: &'static str,
-    /// The operation or document to ask for, by its name, where the action is a request.
+    /// The operation or document to ask for, by its name, if the action is a request.
     pub request: Option<&'static str>,
 }
 
@@ -172,7 +172,7 @@ static TABLE: [Row; 20] = [
     row(
         Kind::Conflict,
         "conflict",
-        "It clashes with what already exists",
+        "The request conflicts with an existing record",
         (409, 40900, 40900, 2),
         false,
         &[FIX],
@@ -213,7 +213,7 @@ static TABLE: [Row; 20] = [
     row(
         Kind::PollFailed,
         "poll_failed",
-        "The poll could not be carried out",
+        "The poll was interrupted or did not finish",
         (500, 50001, 50001, 1),
         true,
         &[RETRY, REPORT],
@@ -237,7 +237,7 @@ static TABLE: [Row; 20] = [
     row(
         Kind::Unavailable,
         "unavailable",
-        "A part this needs is not available right now",
+        "A required component (database or model upstream) is not available",
         (503, 50301, 50301, 9),
         true,
         &[WAIT],

@@ -2,7 +2,7 @@
 //!
 //! A [`Fault`] is made where something fails and is shown by whichever surface the caller came
 //! through: as `{error}`, as problem details (RFC 9457), as an MCP tool error, as an A2A error, as an
-//! exit code. What differs between kinds stands in one table, [`Kind::row`].
+//! exit code. What differs between kinds is in one table, [`Kind::row`].
 
 mod kind;
 mod problem;

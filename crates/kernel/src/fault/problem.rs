@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Fault, FieldFault, Recovery};
 use crate::links::Links;
 
-/// The interface's error body.
+/// The default error body.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     /// What went wrong and what to do next.
@@ -38,18 +38,18 @@ pub struct Problem {
     pub recovery_actions: Vec<RecoveryAction>,
 }
 
-/// One way out.
+/// One recovery action.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RecoveryAction {
     /// A stable word for the action.
     pub action: String,
     /// The action in a sentence.
     pub description: String,
-    /// The method of the request to make, where the action is one.
+    /// HTTP method, if the action is to send a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub method: Option<String>,
-    /// The address of the request to make.
+    /// URL, if the action is to send a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub href: Option<String>,
@@ -74,7 +74,7 @@ impl RecoveryAction {
 }
 
 impl Fault {
-    /// The interface's plain body.
+    /// The default error body.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: self.message().to_owned() }
     }

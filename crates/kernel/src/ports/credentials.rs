@@ -6,16 +6,16 @@ use secrecy::SecretString;
 use crate::caller::UserId;
 use crate::fault::Fault;
 
-/// Proves browser sessions.
+/// Verifies browser sessions.
 #[async_trait]
 pub trait SessionVerifier: Send + Sync {
-    /// Whose session this cookie value proves; `None` where it is forged, expired or ended.
+    /// The account of the session with this cookie value; `None` if it is forged, expired or ended.
     async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault>;
 }
 
-/// Proves access tokens of a configured issuer (RFC 6750).
+/// Verifies access tokens of a configured issuer (RFC 6750).
 #[async_trait]
 pub trait TokenVerifier: Send + Sync {
-    /// Whose token this is; `None` where it is forged, expired, or meant for another service.
+    /// The account of this token; `None` if it is forged, expired, or meant for another service.
     async fn user(&self, token: &SecretString) -> Result<Option<UserId>, Fault>;
 }

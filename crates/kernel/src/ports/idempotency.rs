@@ -32,7 +32,7 @@ pub trait IdempotencyStore: Send + Sync {
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError>;
 
-    /// Stores the reply. Acknowledged once it survives a power loss.
+    /// Stores the reply. Acknowledged once a power loss cannot undo it.
     async fn finish(&self, scope: &str, reply: &str) -> Result<(), StoreError>;
 
     /// Deletes a claim without a reply, so that the request can be sent again.

@@ -34,7 +34,7 @@ pub struct KeyOwner {
     pub user: UserId,
 }
 
-/// Keeps API keys. Adding and revoking are acknowledged once they survive a power loss.
+/// Keeps API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
     /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the

@@ -66,9 +66,9 @@ pub trait Balances: Send + Sync {
 /// Moves money into accounts. [`PollStore`](super::PollStore) moves it out.
 #[async_trait]
 pub trait Ledger: Balances {
-    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once it survives a
-    /// power loss. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the reference
-    /// was used for another amount or another account.
+    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power
+    /// loss cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
+    /// reference was used for another amount or another account.
     async fn credit(
         &self,
         user: UserId,

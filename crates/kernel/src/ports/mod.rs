@@ -1,5 +1,6 @@
-//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>`. Each names its promises; the crates that implement them keep them, and
-//! one conformance suite holds every database to the same ones.
+//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>`.
+//!
+//! Each trait documents its contract. One conformance suite tests every database against it.
 
 mod credentials;
 mod idempotency;
@@ -41,7 +42,7 @@ pub trait Entropy: Send + Sync {
 }
 
 impl dyn Entropy + '_ {
-    /// So many random bytes.
+    /// `N` random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.fill(&mut bytes);
@@ -52,8 +53,8 @@ impl dyn Entropy + '_ {
 /// Counts requests per caller.
 #[async_trait]
 pub trait Limiter: Send + Sync {
-    /// Takes one request of `key` out of `policy`'s allowance. When the count itself cannot be had (the
-    /// shared store is down), the request is allowed: limits protect the service, they do not gate it.
+    /// Takes one request of `key` out of `policy`'s allowance. If the count is unavailable (the shared
+    /// store is down), the request is allowed: the limiter fails open.
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance;
 }
 
@@ -91,7 +92,7 @@ pub enum StoreError {
     /// What was named does not exist, or is no longer in the state the change needs.
     #[error("not found: {0}")]
     NotFound(&'static str),
-    /// The database could not be reached or broke a promise.
+    /// The database could not be reached, or violated the contract of its port.
     #[error("the database failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -11,7 +11,7 @@ use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::roster::{Member, Roster};
 use ep_polling::time::Timestamp;
 
-/// The models an upstream offers: the interface's model registry envelope.
+/// The list of the models that an upstream offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Registry {
     /// When the list was fetched from the upstream.
@@ -20,11 +20,11 @@ pub struct Registry {
     pub cache_expires_at: Timestamp,
     /// How many models follow.
     pub count: usize,
-    /// The same, where it is known.
+    /// Same value as `count`; kept for compatibility.
     pub model_count: Option<usize>,
     /// Whether they are the simulated models of the demo roster.
     pub simulated: bool,
-    /// The models.
+    /// The models, one entry for each id.
     pub variants: Vec<Variant>,
 }
 
@@ -37,17 +37,17 @@ pub struct Variant {
     pub name: String,
     /// Who makes it or serves it.
     pub provider: String,
-    /// Models that share makers and training.
+    /// Family of the model: models of one maker and product line.
     pub family: String,
     /// Tokens it can read and write at once.
     pub context_length: Option<u64>,
-    /// What it charges; null where nobody says.
+    /// Price; null if unknown.
     pub pricing: Option<VariantPricing>,
     /// Whether it is known to charge nothing.
     pub free: bool,
-    /// Whether it takes tools; null where nobody says.
+    /// Whether it supports tools; null if unknown.
     pub supports_tools: Option<bool>,
-    /// Request parameters it is known to take.
+    /// Request parameters it is known to support.
     pub supported_parameters: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ pub struct VariantPricing {
 /// What to do with a call whose answer is no longer wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abandon {
-    /// Hang up: it saves the upstream's work, and money is not at stake.
+    /// Cancel the call: this saves the upstream work, and nothing is charged for it.
     HangUp,
     /// Wait for it: it is charged either way, and only its answer says how much.
     Drain,
@@ -74,9 +74,9 @@ pub enum Abandon {
 /// Finds and asks models.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// The models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) where there is
-    /// no upstream, [`Kind::Unavailable`](crate::fault::Kind::Unavailable) where it cannot be reached
-    /// and nothing is remembered.
+    /// The models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) if there is no
+    /// upstream, [`Kind::Unavailable`](crate::fault::Kind::Unavailable) if it cannot be reached and no list
+    /// is cached.
     async fn registry(&self) -> Result<Registry, Fault>;
 
     /// The names of the presets, in the order in which they are documented.
@@ -86,8 +86,8 @@ pub trait Models: Send + Sync {
     /// that is none, and the failures of [`Models::registry`].
     async fn roster(&self, preset: &str) -> Result<Roster, Fault>;
 
-    /// Asks one model for its vote, within this time, whatever it takes: the ladder, the repair, the
-    /// retries. Never fails: a failure is an answer without a vote.
+    /// Asks one model for its vote within this time, using fallback levels, one repair and retries. Never
+    /// fails: a failure is an answer without a vote.
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer;
 
     /// What to do with a call to this member that is no longer wanted.

@@ -92,19 +92,19 @@ pub struct Closing {
 /// Keeps polls and ballots.
 #[async_trait]
 pub trait PollStore: Send + Sync {
-    /// Opens a poll, leases it and sets its hold aside, in one transaction, acknowledged once it survives a
-    /// power loss. The hold takes the lesser of `at_most` and what is available;
+    /// Opens a poll, leases it and sets its hold aside, in one transaction, acknowledged once a power loss
+    /// cannot undo it. The hold takes the lesser of `at_most` and what is available;
     /// [`StoreError::InsufficientBalance`] if less than `at_least` is. [`StoreError::Conflict`] if the id
     /// exists, [`StoreError::NotFound`] for an unknown owner or a hold without an owner.
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError>;
 
-    /// Adds ballots, all or none. Acknowledged once they survive a crash of the process.
+    /// Adds ballots, all or none. Acknowledged once a crash of the process cannot undo them.
     /// [`StoreError::Conflict`] if a member or a sequence number has a ballot already;
     /// [`StoreError::NotFound`] if the poll is not running, so that nothing is added to a closed poll.
     async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError>;
 
     /// Closes a running poll and, unless calls are still in flight, captures its hold, in one transaction,
-    /// acknowledged once it survives a power loss. [`StoreError::NotFound`] if the poll is not running.
+    /// acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] if the poll is not running.
     async fn close(&self, poll: &PollId, closing: &Closing, settlement: Settlement)
     -> Result<(), StoreError>;
 

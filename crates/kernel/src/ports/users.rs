@@ -24,8 +24,8 @@ pub struct NewUser {
 /// Keeps users.
 #[async_trait]
 pub trait UserStore: Send + Sync {
-    /// Creates a user, its account and its starter credit in one transaction, acknowledged once it
-    /// survives a power loss. [`StoreError::Conflict`] if the address is taken.
+    /// Creates a user, its account and its starter credit in one transaction, acknowledged once a
+    /// power loss cannot undo it. [`StoreError::Conflict`] if the address is taken.
     async fn create_user(&self, user: &NewUser) -> Result<(), StoreError>;
 
     /// The user with this address.

@@ -23,7 +23,7 @@ impl PicoUsd {
         self.0
     }
 
-    /// USD per million tokens, for display only.
+    /// USD per million tokens, as a float: for display and for comparison, not for sums.
     pub fn usd_per_million(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -76,7 +76,7 @@ pub enum SpendBasis {
 /// What one answer cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spend {
-    /// The amount, zero where the basis is [`SpendBasis::Unknown`].
+    /// The amount, zero if the basis is [`SpendBasis::Unknown`].
     pub amount: MicroUsd,
     /// Where the figure comes from.
     pub basis: SpendBasis,

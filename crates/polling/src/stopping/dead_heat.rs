@@ -1,5 +1,5 @@
-//! The dead heat, solved exactly: the closest result two options can have, on which a wrong early answer is
-//! likeliest.
+//! The dead heat (a tie, or one vote apart): the final result for which a wrong early stop is most likely.
+//! Its probabilities are computed exactly.
 //!
 //! Take M votes in random order: A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival. After a + b
 //! of them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b).
@@ -42,7 +42,7 @@ pub(super) struct DeadHeat {
     ranks: Box<[u16]>,
     /// The distinct levels as ln T, ascending.
     levels: Box<[f64]>,
-    /// By rank.
+    /// The crossing probability of each rank, computed on first use.
     crossings: Box<[OnceLock<f64>]>,
 }
 

@@ -11,7 +11,7 @@ use super::rule::Rule;
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum TerminationReason {
-    /// The leader could no longer be caught, whatever the members left out would have answered.
+    /// No possible answers of the remaining members could change the winner.
     MathematicalLock,
     /// The confidence reached the threshold.
     Confidence,

@@ -35,8 +35,9 @@ enum Response {
 pub struct Standing {
     /// The option strictly ahead, by index; none while two share the lead or nobody has voted.
     pub leader: Option<usize>,
-    /// Its votes, those of the strongest rival, and the members without a final answer. Valid for the lock
-    /// and for planning calls, but *not* for confidence, because latency chose which votes are in it.
+    /// Votes of the leader, votes of the strongest rival, and the number of members without a final answer.
+    /// Valid for the lock and for planning calls, but *not* for confidence, because latency chose which
+    /// votes are in it.
     pub evidence: Evidence,
 }
 

@@ -27,7 +27,7 @@ pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Pace {
-    /// As few calls as the rule allows: only as many at once as a stop needs at least.
+    /// Fewest calls: only as many at once as are needed to stop.
     Thrifty,
     /// Twice as many at once: half the waiting for a fifth more calls, as simulated (docs/pace.md).
     #[default]

@@ -10,7 +10,8 @@ use crate::error::{database_error, failed};
 use crate::rows::{self, BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 
-/// Inserts an array of ballots of any polls, each an array. Only a running poll gives its id.
+/// Inserts an array of ballots of any polls, each an array. The id is NULL, and the insert
+/// fails, unless the poll is running.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),

@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
-use crate::error::{Unreadable, failed};
+use crate::error::{UnexpectedData, failed};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;
@@ -37,7 +37,7 @@ impl<E: Engine> IdempotencyStore for Database<E> {
                 return Ok(record.state(fingerprint));
             }
         }
-        Err(failed(Unreadable("a claim that keeps disappearing")))
+        Err(failed(UnexpectedData::ClaimDeleted))
     }
 
     async fn finish(&self, scope: &str, reply: &str) -> Result<(), StoreError> {

@@ -3,8 +3,8 @@
 //! A transaction is a function over a [`Connection`](crate::engine::Connection), run with
 //! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
 //! [`statements`](crate::statements), a row with named fields for each in [`rows`](crate::rows), the
-//! function in the file of its noun, and its promises in the conformance suite. A single statement needs no
-//! function: [`Engine::execute`](crate::engine::Engine::execute) and
+//! function in the file of its noun, and tests of its contract in the conformance suite. A single statement
+//! needs no function: [`Engine::execute`](crate::engine::Engine::execute) and
 //! [`Engine::fetch_optional`](crate::engine::Engine::fetch_optional) run it directly.
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
@@ -21,12 +21,12 @@ mod users;
 
 use ep_kernel::ports::StoreError;
 
-use crate::error::{Unreadable, failed};
+use crate::error::{UnexpectedData, failed};
 
 /// A database behind the ports.
 pub(crate) struct Database<E>(pub(crate) E);
 
 /// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.
 fn exactly_one(rows: u64) -> Result<(), StoreError> {
-    if rows == 1 { Ok(()) } else { Err(failed(Unreadable("an inconsistent ledger"))) }
+    if rows == 1 { Ok(()) } else { Err(failed(UnexpectedData::RowCount)) }
 }

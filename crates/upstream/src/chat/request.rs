@@ -5,7 +5,7 @@ use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::prompt::{self, OPTION_DESCRIPTION, SYSTEM, TOOL, TOOL_DESCRIPTION};
-use crate::fallback::{FallbackLevel, OptionalParameter, ToolChoiceProfile};
+use crate::fallback::{FallbackLevel, OptionalParameter, RequestProfile};
 
 /// One request for a vote.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub(crate) struct VoteRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) view: &'a BallotView,
     pub(crate) level: FallbackLevel,
-    pub(crate) profile: ToolChoiceProfile,
+    pub(crate) profile: RequestProfile,
     /// The most completion tokens of the answer.
     pub(crate) max_tokens: u32,
     /// The lowest reasoning effort that the model is known to support.

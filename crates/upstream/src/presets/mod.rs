@@ -31,7 +31,7 @@ struct Preset {
     query: Query,
 }
 
-/// What a roster says beyond its model list.
+/// Properties of the upstream that a roster needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RosterContext {
     /// Whether the models are simulated.
@@ -126,7 +126,7 @@ impl Preset {
             && free > 0
         {
             notices.push(format!(
-                "the upstream takes {limit} requests a minute for free models; polls that exceed it wait or lose votes"
+                "the upstream takes {limit} requests a minute for free models; beyond that, calls wait or fail"
             ));
         }
         // `Query::check` keeps sizes within the ceiling, so this fails only through a mistake of ours.

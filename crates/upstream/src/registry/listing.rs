@@ -23,7 +23,7 @@ const REASONING_OUTPUT_TOKENS: u32 = 1024;
 /// One chat model of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedModel {
-    /// As the interface shows it.
+    /// The model as clients see it.
     pub(crate) variant: Variant,
     pub(crate) price: Option<Price>,
     /// In seconds since 1970; zero if unknown.

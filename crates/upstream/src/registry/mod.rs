@@ -55,7 +55,7 @@ impl Snapshot {
         Ok(roster)
     }
 
-    /// The list as the interface shows it.
+    /// The list as clients see it.
     pub(crate) fn registry(&self, ttl: Duration, simulated: bool) -> Registry {
         let variants: Vec<_> = self.models.iter().map(|model| model.variant.clone()).collect();
         Registry {
