@@ -93,7 +93,7 @@ fn arrows_point_inwards() {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
     // Operations reach the ports of their context and nothing else of the service.
-    forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "AccountStore"]);
+    forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "UserStore", "KeyStore", "Ledger"]);
     // Surfaces leave access, limits and idempotency to the guard and to dispatch.
     for folder in ["src/surface/rest", "src/surface/a2a", "src/surface/mcp"] {
         forbid(folder, &[".admits(", "limiter", "app.idempotency", "accounts."]);

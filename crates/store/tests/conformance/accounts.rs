@@ -6,10 +6,10 @@ use ep_kernel::accounts::{Accounts, Ports};
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Kind;
-use ep_kernel::ports::{Clock, CreditOutcome, Entropy, KeyOwner};
-use ep_polling::time::Timestamp;
+use ep_kernel::ports::{CreditOutcome, KeyOwner};
+use ep_kernel::testing::{ManualClock, SeededEntropy};
 
-use crate::test_database::{TestDatabase, at, key_id, random, usd};
+use crate::test_database::{TestDatabase, key_id, usd};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
@@ -17,31 +17,13 @@ on_both_engines!(
     a_known_reference_credits_once,
 );
 
-struct FixedClock;
-
-impl Clock for FixedClock {
-    fn now(&self) -> Timestamp {
-        at(0)
-    }
-}
-
-struct UniqueBytes;
-
-impl Entropy for UniqueBytes {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(16) {
-            chunk.copy_from_slice(&random()[..chunk.len()]);
-        }
-    }
-}
-
 fn accounts(db: &TestDatabase, pepper: &[u8]) -> Accounts {
     let ports = Ports {
         users: db.users.clone(),
         keys: db.keys.clone(),
         ledger: db.ledger.clone(),
-        clock: Arc::new(FixedClock),
-        entropy: Arc::new(UniqueBytes),
+        clock: Arc::new(ManualClock::default()),
+        entropy: Arc::new(SeededEntropy::new(1)),
     };
     Accounts::new(ports, Pepper::derive(pepper))
 }
