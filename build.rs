@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let file_path = folder.join("count_options.rs");
     fs::write(&file_path, file)?;
-    // The declaration as written, told where the file is.
+    // The declaration as written, with the path of the file.
     fs::write(folder.join("mod.rs"), format!("#[path = \"{}\"]\n{declarations}", file_path.display()))?;
     fs::write(folder.join("entry.rs"), entry.trim().trim_end_matches(','))?;
     Ok(())

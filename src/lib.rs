@@ -1,5 +1,5 @@
 //! Ensemble Poll: asks many AI models one question, each votes for one option, and the poll stops as
-//! early as it honestly may.
+//! soon as the confidence threshold is reached.
 //!
 //! The kernel (`ep-kernel`) knows what a poll and a tool are; the catalogue (`ep-tools`) holds the
 //! operations; this package holds the surfaces ([`surface`]), the documents rendered from them

@@ -61,7 +61,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     let grace = Duration::from_secs(config.server.shutdown_grace_s);
     let stopping = async move {
         stop.await;
-        tracing::info!("stopping: no new requests; running polls may end");
+        tracing::info!("stopping: no new requests are accepted; waiting for running polls");
     };
     let deadline = serve_on(listener, router(&service, config), stopping, grace).await;
     service.stop(deadline).await;

@@ -72,8 +72,14 @@ fn describe() {
         "From a poll's first call to the last answer that counted"
     );
     counter!("ep_poll_cost_micro_usd_total", "What counted answers cost, in millionths of a dollar");
-    counter!("ep_unused_calls_cost_micro_usd_total", "What answers cost that were no longer needed");
-    counter!("ep_calls_saved_total", "Models that stopping early left unasked or unheard");
+    counter!(
+        "ep_unused_calls_cost_micro_usd_total",
+        "Cost of calls that were still in flight when their poll ended, in millionths of a dollar"
+    );
+    counter!(
+        "ep_calls_saved_total",
+        "Roster members without a recorded answer when their poll closed, including calls still in flight"
+    );
     counter!("ep_votes_total", "Answers, by result");
     histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
 }

@@ -186,7 +186,8 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background work of a server: heartbeats, resuming polls, writing key uses, sweeping.
+    /// Starts the background tasks: renewing leases, resuming polls, storing last-use times of keys, deleting
+    /// expired records.
     pub fn start_background_work(&self) {
         self.every("renew leases", self.lease / 3, |app| async move { app.ports.polls.renew().await });
         self.every(

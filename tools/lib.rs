@@ -1,8 +1,8 @@
 //! The catalogue: every operation of Ensemble Poll, one folder per noun, one file per operation, its
 //! manual and its example beside it.
 //!
-//! Adding an operation is one new file and one new line in [`TOOLS`]; `docs/adding-a-tool.md` walks
-//! through it. Every surface and every document follows from this table.
+//! To add an operation, add a file, declare it in its folder's `mod.rs`, and add it to [`TOOLS`]
+//! (`docs/adding-a-tool.md`). Every surface and every document is derived from this table.
 //!
 //! **Invariant:** this package depends on the kernel and the polling domain alone: no HTTP, no SQL, no
 //! protocol types.

@@ -12,10 +12,10 @@ use super::Site;
 pub(super) fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\
-         | code | meaning | HTTP | MCP | A2A | exit | retry | ways out |\n|---|---|---|---|---|---|---|---|\n",
+         | code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in Kind::all().map(Kind::row) {
-        let ways: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
+        let recovery: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
         let retry = if row.retryable { "yes" } else { "no" };
         let _ = writeln!(
             text,
@@ -26,7 +26,7 @@ pub(super) fn markdown(_: &Site) -> Option<Bytes> {
             row.mcp,
             row.a2a,
             row.exit,
-            ways.join(" ")
+            recovery.join(" ")
         );
     }
     Some(text.into())

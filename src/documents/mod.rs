@@ -32,7 +32,7 @@ pub struct Document {
     pub max_age: u32,
     /// Its forms; the first one is the default.
     pub forms: &'static [Form],
-    /// Why it may be missing: the message of the 404.
+    /// Message of the 404 response if this configuration has no such document.
     pub absent: &'static str,
 }
 

@@ -33,7 +33,10 @@ fn operation(text: &mut String, entry: &Entry) {
         Agents::Extended => text.push_str("- MCP tool with `?toolsets=all`\n"),
         Agents::None => {}
     }
-    let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
+    // Without a REST binding, `ep call` cannot reach it at a server.
+    if spec.rest.is_some() {
+        let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
+    }
     if !spec.faults.is_empty() {
         let codes: Vec<String> = spec.faults.iter().map(|kind| format!("`{}`", kind.row().code)).collect();
         let _ = writeln!(text, "- Its own errors: {}", codes.join(", "));

@@ -1,7 +1,8 @@
 //! The surfaces: each translates bytes to a JSON value and a caller, finds the entry in the table, and
 //! ends in the kernel's `dispatch`.
 //!
-//! **Invariant:** no surface names a single operation, and none checks access, limits or idempotency.
+//! **Invariant:** no surface except `ep poll` names an operation, and none checks access or idempotency; rate
+//! limits are checked by the kernel's guard, which MCP and A2A also ask before they answer without a tool.
 
 pub mod a2a;
 pub mod cli;

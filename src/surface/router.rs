@@ -145,10 +145,10 @@ fn choose<'a>(candidates: &'a [Candidate], method: &str, head: &RequestHead) -> 
         candidates.iter().filter(|candidate| candidate.route.method.as_str() == method).peekable();
     let first = fitting.peek().copied()?;
     let anonymous = matches!(head.credential, Credential::None);
-    let stranger = Caller::Anonymous { address: head.address };
+    let anonymous_caller = Caller::Anonymous { address: head.address };
     let for_caller = fitting.find(|candidate| {
         let access = candidate.route.access;
-        if anonymous { access.admits(&stranger) } else { access.cookie || access.key }
+        if anonymous { access.admits(&anonymous_caller) } else { access.cookie || access.key }
     });
     for_caller.or(Some(first))
 }

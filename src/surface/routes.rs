@@ -1,7 +1,7 @@
 //! The one table of everything that is served.
 //!
-//! Router, `Allow`, documents, links and the tests that walk access and refusals derive from it; nothing
-//! else names a path.
+//! The router, `Allow`, documents, links and the tests that check access and refusals of every route are
+//! derived from it. Paths are declared in the tools, the documents and the protocol modules.
 
 use ep_kernel::tool::Entry;
 

@@ -97,7 +97,7 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
     for route in routes {
         let what = format!("{} {}", route.method.as_str(), route.path);
         let callers: [(&str, Reply, bool); 5] = [
-            ("a stranger", send(&nobody, route, &[]).await, admitted(routes, route, Access::ANONYMOUS)),
+            ("anonymous", send(&nobody, route, &[]).await, admitted(routes, route, Access::ANONYMOUS)),
             ("a key", send(&user, route, &[]).await, admitted(routes, route, Access::KEY)),
             (
                 "a cookie",

@@ -1,4 +1,5 @@
-//! kill −9 in the middle of polls: nothing acknowledged is lost, nobody is asked twice, the books are right.
+//! kill −9 in the middle of polls: nothing acknowledged is lost, no model whose answer was stored is asked
+//! again, and the ledger is consistent.
 
 use std::collections::HashMap;
 use std::path::Path;

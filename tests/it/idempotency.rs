@@ -31,9 +31,9 @@ async fn once(engine: Engine) {
 
     let other = client.post_with("/api/poll", &question(json!({ "preset": "budget" })), &headers).await;
     assert!(other.refused(422).contains("another body"));
-    let stranger =
+    let anonymous =
         service.user().await.post_with("/api/poll", &question(json!({})), &headers).await.expect(200);
-    assert_ne!(stranger["poll_id"], first["poll_id"], "keys are the caller's own");
+    assert_ne!(anonymous["poll_id"], first["poll_id"], "keys are the caller's own");
     client.post_with("/api/poll", &question(json!({})), &[("idempotency-key", "")]).await.refused(400);
 }
 

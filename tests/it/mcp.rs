@@ -141,11 +141,11 @@ async fn faults_are_results_a_model_can_act_on() {
 }
 
 #[tokio::test]
-async fn strangers_and_strange_bodies() {
+async fn anonymous_callers_and_malformed_bodies() {
     let service = Service::start().await;
-    let stranger = service.anonymous().rpc("/api/mcp", "tools/list", json!({})).await;
-    assert_eq!(stranger.header("www-authenticate"), "Bearer realm=\"ensemble-poll\"");
-    assert!(stranger.refused(401).contains("ep_k_"));
+    let anonymous = service.anonymous().rpc("/api/mcp", "tools/list", json!({})).await;
+    assert_eq!(anonymous.header("www-authenticate"), "Bearer realm=\"ensemble-poll\"");
+    assert!(anonymous.refused(401).contains("ep_k_"));
     service.anonymous().with_key("ep_k_x").rpc("/api/mcp", "tools/list", json!({})).await.refused(401);
     let client = service.user().await;
     for (body, code) in
@@ -239,9 +239,9 @@ async fn progress_is_told_only_where_asked_for() {
         |meta: Value| json!({ "name": "poll_question", "arguments": question(json!({})), "_meta": meta });
     let quiet = client.rpc("/api/mcp", "tools/call", call(json!({}))).await;
     assert_eq!(quiet.header("content-type"), "application/json");
-    let told = client.rpc("/api/mcp", "tools/call", call(json!({ "progressToken": "p" }))).await;
-    assert_eq!(told.header("content-type"), "text/event-stream");
-    let messages: Vec<Value> = told
+    let streamed = client.rpc("/api/mcp", "tools/call", call(json!({ "progressToken": "p" }))).await;
+    assert_eq!(streamed.header("content-type"), "text/event-stream");
+    let messages: Vec<Value> = streamed
         .text
         .lines()
         .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?.trim()).ok())

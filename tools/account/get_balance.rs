@@ -15,7 +15,7 @@ pub struct GetBalance;
 pub struct BalanceReply {
     /// What a new poll can take, in whole cents, rounded down.
     pub balance_cents: i64,
-    /// The same, for people.
+    /// `balance_cents` formatted as dollars.
     pub balance: String,
     /// Everything spent so far, in whole cents, rounded down.
     pub usage_cents: i64,
@@ -79,7 +79,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn a_new_account_has_its_starter_credit_and_strangers_have_none() {
+    async fn a_new_account_has_its_starter_credit_and_anonymous_callers_have_none() {
         let service = Service::start().await;
         let user = service.user().await;
         let balance = service.call::<GetBalance>(&user, json!({})).await.unwrap().value;

@@ -30,7 +30,7 @@ pub enum PollType {
 /// What to ask, and how.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct PollRequest {
-    /// The question, neutral and self-contained: the models see nothing else.
+    /// Neutral and self-contained: the models see only it and the options.
     #[schemars(required)]
     pub question: Option<Question>,
     /// Use question.
@@ -45,7 +45,7 @@ pub struct PollRequest {
     /// Which models: fast_and_cheap (default), generalist, efficient_generalist, frontier_generalist,
     /// budget, code, free.
     pub preset: Option<String>,
-    /// A bundle of preset, threshold and cost; members given beside it win.
+    /// Sets preset, threshold, cost and pace; your own fields override it.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
     /// How sure the early answer must be to match the whole roster's (default 0.95).

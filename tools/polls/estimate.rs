@@ -23,21 +23,22 @@ pub struct Estimates {
     pub models: u32,
     /// Fewest answers after which the poll can stop by confidence.
     pub calls_at_least: u32,
-    /// Most models that can be asked.
+    /// The most models that can be asked: the same number as `models`.
     pub calls_at_most: u32,
     /// Cost with the fewest calls, to the cheapest models, each answered briefly, in USD.
     pub cost_usd_at_least: Usd,
     /// Cost with all models, each answered briefly, in USD.
     pub cost_usd_typical_full_roster: Usd,
-    /// The most it can cost: every model asked twice to its token limit, or max_cost_usd if that is less.
+    /// The most it can cost, in USD: the worst case of the whole roster, or max_cost_usd if that is less
+    /// (estimate_poll: 1).
     pub cost_usd_at_most: Usd,
-    /// Models whose price nobody says; their cost is in none of the figures.
+    /// Number of models with an unknown price; their cost is not included in the figures.
     pub models_of_unknown_price: u32,
     /// Median time of this service's recent votes, in milliseconds; null before the first one.
     pub typical_vote_ms: Option<u32>,
     /// The longest a poll may take, in milliseconds.
     pub latency_ms_at_most: u64,
-    /// How sure the early answer must be.
+    /// The confidence at which the poll stops early.
     pub confidence_threshold: f64,
     /// Whether the voters are simulated.
     pub simulated: bool,
@@ -84,7 +85,7 @@ pub struct DryRun {
     pub dry_run: bool,
     /// Whether the poll would be accepted.
     pub valid: bool,
-    /// What to change, where it would not.
+    /// What to change before the poll would be accepted.
     pub errors: Vec<String>,
     /// What it will cost and how long it will take; null where too much is wrong to say.
     pub estimates: Option<Estimates>,

@@ -27,7 +27,7 @@ pub struct Shape {
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 10))]
     pub options: u32,
-    /// How sure the early answer must be.
+    /// The confidence at which the poll stops early.
     #[serde(default)]
     pub confidence_threshold: Threshold,
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub struct FreeRequest {
     /// The question.
     pub question: Option<FreeQuestion>,
-    /// The options; without them, yes/no and "A or B" questions get theirs.
+    /// The options; if missing, they are derived from yes/no and "A or B" questions.
     pub options: Option<FreeOptions>,
     /// The same as question.
     pub q: Option<FreeQuestion>,
@@ -21,14 +21,14 @@ pub struct FreeRequest {
     pub o: Option<FreeOptions>,
     /// Both in one: `Question? [Option A, Option B]`.
     pub poll: Option<String>,
-    /// Always free; search needs a search-capable free model, which is not configured here.
+    /// Use `free`; `free_search` is not available on this server.
     #[serde(default, deserialize_with = "schema::word")]
     pub theme: Option<Theme>,
     /// Validate and price it; ask no model.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub dry_run: bool,
-    /// Not without an account: free results are public.
+    /// Must be false: results of free polls are public.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
@@ -59,7 +59,10 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
     let options = match request.options.or(request.o).or(poll_options) {
         Some(options) => options,
         None => propose(question.as_str()).ok_or_else(|| {
-            Fault::invalid("options", "options are missing, and this is neither a yes/no nor an \"A or B\" question: send 2 to 5 of them")
+            Fault::invalid(
+                "options",
+                "options are missing and cannot be derived from this question: send 2 to 5 options",
+            )
         })?,
     };
     Ok((question, options))

@@ -23,7 +23,7 @@ use crate::results::result_url;
 /// Asks the free models.
 pub struct PollFree;
 
-/// What the free models said.
+/// The result of a free poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FreeReply {
     /// The question.
@@ -32,7 +32,7 @@ pub struct FreeReply {
     pub options: Vec<String>,
     /// The option with the most votes; null on a tie or without votes.
     pub answer: Option<String>,
-    /// How the votes fell.
+    /// The vote counts in sentences.
     pub reasoning: String,
     /// Always 0.
     pub cost: u8,
@@ -43,7 +43,7 @@ pub struct FreeReply {
     pub poll_id: PollId,
     /// Where the full result is.
     pub result_url: String,
-    /// How sure it is that all free models would have named this answer: agreement, not truth.
+    /// Confidence that asking all free models would give this answer: agreement, not truth.
     pub confidence: f64,
     /// Whether the voters are simulated.
     pub simulated: bool,
@@ -51,7 +51,7 @@ pub struct FreeReply {
     pub notices: Vec<String>,
 }
 
-/// What the free models said, or what a poll of them would be.
+/// The result of a free poll, or of a dry run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FreeAnswer {
@@ -137,7 +137,7 @@ impl Tool for PollFree {
     }
 }
 
-/// How the votes fell, in sentences.
+/// The vote counts in sentences.
 fn reasoning(summary: &Summary) -> String {
     let counts: Vec<String> =
         summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();

@@ -1,4 +1,4 @@
-//! `poll_question`: the main job.
+//! `poll_question`: asks a roster of models one question.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Tool for PollQuestion {
         name: "poll_question",
         title: "Poll many AI models",
         summary: "Asks up to 100 AI models one multiple-choice question, one vote each, first past the post, and \
-                  stops early once the outcome is settled. Costs about $0.01-0.50 of your balance; takes seconds to \
+                  stops early once confident enough. Costs about $0.01-0.50 of your balance; takes seconds to \
                   a minute. The result stays readable by its poll_id (get_poll_result). It tells what models agree \
                   on, not what is true.",
         manual: include_str!("poll_question.md"),

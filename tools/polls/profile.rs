@@ -15,11 +15,11 @@ pub const DEFAULT_PRESET: &str = "fast_and_cheap";
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Profile {
-    /// More models, and rarely another answer than the whole roster's.
+    /// More models; the result rarely differs from the full roster's.
     Conservative,
     /// The defaults.
     Balanced,
-    /// Fewer calls, and more often another answer than the whole roster's.
+    /// Fewer calls; the result differs from the full roster's more often.
     Quick,
 }
 
@@ -32,7 +32,7 @@ pub struct Bundle {
     pub description: &'static str,
     /// The preset that names the roster.
     pub preset: &'static str,
-    /// How sure the early answer must be.
+    /// The confidence at which a poll stops early.
     pub confidence_threshold: f64,
     /// The most the poll may spend, in USD.
     pub max_cost_usd: Usd,
@@ -48,21 +48,21 @@ impl Profile {
     pub fn bundle(self) -> Bundle {
         let (description, preset, threshold, micro_usd, pace) = match self {
             Self::Conservative => (
-                "Up to 100 models; stops early only when at most 1 poll in 100 would end otherwise.",
+                "Up to 100 models; at most 1 % of polls stop early with another answer than the full roster's.",
                 "generalist",
                 0.99,
                 5_000_000,
                 Pace::Thrifty,
             ),
             Self::Balanced => (
-                "The defaults: 50 quick, cheap models; at most 1 early answer in 20 would end otherwise.",
+                "The defaults: 50 small, cheap models; at most 5 % of polls stop early with another answer than the full roster's.",
                 DEFAULT_PRESET,
                 0.95,
                 1_000_000,
                 Pace::Balanced,
             ),
             Self::Quick => (
-                "A first impression for the least money: at most 1 early answer in 5 would end otherwise.",
+                "A first impression for the least money: at most 20 % of polls stop early with another answer than the full roster's.",
                 DEFAULT_PRESET,
                 0.80,
                 250_000,

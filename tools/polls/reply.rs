@@ -23,11 +23,11 @@ use super::estimate::DryRun;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Status {
-    /// Every model that was asked voted.
+    /// Every recorded answer is a vote.
     Success,
-    /// Some did.
+    /// Some models voted and some failed.
     Partial,
-    /// None did.
+    /// No model voted.
     Failed,
 }
 
@@ -60,7 +60,7 @@ impl ToolOutput for PollReply {
 pub struct PollResponse {
     /// The result's id.
     pub poll_id: PollId,
-    /// How it went.
+    /// Whether all, some or none of the recorded answers are votes.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -74,15 +74,15 @@ pub struct PollResponse {
     pub winning_option: Option<String>,
     /// Whether two or more options share the highest count.
     pub is_tie: bool,
-    /// How sure the early answer had to be.
+    /// The confidence at which the poll could stop early.
     pub confidence_threshold: f64,
     /// The most the poll could spend, in USD.
     pub max_cost_usd: Usd,
-    /// Whether models were left unasked.
+    /// Whether the poll ended before every model had answered.
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models whose answer was not needed.
+    /// Models without a recorded answer when the poll ended.
     pub models_skipped: u32,
     /// Votes per option.
     pub tally: NamedTally,
@@ -92,8 +92,8 @@ pub struct PollResponse {
     pub timing: Timing,
     /// What it cost.
     pub costs: Costs,
-    /// How sure it is that the whole roster would have named this outcome: agreement of models, not
-    /// truth. 0 where nothing can be said.
+    /// Confidence that asking the whole roster would give this outcome: agreement of models, not truth. 0 where
+    /// nothing can be said.
     pub confidence: f64,
     /// How the votes spread over model families.
     pub families: Families,
@@ -105,7 +105,7 @@ pub struct PollResponse {
     pub simulated: bool,
     /// What to know about this roster.
     pub notices: Vec<String>,
-    /// Where anyone can read the result; only you, where it is private.
+    /// URL of the result; public, unless the poll is private.
     pub result_url: String,
     /// When the poll was accepted.
     pub created_at: Timestamp,
@@ -118,30 +118,30 @@ pub struct VoteResult {
     pub model_id: String,
     /// Whether it voted.
     pub success: bool,
-    /// What it chose; null where its tool call failed.
+    /// The option it chose; null if it cast no vote.
     pub chosen_option: Option<String>,
-    /// Always `vote`.
+    /// Always `vote`; kept for compatibility.
     #[schemars(extend("const" = "vote"))]
     pub transition: &'static str,
     /// From request to answer, in milliseconds.
     pub latency_ms: u32,
-    /// What it cost, in USD; see cost_basis.
+    /// Cost in USD; `cost_basis` says whether it is reported, computed or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usd")]
     pub estimated_cost: Option<Usd>,
-    /// Where the cost comes from. Where it is unknown, the cost is not zero: nobody said it.
+    /// How the cost was determined. If it is unknown, an amount of 0 does not mean that the answer was free.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SpendBasis")]
     pub cost_basis: Option<SpendBasis>,
     /// Why there is no vote.
     pub error: Option<String>,
-    /// The same in a word.
+    /// Machine-readable reason why there is no vote.
     pub error_code: Option<Reason>,
     /// Models that share makers and training; their votes are correlated.
     pub family: String,
-    /// The options in the order this model saw them, as places in `options`, from 0.
+    /// The order in which this model saw the options, as zero-based indices into `options`.
     pub option_order: Vec<usize>,
-    /// The model that really answered, where it is another.
+    /// The model that answered, if it is not the one that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub answered_by: Option<String>,
@@ -161,19 +161,19 @@ pub struct Timing {
 pub struct Costs {
     /// What the answers cost, in USD.
     pub total_estimated_cost: Usd,
-    /// What calls cost whose answers were no longer needed; null until they have ended.
+    /// Cost of the calls that were still in flight when the poll ended, in USD; null until they have finished.
     pub unused_calls_cost: Option<Usd>,
-    /// Answers whose cost nobody said; they are not in the total.
+    /// Number of answers with an unknown cost; not included in the total.
     pub unknown_cost_calls: u32,
 }
 
-/// How votes spread over model families. Models of a family err together, so this says more about how
-/// many independent voices were heard than the count of votes does.
+/// Distribution of the votes over model families. Models of one family make correlated errors, so this
+/// shows better than the number of votes how independent they are.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Families {
     /// Families with at least one vote.
     pub heard: u32,
-    /// The number of equally large families that would be as concentrated (inverse Simpson index).
+    /// Effective number of families: the inverse Simpson index of the votes per family.
     pub effective: f64,
 }
 
@@ -189,15 +189,16 @@ pub struct RunningPoll {
     pub question: String,
     /// Votes so far.
     pub tally: NamedTally,
-    /// The option alone in the lead.
+    /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// How sure it is so far that the whole roster would name the leader.
+    /// Confidence so far that the whole roster would elect the leader; 0 while the evidence favours another
+    /// option.
     pub confidence: f64,
     /// Models with a final answer.
     pub answered: u32,
     /// Models that may be asked.
     pub roster_size: u32,
-    /// When to ask again, in milliseconds.
+    /// Wait this many milliseconds, then call get_poll_result again.
     pub poll_after_ms: u32,
     /// Where the result will be.
     pub result_url: String,
@@ -238,7 +239,7 @@ impl RunningPoll {
 
 /// What a poll came to: what its response and its public result share.
 pub struct Summary {
-    /// How it went.
+    /// Whether all, some or none of the recorded answers are votes.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -248,13 +249,13 @@ pub struct Summary {
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Models asked whose answer counts.
+    /// Number of recorded answers, failures included.
     pub requested: u32,
-    /// Of those, how many voted.
+    /// Number of recorded answers that are votes.
     pub succeeded: u32,
-    /// Models whose answer was not needed.
+    /// Models without a recorded answer when the poll ended.
     pub skipped: u32,
-    /// How sure.
+    /// Confidence that the whole roster would give this outcome.
     pub confidence: f64,
     /// How the votes spread.
     pub families: Families,

@@ -34,7 +34,7 @@ pub struct ResultQuery {
 pub struct PollResult {
     /// The poll's id.
     pub poll_id: PollId,
-    /// How it went.
+    /// Whether all, some or none of the recorded answers are votes.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -48,31 +48,31 @@ pub struct PollResult {
     pub winning_option: Option<String>,
     /// Whether two or more options share the highest count.
     pub is_tie: bool,
-    /// How sure the early answer had to be.
+    /// The confidence at which the poll could stop early.
     pub confidence_threshold: Option<f64>,
     /// The most the poll could spend, in USD.
     pub max_cost_usd: Option<Usd>,
-    /// Whether models were left unasked.
+    /// Whether the poll ended before every model had answered.
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models whose answer was not needed.
+    /// Models without a recorded answer when the poll ended.
     pub models_skipped: u32,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every answer, in the order in which they came.
     pub votes: Vec<VoteResult>,
-    /// Models whose answer counts.
+    /// Number of models with a recorded answer, failures included.
     pub models_requested: u32,
-    /// Of those, how many voted.
+    /// Number of recorded answers that are votes.
     pub models_succeeded: u32,
-    /// And how many did not.
+    /// Number of recorded answers without a vote.
     pub models_failed: u32,
     /// How long it took.
     pub timing: Timing,
     /// When the poll was accepted.
     pub created_at: Timestamp,
-    /// How sure it is that the whole roster would have named this outcome: agreement of models, not truth.
+    /// Confidence that asking the whole roster would give this outcome: agreement of models, not truth.
     pub confidence: f64,
     /// How the votes spread over model families.
     pub families: Families,
@@ -116,7 +116,7 @@ impl Tool for GetPollResult {
     const SPEC: Spec = Spec {
         name: "get_poll_result",
         title: "Get a poll's result",
-        summary: "Reads a poll by its poll_id: outcome, tally and every vote, or how far it is while it still runs. Free.",
+        summary: "Reads a poll by its poll_id: outcome, tally and every vote, or its progress while it still runs. Free.",
         manual: include_str!("get_poll_result.md"),
         example: include_str!("get_poll_result.example.json"),
         access: Access::PUBLIC,

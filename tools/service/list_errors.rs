@@ -1,4 +1,4 @@
-//! `list_errors`: every error code and the ways out of it.
+//! `list_errors`: every error code and its recovery actions.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl Tool for ListErrors {
     const SPEC: Spec = Spec {
         name: "list_errors",
         title: "List the errors",
-        summary: "Lists every error code with its HTTP status and the ways out of it.",
+        summary: "Lists every error code with its HTTP status and its recovery actions.",
         manual: include_str!("list_errors.md"),
         example: "{}",
         access: Access::PUBLIC,

@@ -123,7 +123,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     }
 }
 
-/// The dialect of a body sent to the old path: newer clients may write their own there.
+/// The protocol version of a body sent to `/tasks/send`: newer clients may send the 1.0 format there.
 fn written_in(params: &Value) -> Dialect {
     let message = params.get("message");
     let role = message.and_then(|message| message.get("role")).and_then(Value::as_str).unwrap_or("");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 
-/// What can go wrong in the protocol itself, before any tool.
+/// An A2A error: an error of the protocol, or a fault of a tool.
 #[derive(Debug, Clone)]
 pub(super) enum Refusal {
     /// A tool's fault.

@@ -76,8 +76,8 @@ pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialec
     Ok(Ask { entry, input: Value::Object(data) })
 }
 
-/// The skill of a message that names none: it reads the task that its data names by `poll_id`, or starts
-/// one. Empty data names no task: it calls the skill that takes nothing.
+/// The default skill: get_poll_result if the data has `poll_id`, the skill without input (get_balance) if the
+/// data is empty, poll_question otherwise.
 fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
     let task = if data.contains_key("poll_id") { Task::Read } else { Task::Start };
     let without_input = |entry: &&'static Entry| entry.input().get("properties").is_none();
@@ -106,7 +106,10 @@ fn example(tools: Tools) -> String {
 fn no_such_skill(tools: Tools, name: &str) -> Refusal {
     let known = skill_names(tools);
     let name: String = name.chars().take(64).collect();
-    Refusal::Fault(Fault::invalid("metadata.skillId", format!("names no skill ({name}); there are {known}")))
+    Refusal::Fault(Fault::invalid(
+        "metadata.skillId",
+        format!("is unknown: there is no skill {name}; the skills are {known}"),
+    ))
 }
 
 fn skill_names(tools: Tools) -> String {

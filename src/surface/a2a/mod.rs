@@ -1,7 +1,8 @@
 //! Agent2Agent: JSON-RPC at `/api/a2a` in the dialects of 1.0 and 0.3, which differ in their method
 //! names, and the older `POST /api/a2a/tasks/send`.
 //!
-//! **An A2A task and a poll are the same row seen twice**: a task's id is its poll's.
+//! **The A2A task of a poll has the poll's id as its id** and is not stored a second time. Skills that are no
+//! poll answer with a task that is not stored.
 
 mod dialect;
 mod endpoint;

@@ -63,7 +63,7 @@ pub(super) async fn cancel(agent: &AgentRequest, id: &str, dialect: Dialect) -> 
     match on_task(agent, Task::Cancel, id).await? {
         Some(_) => get(agent, id, dialect).await,
         None => Err(Refusal::NotCancelable(format!(
-            "task {id} cannot be canceled: a poll once begun is carried through"
+            "task {id} cannot be canceled: a poll cannot be stopped once it has started"
         ))),
     }
 }

@@ -71,7 +71,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check that balances equal the ledger and holds equal the open polls
+    /// Check that balances match the ledger, held amounts match the open holds, and every open hold belongs to
+    /// an unsettled poll
     Audit {
         /// Print JSON
         #[arg(long)]
@@ -90,7 +91,7 @@ async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
     match command {
         Command::CreateUser { email, credit_usd, json } => {
             if credit_usd.is_negative() {
-                return Err(Fault::invalid("", "the amount must be greater than 0").into());
+                return Err(Fault::invalid("", "--credit-usd must not be negative").into());
             }
             let user = accounts.create_user(email, credit_usd.floor_micro()).await?;
             let issued = accounts.issue_key(user, "first key".parse()?).await?;
@@ -153,7 +154,8 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
         "orphaned_holds": audit.orphaned_holds,
     });
     print(json, &shown, || {
-        let verdict = if audit.is_clean() { "the ledger is consistent" } else { "THE LEDGER IS WRONG" };
+        let verdict =
+            if audit.is_clean() { "the ledger is consistent" } else { "the ledger is inconsistent" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
         lines.extend(
@@ -162,9 +164,7 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
         lines.extend(
             audit.wrong_held.iter().map(|account| format!("held differs from the open holds: {account}")),
         );
-        lines.extend(
-            audit.orphaned_holds.iter().map(|hold| format!("hold without a poll that needs it: {hold}")),
-        );
+        lines.extend(audit.orphaned_holds.iter().map(|hold| format!("open hold of a settled poll: {hold}")));
         lines.join("\n")
     });
     Ok(if audit.is_clean() { End::Done } else { End::Code(1) })

@@ -20,7 +20,7 @@ use crate::config::{self, Config};
 use crate::wiring::{self, Environment};
 use crate::{documents, server, surface, telemetry};
 
-/// Asks many AI models one question; each votes, and the poll stops as early as it honestly may.
+/// Asks many AI models one question; each votes, and the poll stops once the confidence is high enough.
 #[derive(Parser)]
 #[command(name = "ep", version, about, max_term_width = 100)]
 struct Ep {
@@ -145,7 +145,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
     }
 }
 
-/// Commands for people log warnings only, unless told otherwise.
+/// Commands for people log warnings only, unless `EP_LOG` is set.
 fn quietly(mut config: Config) -> Config {
     if std::env::var_os("EP_LOG").is_none() {
         config.telemetry.log = "warn".into();

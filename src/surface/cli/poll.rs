@@ -1,4 +1,4 @@
-//! `ep poll`: the main job, for people and for scripts.
+//! `ep poll`: asks one question, for people and for scripts.
 
 use ep_kernel::event::{PollEvent, Progress};
 use ep_kernel::fault::Fault;
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     /// A bundle of settings: conservative, balanced, quick
     #[arg(long)]
     profile: Option<String>,
-    /// How sure the early answer must be, from 0 to 1 (default 0.95)
+    /// The confidence at which the poll stops early, from 0 to 1 (default 0.95)
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     threshold: Option<f64>,
     /// The most to spend, in USD (default 1)

@@ -50,7 +50,7 @@ impl Live {
             .leader
             .as_deref()
             .map_or_else(|| "no leader yet".to_owned(), |option| format!("{option} leads"));
-        self.bar.set_message(format!("{leader} · {} sure", percent(event.confidence)));
+        self.bar.set_message(format!("{leader} · confidence {}", percent(event.confidence)));
     }
 
     pub(super) fn clear(&self) {
@@ -87,7 +87,7 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let confidence = percent(number("/confidence"));
     let threshold = percent(number("/confidence_threshold"));
     term.write_line(&format!(
-        "  Confidence  {confidence} that asking all {} models gives this outcome (asked for {threshold})",
+        "  Confidence  {confidence} (threshold {threshold}) that the full roster of {} models gives this outcome",
         asked as u64 + skipped
     ))?;
     let why = match answer.get("termination_reason").and_then(Value::as_str) {
@@ -96,21 +96,18 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     };
     // Only these two reasons say that the rest was not needed.
     let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
-    let fate = if decided { "not needed" } else { "not asked" };
-    let spared = if skipped > 0 { format!(", {skipped} {fate}") } else { String::new() };
-    let mute = if failed > 0 { format!(", {failed} of them without a vote") } else { String::new() };
-    term.write_line(&format!("  Stopped by  {why}: {asked} models answered{mute}{spared}"))?;
+    let reason = if decided { "not needed" } else { "without an answer" };
+    let skipped_text = if skipped > 0 { format!(", {skipped} {reason}") } else { String::new() };
+    let failed_text = if failed > 0 { format!(", {failed} of them without a vote") } else { String::new() };
+    term.write_line(&format!("  Stopped by  {why}: {asked} models answered{failed_text}{skipped_text}"))?;
     let families = (number("/families/heard") as u64, number("/families/effective"));
-    term.write_line(&format!(
-        "  Families    {} heard, as many voices as {:.1} equal ones",
-        families.0, families.1
-    ))?;
+    term.write_line(&format!("  Families    {} (effective number {:.1})", families.0, families.1))?;
     let unknown = number("/costs/unknown_cost_calls") as u64;
-    let besides =
-        if unknown > 0 { format!(" and {unknown} answers whose price nobody says") } else { String::new() };
-    term.write_line(&format!("  Cost        ${:.6}{besides}", number("/costs/total_estimated_cost")))?;
+    let unknown_text =
+        if unknown > 0 { format!(" plus {unknown} answers of unknown cost") } else { String::new() };
+    term.write_line(&format!("  Cost        ${:.6}{unknown_text}", number("/costs/total_estimated_cost")))?;
     term.write_line(&format!("  Time        {:.1} s", number("/timing/total_ms") / 1000.0))?;
-    let later = if here { " (readable once `ep serve` runs)" } else { "" };
+    let later = if here { " (available while `ep serve` is running)" } else { "" };
     term.write_line(&format!("  Result      {}{later}", style(text("result_url")).underlined()))?;
     for notice in
         answer.get("notices").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)

@@ -20,7 +20,7 @@ use super::remote::Remote;
 use crate::config::Config;
 use crate::wiring::{self, Assembled, Environment};
 
-/// How long a command waits for what it left running before it ends.
+/// How long a command waits for background tasks before it exits.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// Where operations are carried out.
@@ -61,7 +61,7 @@ impl Target {
         }
     }
 
-    /// Ends it; what still runs has a moment to end.
+    /// Stops the in-process service, waiting briefly for background tasks.
     pub(super) async fn close(self) {
         if let Self::InProcess(service) = self {
             service.stop(Instant::now() + GRACE).await;

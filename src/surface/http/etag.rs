@@ -1,4 +1,4 @@
-//! Entity tags (RFC 9110 §8.8.3) and the answer to who has the current representation.
+//! Entity tags (RFC 9110 §8.8.3) and the 304 response.
 
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};

@@ -1,4 +1,4 @@
-//! The layer around everything: it reads the request's head once and closes every response.
+//! The outermost layer: it parses the request head once and finishes every response.
 
 use axum::body::Body;
 use axum::extract::{Request, State};

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, HeaderValue};
 use ep_kernel::ports::Allowance;
 
-/// Writes what is left of an allowance: the interface's three numbers, and the structured fields of the
+/// Writes what is left of an allowance: the three RateLimit-* headers, and the structured fields of the
 /// IETF draft "RateLimit header fields for HTTP" (httpapi, draft 10).
 pub(super) fn write(headers: &mut HeaderMap, allowance: &Allowance) {
     let Allowance { policy, limit, window, remaining, .. } = allowance;

@@ -82,7 +82,7 @@ fn input(entry: &Entry) -> JsonObject {
     if let Value::Object(members) = members {
         members.retain(|_, member| member.get("deprecated") != Some(&Value::Bool(true)));
         if entry.spec.effect != Effect::Read {
-            let key = json!({ "type": "string", "maxLength": 255, "description": "Any unique text; a repeated call with it is carried out once." });
+            let key = json!({ "type": "string", "maxLength": 255, "description": "Unique ASCII text; calls repeated with it are carried out once." });
             members.insert(IDEMPOTENCY_KEY.into(), key);
         }
     }

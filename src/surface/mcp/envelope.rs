@@ -23,7 +23,7 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
         return refused(-32600, "jsonrpc must be \"2.0\"");
     }
     if !message.get("method").is_some_and(Value::is_string) {
-        // Responses are the transport's to refuse.
+        // Responses are rejected by the transport.
         let response = message.contains_key("result") || message.contains_key("error");
         return if response { None } else { refused(-32600, "method is missing; send one JSON-RPC request") };
     }

@@ -69,7 +69,7 @@ pub(super) struct RequestScope {
 /// One call, whichever transport it came through.
 struct CallSource {
     request: Request,
-    /// `Idempotency-Key`, for clients that can set headers; the argument goes first.
+    /// The `Idempotency-Key` header; the argument has precedence.
     idempotency_key: Option<String>,
     streams: bool,
     replayed: Arc<OnceLock<bool>>,
@@ -183,7 +183,7 @@ impl Handler {
         let name: String = name.chars().take(64).collect();
         let known: Vec<&str> = self.catalogue.entries().map(|entry| entry.spec.name).collect();
         let code = ErrorCode(Kind::InvalidInput.row().mcp);
-        ErrorData::new(code, format!("there is no tool {name}; there are {}", known.join(", ")), None)
+        ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
     }
 
     /// A fault as a result the model can read and act on.
@@ -275,7 +275,7 @@ impl ServerHandler for Handler {
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != guide::PROMPT {
             return Err(ErrorData::invalid_params(
-                format!("there is no such prompt; there is {}", guide::PROMPT),
+                format!("there is no such prompt; the only prompt is {}", guide::PROMPT),
                 None,
             ));
         }

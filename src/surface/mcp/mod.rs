@@ -1,9 +1,8 @@
 //! Model Context Protocol, over Streamable HTTP at `/api/mcp` and over stdio.
 //!
-//! Stateless, and both eras on one endpoint: clients of 2026-07-28, whose requests describe themselves,
-//! and clients that begin with `initialize`. The protocol is the rmcp crate's; it is named nowhere
-//! outside this folder. What it leaves open is done here: bodies that are not JSON-RPC, and errors in plain
-//! text.
+//! Stateless; one endpoint serves protocol version 2026-07-28 (no handshake) and the versions that start with
+//! `initialize`. The rmcp crate implements the protocol; only this folder uses it. This folder adds JSON-RPC
+//! errors for bodies that are not JSON-RPC, and for errors in plain text.
 
 mod catalogue;
 mod envelope;

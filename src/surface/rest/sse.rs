@@ -1,6 +1,6 @@
 //! Server-sent events (WHATWG HTML, section 9.2): a call whose progress is sent as it happens.
 //!
-//! `started`, then one event per step, then exactly one `complete` or `error`. What fails before the
+//! `started`, then one event per vote, then exactly one `complete`, `running` or `error`. What fails before the
 //! first event is an ordinary response with its status. A client that disconnects does not end its call.
 
 use std::convert::Infallible;
@@ -46,7 +46,7 @@ pub(super) async fn stream(
 ) -> Response<Body> {
     let (steps, mut received) = mpsc::channel(QUEUE);
     let progress = steps.clone();
-    // The queue holds every step of a call; a step that does not fit belongs to nobody.
+    // The queue holds every step of a call; a step is dropped only if the client has disconnected.
     let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
     let request_id = call.request.request_id;
     let admitted = match admit(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
