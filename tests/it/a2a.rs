@@ -206,16 +206,12 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
         assert_eq!(error(reply).0, code, "{method}");
     }
     assert_eq!(error(client.post("/api/a2a", &json!([])).await.expect(200)).0, -32600);
-    assert_eq!(
-        error(
-            client
-                .post("/api/a2a", &json!({ "jsonrpc": "2.0", "id": {}, "method": "GetTask" }))
-                .await
-                .expect(200)
-        )
-        .0,
-        -32600
-    );
+    for id in [json!({}), json!(true), json!(-1), json!(1.5)] {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": "GetTask" });
+        let reply = client.post("/api/a2a", &body).await.expect(200);
+        assert_eq!(reply["error"]["code"], -32600, "{id}");
+        assert!(reply["error"]["message"].as_str().unwrap().contains("id must be"), "{id}");
+    }
     let version = [("a2a-version", "9.9")];
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": "x" } });
     assert_eq!(error(client.post_with("/api/a2a", &body, &version).await.expect(200)).0, -32009);

@@ -55,7 +55,7 @@ fn unreadable(body: &[u8]) -> InvalidRequest {
     } else if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         "jsonrpc must be \"2.0\""
     } else {
-        "id must be a string, a whole number or null"
+        "id must be a string, a whole number from 0 to 2^64-1, or null"
     };
     InvalidRequest {
         id: id.map_or(Id::Null, Id::into_owned),
