@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use serde_json::Value;
 use tracing::Instrument;
 
@@ -63,16 +65,21 @@ const MARGIN: Duration = Duration::from_secs(30);
 
 /// Carries out one call. A surface that could not read the input passes its fault: access and limits are
 /// checked first, whatever was sent.
-pub async fn dispatch(
-    app: &Arc<App>,
+///
+/// The future is boxed because protocol servers move the futures that contain it several times.
+pub fn dispatch<'a>(
+    app: &'a Arc<App>,
     entry: &'static Entry,
     call: Call,
     input: Result<Value, Fault>,
-) -> Guarded<Dispatched> {
-    match admit(app, entry, call).await {
-        Ok(call) => call.run(input).await,
-        Err(refused) => refused,
+) -> BoxFuture<'a, Guarded<Dispatched>> {
+    async move {
+        match admit(app, entry, call).await {
+            Ok(call) => call.run(input).await,
+            Err(refused) => refused,
+        }
     }
+    .boxed()
 }
 
 /// Admits a call and returns it before it is run, for streaming responses.

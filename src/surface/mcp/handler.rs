@@ -157,7 +157,7 @@ impl Handler {
             progress: sink,
             ..Call::new(request)
         };
-        let mut dispatched = std::pin::pin!(dispatch(&self.app, entry, call, Ok(Value::Object(arguments))));
+        let mut dispatched = dispatch(&self.app, entry, call, Ok(Value::Object(arguments)));
         let done = loop {
             tokio::select! {
                 biased;
