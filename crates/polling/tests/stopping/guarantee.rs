@@ -1,9 +1,9 @@
 //! The guarantee: computed exactly for small rosters, and simulated with latencies chosen to mislead.
 
 use crate::exact::{StopTable, error, rosters};
-use crate::simulation::{Member, agrees, lognormal, outcome, run, standing};
+use crate::simulation::{Member, agrees, in_flight, lognormal, outcome, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, Responses, answers_needed, p_value};
+use ep_polling::stopping::{Pace, Responses, p_value};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -81,11 +81,7 @@ fn latency_does_not_bias_the_answer() {
         let members = misleading_latencies(&mut rng);
         let all = run(&members, 2, &rule, Responses::roster);
         at_once += u32::from(agrees(&all, &members, 2));
-        let waves = run(&members, 2, &rule, |responses| {
-            Pace::Balanced
-                .in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
-                as usize
-        });
+        let waves = run(&members, 2, &rule, |responses| in_flight(Pace::Balanced, &rule, responses));
         rolling += u32::from(agrees(&waves, &members, 2));
 
         // For comparison: the same votes counted in the order of arrival, which must do badly here.

@@ -1,6 +1,6 @@
 //! A poll in simulated time: members answer after a given latency, the stopping rule is the real one.
 
-use ep_polling::stopping::{Decision, Evidence, Responses, Rule, decide};
+use ep_polling::stopping::{Decision, Evidence, Pace, Responses, Rule, answers_needed, decide};
 use rand::{Rng, RngExt};
 
 /// A member of the roster: its answer, and how long it takes.
@@ -66,6 +66,12 @@ pub(crate) fn standing(responses: &Responses) -> Evidence {
     responses.overall().evidence
 }
 
+/// The calls in flight that `pace` asks for.
+pub(crate) fn in_flight(pace: Pace, rule: &Rule, responses: &Responses) -> usize {
+    let standing = standing(responses);
+    pace.in_flight(answers_needed(rule, standing), standing.remaining) as usize
+}
+
 /// A time from a lognormal distribution, in seconds.
 pub(crate) fn lognormal(rng: &mut impl Rng, median: f64, sigma: f64) -> f64 {
     let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
@@ -89,6 +95,17 @@ pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64)
             weights[option] += 1.0;
             total += 1.0;
             Some(option)
+        })
+        .collect()
+}
+
+/// Members with such [`answers`], of which one in ten never arrives, and a median latency of four seconds.
+pub(crate) fn members(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Member> {
+    answers(rng, roster, options, a)
+        .into_iter()
+        .map(|answer| Member {
+            answer: answer.filter(|_| !rng.random_bool(0.1)),
+            seconds: lognormal(rng, 4.0, 1.0),
         })
         .collect()
 }

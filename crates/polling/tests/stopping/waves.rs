@@ -1,8 +1,8 @@
 //! How many calls are in flight, in simulated time.
 
-use crate::simulation::{Member, answers, lognormal, run, standing};
+use crate::simulation::{in_flight, members, run};
 use crate::{LEVELS, evidence, rule};
-use ep_polling::stopping::{Pace, answers_needed};
+use ep_polling::stopping::{Pace, Responses, answers_needed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -13,28 +13,14 @@ fn a_thrifty_poll_makes_exactly_the_calls_of_asking_one_by_one() {
         let (roster, options) = (rng.random_range(1..=50), rng.random_range(2..=5));
         let a = [0.2, 0.5, 1.0, 10.0][trial % 4];
         let rule = rule(LEVELS[trial % 5]);
-        let members: Vec<Member> = answers(&mut rng, roster, options, a)
-            .into_iter()
-            .map(|answer| Member {
-                answer: answer.filter(|_| !rng.random_bool(0.1)),
-                seconds: lognormal(&mut rng, 4.0, 1.0),
-            })
-            .collect();
+        let members = members(&mut rng, roster, options, a);
         let slow = run(&members, options, &rule, |_| 1);
-        let rolling = run(&members, options, &rule, |responses| {
-            Pace::Thrifty.in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
-                as usize
-        });
+        let thrifty = |responses: &Responses| in_flight(Pace::Thrifty, &rule, responses);
+        let rolling = run(&members, options, &rule, thrifty);
         assert_eq!(rolling.calls, slow.calls, "trial {trial}");
         assert_eq!(rolling.decision.option, slow.decision.option, "trial {trial}");
         assert!(rolling.seconds <= slow.seconds);
-        let capped = run(&members, options, &rule, |responses| {
-            2.min(
-                Pace::Thrifty
-                    .in_flight(answers_needed(&rule, standing(responses)), standing(responses).remaining)
-                    as usize,
-            )
-        });
+        let capped = run(&members, options, &rule, |responses| thrifty(responses).min(2));
         assert_eq!((capped.calls, capped.most_in_flight.max(2)), (slow.calls, 2), "trial {trial}");
     }
 }

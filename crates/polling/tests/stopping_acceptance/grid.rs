@@ -2,8 +2,8 @@
 //! combination, including those chosen to mislead.
 
 use crate::rule;
-use crate::simulation::{Member, agrees, answers, lognormal, run, standing};
-use ep_polling::stopping::{Pace, Responses, Rule, answers_needed};
+use crate::simulation::{Member, agrees, answers, in_flight, lognormal, members, run};
+use ep_polling::stopping::{Pace, Responses, Rule};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -65,18 +65,14 @@ fn answers_to(question: Question, roster: usize, options: usize, rng: &mut ChaCh
     answers
 }
 
-fn in_flight(asking: Asking, rule: &Rule, responses: &Responses) -> usize {
-    let standing = standing(responses);
-    let waves = || answers_needed(rule, standing) as usize;
+fn calls_in_flight(asking: Asking, rule: &Rule, responses: &Responses) -> usize {
     let barrier = |size: usize| if responses.in_flight() == 0 { size } else { responses.in_flight() };
     match asking {
         Asking::OneByOne => 1,
-        Asking::BarrierZeroWaste => barrier(waves()),
+        Asking::BarrierZeroWaste => barrier(in_flight(Pace::Thrifty, rule, responses)),
         Asking::BarrierEight => barrier(8),
-        Asking::Rolling => waves(),
-        Asking::Balanced => {
-            Pace::Balanced.in_flight(answers_needed(rule, standing), standing.remaining) as usize
-        }
+        Asking::Rolling => in_flight(Pace::Thrifty, rule, responses),
+        Asking::Balanced => in_flight(Pace::Balanced, rule, responses),
     }
 }
 
@@ -95,7 +91,7 @@ fn check(roster: usize, options: usize, asking: Asking) {
                 })
                 .collect();
             for (rule, agreed) in rules.iter().zip(&mut agreed) {
-                let run = run(&members, options, rule, |responses| in_flight(asking, rule, responses));
+                let run = run(&members, options, rule, |responses| calls_in_flight(asking, rule, responses));
                 *agreed += u32::from(agrees(&run, &members, options));
             }
         }
@@ -148,15 +144,9 @@ fn keeping_calls_in_flight_makes_no_extra_calls() {
         let (roster, options) = (rng.random_range(1..=150), rng.random_range(2..=10));
         let rule = rule(LEVELS[trial % LEVELS.len()]);
         let a = [0.2, 0.5, 1.0, 3.0, 10.0][trial % 5];
-        let members: Vec<Member> = answers(&mut rng, roster, options, a)
-            .into_iter()
-            .map(|answer| Member {
-                answer: answer.filter(|_| !rng.random_bool(0.1)),
-                seconds: lognormal(&mut rng, 4.0, 1.0),
-            })
-            .collect();
+        let members = members(&mut rng, roster, options, a);
         let slow = run(&members, options, &rule, |_| 1);
-        let rolling = run(&members, options, &rule, |responses| in_flight(Asking::Rolling, &rule, responses));
+        let rolling = run(&members, options, &rule, |responses| in_flight(Pace::Thrifty, &rule, responses));
         assert_eq!(rolling.calls, slow.calls, "trial {trial}");
         assert!(rolling.seconds <= slow.seconds && rolling.most_in_flight >= slow.most_in_flight);
     }
