@@ -110,7 +110,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline()),
             balances: store.balances(),
-            health: DatabaseHealth(store.polls()),
+            health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
             limits: Limits {

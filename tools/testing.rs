@@ -68,7 +68,7 @@ impl Service {
             models,
             polls: PollExecutor::new(executor, Duration::from_secs(30), deadline),
             balances: store.balances(),
-            health: DatabaseHealth(store.polls()),
+            health: DatabaseHealth::new(store.polls()),
         };
         Self { ports, accounts: Accounts::new(accounts, Pepper::derive(b"test")), entropy }
     }

@@ -136,8 +136,7 @@ impl Tool for GetPollResult {
 
     async fn call(cx: &Ctx, query: ResultQuery) -> Result<ResultReply, Fault> {
         let state = readable(cx, &query.poll_id).await?;
-        let id = state.record.id.clone();
-        let url = result_url(cx, &id);
+        let url = result_url(cx, &state.record.id);
         Ok(match &state.record.closing {
             Some(closing) => ResultReply::Complete(Box::new(PollResult::new(&state, closing, url))),
             None => ResultReply::Running(RunningPoll::new(&state, url)),

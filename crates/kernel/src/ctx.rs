@@ -31,9 +31,14 @@ pub struct ToolPorts {
 
 /// Says whether the database answers.
 #[derive(Clone)]
-pub struct DatabaseHealth(pub Arc<dyn PollStore>);
+pub struct DatabaseHealth(Arc<dyn PollStore>);
 
 impl DatabaseHealth {
+    /// Asks this store.
+    pub const fn new(store: Arc<dyn PollStore>) -> Self {
+        Self(store)
+    }
+
     /// Whether the database answers.
     pub async fn database_answers(&self) -> bool {
         self.0.ping().await.is_ok()

@@ -122,7 +122,7 @@ impl AdmittedCall {
             upstream_us: admitted.upstream_us(),
         };
         if entry.spec.effect == Effect::Read {
-            let answer = async { entry.run(cx, input).await };
+            let answer = entry.run(cx, input);
             return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).await;
         }
         // An operation with side effects is finished even if its client disconnects.

@@ -29,11 +29,6 @@ impl Tasks {
         self.stop.cancelled().await;
     }
 
-    /// Whether the service is stopping.
-    pub fn is_stopping(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
     /// Counts tasks, for parts that spawn their own.
     pub fn tracker(&self) -> TaskTracker {
         self.tracker.clone()

@@ -19,8 +19,6 @@ pub struct ThresholdOutOfRange;
 impl Threshold {
     /// The default threshold: 0.95.
     pub const DEFAULT: Self = Self(0.95);
-    /// The threshold that only the mathematical lock reaches: 1.
-    pub const CERTAIN: Self = Self(1.0);
 
     /// Accepts a finite number from 0 to 1; NaN and infinities are refused.
     pub fn new(value: f64) -> Result<Self, ThresholdOutOfRange> {

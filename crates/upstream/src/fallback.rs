@@ -167,7 +167,6 @@ pub(crate) struct FallbackLevels {
 }
 
 /// The fallback level of one model.
-#[derive(Clone)]
 pub(crate) struct ModelFallback<'l> {
     levels: &'l FallbackLevels,
     model: &'l ModelId,

@@ -1,7 +1,6 @@
 //! `ep poll`: asks one question, for people and for scripts.
 
 use ep_kernel::event::{PollEvent, Progress};
-use ep_kernel::fault::Fault;
 use ep_kernel::tool::{Entry, Tool};
 use ep_polling::stopping::MAX_ROSTER;
 use ep_tools::polls::PollQuestion;
@@ -148,11 +147,5 @@ fn exit(answer: &Value) -> End {
         Some("tie") if answer["is_tie"] == true => End::Code(3),
         Some("no_votes") if answer["winning_option"].is_null() => End::Code(4),
         _ => End::Done,
-    }
-}
-
-impl From<Fault> for End {
-    fn from(fault: Fault) -> Self {
-        Self::Code(fault.kind().row().exit)
     }
 }

@@ -56,7 +56,8 @@ impl UsdFigure {
         } else {
             Decimal::MAX
         });
-        round(&scaled).mantissa() / 10_i128.pow(round(&scaled).scale())
+        let rounded = round(&scaled);
+        rounded.mantissa() / 10_i128.pow(rounded.scale())
     }
 
     /// The shortest decimal that reads back as this float, saturating; `None` if it is not finite.

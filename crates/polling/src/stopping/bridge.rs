@@ -2,10 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::dead_heat::dead_heat;
-
-/// The largest roster the confidence is computed for, in members. Beyond it only the lock stops a poll.
-pub const MAX_ROSTER: usize = 150;
+use super::dead_heat::{MAX_ROSTER, dead_heat};
 
 /// What is known of a poll: two counts of votes and the number of members not yet counted.
 ///
@@ -47,8 +44,8 @@ pub const fn locked(evidence: Evidence) -> bool {
 /// greatest of these. So over the random order alone, and whatever the members answer, the probability that
 /// the p-value of a wrong leader *ever* falls to α or below is at most α, however often one looks. (Proved
 /// where at most two options get votes, with any number of failures. For K options the proof gives
-/// (K − 1)·α; that α itself holds was checked by enumerating every roster of up to 20 members for K = 3,
-/// up to 16 for K = 4 and of 12 for K = 5: none exceeds it.)
+/// (K − 1)·α; that α itself holds was checked by enumerating every roster of 20 members for K = 3, of
+/// 16 for K = 4 and of 12 for K = 5: none exceeds it.)
 ///
 /// It is 0 exactly at the [lock](locked), and 1 without a unique leader. Compare this number rather than
 /// [`confidence`]: it can be 1e-40, which 1 − p would round away.

@@ -14,7 +14,8 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use super::bridge::MAX_ROSTER;
+/// The largest roster the confidence is computed for, in members. Beyond it only the lock stops a poll.
+pub const MAX_ROSTER: usize = 150;
 
 /// Logarithms of levels closer than this are the same level. Distinct levels of any M up to [`MAX_ROSTER`]
 /// are farther apart, and rounding errors are a thousand times smaller.

@@ -24,7 +24,8 @@ mod prefix;
 mod rule;
 mod waves;
 
-pub use bridge::{Evidence, MAX_ROSTER, confidence, locked, p_value};
+pub use bridge::{Evidence, confidence, locked, p_value};
+pub use dead_heat::MAX_ROSTER;
 pub use decision::{Decision, TerminationReason, decide};
 pub use prefix::{HighestConfidence, Prefix, Responses, Standing, Stop};
 pub use rule::Rule;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::bridge::{Evidence, MAX_ROSTER, locked};
-use super::dead_heat::{dead_heat, triangle_index};
+use super::bridge::{Evidence, locked};
+use super::dead_heat::{MAX_ROSTER, dead_heat, triangle_index};
 use crate::threshold::Threshold;
 
 /// Tolerance for rounding in p ≤ 1 − c, relative to 1 − c.

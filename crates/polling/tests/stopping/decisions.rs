@@ -82,9 +82,14 @@ fn a_prefix_and_the_tally_may_differ_and_the_decision_says_so() {
 
 #[test]
 fn names_are_the_published_ones() {
-    for reason in [MathematicalLock, Confidence, Budget, RosterExhausted] {
-        assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
-        assert_eq!(reason.to_string(), reason.as_str());
+    for (reason, name) in [
+        (MathematicalLock, "mathematical_lock"),
+        (Confidence, "confidence"),
+        (Budget, "budget"),
+        (RosterExhausted, "roster_exhausted"),
+    ] {
+        assert_eq!(serde_json::to_value(reason).unwrap(), name);
+        assert_eq!((reason.to_string().as_str(), reason.as_str()), (name, name));
     }
     assert_eq!(serde_json::to_value(Pace::default()).unwrap(), "balanced");
     assert_eq!(serde_json::from_str::<Pace>("\"thrifty\"").unwrap(), Pace::Thrifty);

@@ -99,7 +99,7 @@ pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64)
         .collect()
 }
 
-/// Members with such [`answers`], of which one in ten never arrives, and a median latency of four seconds.
+/// Members with such [`answers`], one in ten of which fails, and a median latency of four seconds.
 pub(crate) fn members(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Member> {
     answers(rng, roster, options, a)
         .into_iter()

@@ -179,7 +179,7 @@ impl Engine for Sqlite {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        let read = sqlx::query("SELECT count(*) FROM accounts LIMIT 1");
+        let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
         self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
         self.writer.run(Durability::ProcessCrash, |_| async { Ok(()) }.boxed()).await
     }

@@ -143,9 +143,12 @@ impl<'a> UpstreamError<'a> {
         }
         let busy = matches!(
             kind,
-            "rate_limit_exceeded" | "provider_overloaded" | "provider_unavailable" | "overloaded_error"
-        ) || kind == "timeout"
-            || (self.status == 0 && kind == "server");
+            "rate_limit_exceeded"
+                | "provider_overloaded"
+                | "provider_unavailable"
+                | "overloaded_error"
+                | "timeout"
+        ) || (self.status == 0 && kind == "server");
         match self.status {
             _ if self.retryable == Some(false) => RetryAction::GiveUp(Reason::Rejected),
             408 | 425 | 429 | 500 | 502 | 503 | 504 | 529 => RetryAction::Wait(self.retry_after),
