@@ -72,8 +72,8 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
 /// How long a connection may take to send the head of its next request; slower ones are closed.
 const HEAD_WITHIN: Duration = Duration::from_secs(75);
 
-/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end. Returns when
-/// that grace is over, so that whatever stops next shares it.
+/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end. Returns the
+/// end of that grace, which whatever stops next shares.
 pub async fn serve_on(
     listener: TcpListener,
     router: Router,

@@ -101,15 +101,21 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
         }
     }
     let config = Config::deserialize_from(settings)?;
-    let base = url::Url::parse(&config.base_url()).ok();
-    if base.is_none_or(|base| !matches!(base.scheme(), "http" | "https") || base.host_str().is_none()) {
-        let expected = "a URL that begins with http:// or https:// and names a host";
-        return Err(ConfigError::Variable { variable: "EP_BASE_URL", expected });
-    }
+    config.check_base_url()?;
     Ok(config)
 }
 
 impl Config {
+    /// Refuses a public base URL that no client could use.
+    pub fn check_base_url(&self) -> Result<(), ConfigError> {
+        let base = url::Url::parse(&self.base_url()).ok();
+        if base.is_none_or(|base| !matches!(base.scheme(), "http" | "https") || base.host_str().is_none()) {
+            let expected = "a URL that begins with http:// or https:// and names a host";
+            return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
+        }
+        Ok(())
+    }
+
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
         // The decoder quotes what it was given; only its first line, which names the setting, is kept.
         settings.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid(error.message().to_owned()))

@@ -23,8 +23,8 @@ pub fn stale(site: &Site, root: &Path) -> Vec<&'static str> {
 
 fn files(site: &Site) -> Vec<(&'static str, axum::body::Bytes)> {
     Site::forms()
-        .filter_map(|(_, form, document, place)| {
-            Some((form.committed?, site.rendered(document, place)?.bytes))
+        .filter_map(|(form, document, place)| {
+            Some((form.committed?, site.rendered(document, place)?.bytes.clone()))
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
 
-use super::{DOCUMENTS, Document, Form};
+use super::{DOCUMENTS, Form};
 use crate::surface::http::EntityTag;
 use crate::surface::route::Route;
 
@@ -32,7 +32,6 @@ pub struct Site {
 }
 
 /// A rendered form of a document.
-#[derive(Clone)]
 pub struct Rendered {
     /// Its bytes, exactly as served.
     pub bytes: Bytes,
@@ -61,23 +60,23 @@ impl Site {
     /// document must not ask for itself, directly or through others.
     pub fn document(&self, name: &str) -> Option<Bytes> {
         let index = DOCUMENTS.iter().position(|document| document.name == name)?;
-        self.rendered(index, 0).map(|rendered| rendered.bytes)
+        self.rendered(index, 0).map(|rendered| rendered.bytes.clone())
     }
 
     /// A form of a document, rendered once.
-    pub(super) fn rendered(&self, document: usize, form: usize) -> Option<Rendered> {
+    pub(super) fn rendered(&self, document: usize, form: usize) -> Option<&Rendered> {
         let cell = self.rendered.get(document)?.get(form)?;
         let render = || {
             let bytes = (DOCUMENTS[document].forms[form].render)(self)?;
             Some(Rendered { tag: EntityTag::of(&bytes), bytes })
         };
-        cell.get_or_init(render).clone()
+        cell.get_or_init(render).as_ref()
     }
 
-    /// The forms of every document, with their places.
-    pub(super) fn forms() -> impl Iterator<Item = (&'static Document, &'static Form, usize, usize)> {
-        DOCUMENTS.iter().enumerate().flat_map(|(d, document)| {
-            document.forms.iter().enumerate().map(move |(f, form)| (document, form, d, f))
+    /// The forms of every document, with the places of document and form.
+    pub(super) fn forms() -> impl Iterator<Item = (&'static Form, usize, usize)> {
+        DOCUMENTS.iter().enumerate().flat_map(|(place, document)| {
+            document.forms.iter().enumerate().map(move |(index, form)| (form, place, index))
         })
     }
 }

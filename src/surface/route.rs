@@ -41,8 +41,8 @@ pub enum RouteKind {
     Stream(&'static Entry, Rest),
     /// A protocol of its own: MCP, A2A.
     Protocol(Protocol),
-    /// A document, by its name.
-    Document,
+    /// A document, by its place in [`DOCUMENTS`](crate::documents::DOCUMENTS).
+    Document(usize),
     /// Sends a browser elsewhere.
     Redirect(Handler),
     /// Called by another service, which signs its requests.
@@ -88,7 +88,7 @@ impl Route {
             RouteKind::Stream(..) => "sse",
             RouteKind::Protocol(Protocol::Mcp) => "mcp",
             RouteKind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
-            RouteKind::Document => "document",
+            RouteKind::Document(_) => "document",
             RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Page(_) => "web",
         }
     }

@@ -62,10 +62,10 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
             RouteKind::Protocol(Protocol::A2aTasksSend) => {
                 Responder::Admitted(Arc::new(a2a::serve_tasks_send))
             }
-            RouteKind::Document => {
+            RouteKind::Document(place) => {
                 let site = Arc::clone(site);
                 Responder::Admitted(Arc::new(move |exchange, _| {
-                    std::future::ready(documents::serve(&site, &exchange)).boxed()
+                    std::future::ready(documents::serve(&site, place, exchange.request.headers())).boxed()
                 }))
             }
             RouteKind::Redirect(handler) | RouteKind::Webhook(handler) | RouteKind::Page(handler) => {
@@ -130,7 +130,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     let app = Arc::clone(&exchange.state.app);
     // Documents are the same for everyone, also for a caller whose credential is wrong.
     let credential = match route.kind {
-        RouteKind::Document => Credential::None,
+        RouteKind::Document(_) => Credential::None,
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);

@@ -76,7 +76,7 @@ fn carries_the_headers(reply: &Reply, what: &str) {
 
 /// Documents are the same for everyone, whatever credential comes along.
 fn is_document(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Document)
+    matches!(route.kind, RouteKind::Document(_))
 }
 
 /// Who may call the routes that a request with this credential can lead to.

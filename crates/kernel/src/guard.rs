@@ -20,7 +20,7 @@ use tracing::{Instrument, Span};
 use crate::accounts::Accounts;
 use crate::api_key::ApiKey;
 use crate::caller::{Caller, RequestId};
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_uses::KeyUses;
 use crate::ports::{Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
 use crate::tool::{Access, Rate};
@@ -369,8 +369,8 @@ fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
 fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
     let Allowance { limit, exhausted, .. } = allowance?;
     let wait = (*exhausted)?;
-    let seconds = wait.as_millis().div_ceil(1000).max(1);
-    let message = format!("too many requests ({limit} per minute); wait {seconds} s, then try again");
+    let message =
+        format!("too many requests ({limit} per minute); wait {} s, then try again", whole_seconds(wait));
     Some(Fault::new(Kind::RateLimited, message).retry_after(wait))
 }
 

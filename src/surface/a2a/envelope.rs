@@ -1,7 +1,6 @@
 //! The JSON-RPC 2.0 envelope (jsonrpsee-types).
 
 use axum::http::HeaderMap;
-use ep_kernel::fault::{Fault, Kind};
 use jsonrpsee_core::server::MethodResponse;
 use jsonrpsee_types::{ErrorObjectOwned, Id, Notification, Request};
 use serde::Deserialize;
@@ -10,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
+use crate::surface::http::malformed_body;
 
 /// A request that could not be carried out, as far as it could be read.
 pub(super) struct InvalidRequest {
@@ -41,8 +41,7 @@ fn unreadable(body: &[u8]) -> InvalidRequest {
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
         Err(error) => {
-            let message = format!("the body is not valid JSON: {error}; send a JSON object");
-            let refusal = Fault::new(Kind::MalformedJson, message).into();
+            let refusal = malformed_body(&error).into();
             return InvalidRequest { id: Id::Null, dialect: Dialect::V1, refusal };
         }
     };

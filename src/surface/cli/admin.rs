@@ -10,8 +10,8 @@ use ep_polling::money::{Usd, UsdFigure};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::End;
 use super::target::GRACE;
+use super::{End, print};
 use crate::config::Config;
 use crate::wiring::{self, Environment};
 
@@ -96,29 +96,29 @@ async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
             let user = accounts.create_user(email, credit_usd.floor_micro()).await?;
             let issued = accounts.issue_key(user, "first key".parse()?).await?;
             let key = issued.key.reveal();
-            print(json, &json!({ "user_id": user, "api_key": key }), || {
+            show(json, &json!({ "user_id": user, "api_key": key }), || {
                 format!("user     {user}\nAPI key  {key}   (shown only now)")
-            });
+            })?;
         }
         Command::CreateKey { email, label, json } => {
             let user = accounts.user_by_email(&email).await?;
             let issued = accounts.issue_key(user, label).await?;
             let (id, key) = (issued.id, issued.key.reveal());
-            print(json, &json!({ "user_id": user, "key_id": id, "api_key": key }), || {
+            show(json, &json!({ "user_id": user, "key_id": id, "api_key": key }), || {
                 format!("key id   {id}\nAPI key  {key}   (shown only now)")
-            });
+            })?;
         }
         Command::RevokeKey { email, key_id } => {
             let user = accounts.user_by_email(&email).await?;
             accounts.revoke_key(user, key_id).await?;
-            println!("revoked");
+            print("revoked")?;
         }
         Command::Credit { email, usd, reference } => {
             let user = accounts.user_by_email(&email).await?;
             let amount = usd.floor_micro();
             match accounts.credit(user, amount, &reference).await? {
-                CreditOutcome::Credited => println!("credited {amount}"),
-                CreditOutcome::AlreadyCredited => println!("this reference was credited before"),
+                CreditOutcome::Credited => print(&format!("credited {amount}"))?,
+                CreditOutcome::AlreadyCredited => print("this reference was credited before")?,
             }
         }
         Command::Balance { email, json } => {
@@ -129,14 +129,14 @@ async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
                 "held_usd": Usd(balance.held),
                 "used_usd": Usd(balance.used),
             });
-            print(json, &shown, || {
+            show(json, &shown, || {
                 format!(
                     "available  {}\nheld       {}\nused       {}",
                     balance.available(),
                     balance.held,
                     balance.used
                 )
-            });
+            })?;
         }
         Command::Audit { json } => return audit(accounts, json).await,
     }
@@ -153,7 +153,7 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
         "wrong_held": audit.wrong_held,
         "orphaned_holds": audit.orphaned_holds,
     });
-    print(json, &shown, || {
+    show(json, &shown, || {
         let verdict =
             if audit.is_clean() { "the ledger is consistent" } else { "the ledger is inconsistent" };
         let mut lines =
@@ -166,10 +166,10 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
         );
         lines.extend(audit.orphaned_holds.iter().map(|hold| format!("open hold of a settled poll: {hold}")));
         lines.join("\n")
-    });
+    })?;
     Ok(if audit.is_clean() { End::Done } else { End::Code(1) })
 }
 
-fn print(json: bool, value: &Value, text: impl FnOnce() -> String) {
-    if json { println!("{value}") } else { println!("{}", text()) }
+fn show(json: bool, value: &Value, text: impl FnOnce() -> String) -> std::io::Result<()> {
+    print(&if json { value.to_string() } else { text() })
 }

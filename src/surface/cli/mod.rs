@@ -120,6 +120,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
                 config.server.listen = listen;
             }
             config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
+            config.check_base_url()?;
             config.database.url = flags.database_url.map_or(config.database.url, Into::into);
             telemetry::start_logging(&config.telemetry)?;
             hints::banner(&config).await;

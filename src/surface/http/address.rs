@@ -17,12 +17,12 @@ pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
     if !trusted(&peer) {
         return peer;
     }
-    let hops = parts.headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-    let hops: Vec<IpAddr> = hops
-        .flat_map(|value| value.split(','))
+    // From the last hop to the first: only what trusted proxies appended is believed.
+    let hops = parts.headers.get_all("x-forwarded-for").iter().rev();
+    hops.flat_map(|value| value.to_str().unwrap_or("").rsplit(','))
         .map_while(|hop| hop.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical()))
-        .collect();
-    hops.iter().rev().copied().find(|address| !trusted(address)).unwrap_or(peer)
+        .find(|address| !trusted(address))
+        .unwrap_or(peer)
 }
 
 #[cfg(test)]
@@ -43,5 +43,7 @@ mod tests {
         assert_eq!(of_request("10.0.0.1", "198.51.100.1"), "198.51.100.1");
         assert_eq!(of_request("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2"), "198.51.100.1");
         assert_eq!(of_request("10.0.0.1", "nonsense"), "10.0.0.1");
+        assert_eq!(of_request("10.0.0.1", "nonsense, 198.51.100.1"), "198.51.100.1");
+        assert_eq!(of_request("10.0.0.1", "198.51.100.1, nonsense, 10.0.0.2"), "10.0.0.1");
     }
 }

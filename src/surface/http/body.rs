@@ -19,9 +19,12 @@ pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> 
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
     }
-    serde_json::from_slice(&bytes).map_err(|error| {
-        Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
-    })
+    serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
+}
+
+/// The fault of a body that is not JSON.
+pub fn malformed(error: &serde_json::Error) -> Fault {
+    Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
 }
 
 /// Reads the bytes of a body that must be JSON by its media type, unless it is empty.

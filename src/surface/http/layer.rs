@@ -2,17 +2,17 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::Response;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, Response};
 use axum::middleware::Next;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
 use ep_kernel::tool::SessionChange;
 
-use super::response::{Counted, FaultReply, REPLAYED, bytes_of};
+use super::response::{Counted, FaultReply, bytes_of, replayed, set};
 use super::{AppState, ErrorStyle, RequestHead, rate_limit, session};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -37,7 +37,6 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     set(headers, REQUEST_ID, &head.request_id.to_string());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Some(key) = &head.idempotency_key {
-        // A value that no header can hold is left out.
         set(headers, IDEMPOTENCY_KEY, key);
     }
     if let Some(allowance) = allowance {
@@ -55,6 +54,9 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
         }
     };
     *response.body_mut() = Body::from(body);
+    if fault.is_replayed() {
+        replayed(response);
+    }
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -66,9 +68,6 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     }
     if let Some(seconds) = fault.retry_after_seconds() {
         set(headers, RETRY_AFTER, &seconds.to_string());
-    }
-    if fault.is_replayed() {
-        headers.insert(REPLAYED, HeaderValue::from_static("true"));
     }
     if fault.kind() == Kind::Unauthenticated {
         // RFC 6750 §3: the error code only where a token was sent.
@@ -82,12 +81,6 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
         {
             headers.append(SET_COOKIE, cleared);
         }
-    }
-}
-
-fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
     }
 }
 

@@ -11,7 +11,7 @@ mod response;
 mod session;
 mod state;
 
-pub use body::{MAX_BODY, read as read_body, read_bytes, read_json};
+pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};

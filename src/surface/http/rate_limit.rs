@@ -1,8 +1,10 @@
 //! Rate-limit headers.
 
 use axum::http::HeaderMap;
-use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::header::HeaderName;
 use ep_kernel::ports::Allowance;
+
+use super::response::set;
 
 /// Writes what is left of an allowance: the three RateLimit-* headers, and the structured fields of the
 /// IETF draft "RateLimit header fields for HTTP" (httpapi, draft 10).
@@ -18,8 +20,6 @@ pub(super) fn write(headers: &mut HeaderMap, allowance: &Allowance) {
         ("ratelimit-policy", format!("\"{policy}\";q={limit};w={window}")),
         ("ratelimit", format!("\"{policy}\";r={remaining};t={reset}")),
     ] {
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
+        set(headers, HeaderName::from_static(name), &value);
     }
 }

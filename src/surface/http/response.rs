@@ -6,14 +6,14 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Response, StatusCode};
 use ep_kernel::answer::{Answer, Body as AnswerBody, Cache};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, whole_seconds};
 use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
 use serde::Serialize;
 
 use super::{EntityTag, session};
 
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A fault on its way to the layer, which writes it in the caller's style.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str)
         Cache::Immutable => set(headers, CACHE_CONTROL, "public, max-age=31536000, immutable"),
     }
     if let Some(wait) = presentation.interim {
-        set(headers, RETRY_AFTER, &wait.as_millis().div_ceil(1000).max(1).to_string());
+        set(headers, RETRY_AFTER, &whole_seconds(wait).to_string());
     }
     if let Some(location) = &presentation.location {
         set(headers, LOCATION, location);
@@ -102,7 +102,8 @@ fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+/// Sets a header; a value that no header can hold is left out.
+pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }

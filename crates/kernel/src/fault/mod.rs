@@ -37,6 +37,11 @@ pub struct FieldFault {
     pub detail: String,
 }
 
+/// A wait as `Retry-After` and the `RateLimit` headers show it: whole seconds, rounded up, at least one.
+pub fn whole_seconds(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
+}
+
 impl Fault {
     /// A failure of this kind. The message is a sentence that tells the caller what to do next.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
@@ -109,7 +114,7 @@ impl Fault {
 
     /// [`Fault::wait`] as the `Retry-After` header shows it (RFC 9110 §10.2.3).
     pub fn retry_after_seconds(&self) -> Option<u64> {
-        self.retry_after.map(|wait| wait.as_millis().div_ceil(1000).max(1) as u64)
+        self.retry_after.map(whole_seconds)
     }
 
     /// Whether it repeats the reply to an earlier, identical request.
