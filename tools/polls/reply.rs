@@ -6,7 +6,7 @@ use std::time::Duration;
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
 use ep_kernel::tool::{Presentation, ToolOutput};
-use ep_polling::ballot::{Ballot, Reason};
+use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::poll_id::PollId;
 use ep_polling::stopping::{Pace, TerminationReason};
@@ -145,6 +145,14 @@ pub struct VoteResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub answered_by: Option<String>,
+    /// The form in which the model answered; absent if it did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BallotMode")]
+    pub ballot_mode: Option<BallotMode>,
+    /// Whether the model reasoned before it answered; absent if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub reasoned: Option<bool>,
 }
 
 /// How long a poll took.
@@ -389,6 +397,8 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         family: family(record, ballot).to_owned(),
         option_order: ballot.option_order.clone(),
         answered_by: ballot.answered_by.clone(),
+        ballot_mode: ballot.casting.map(|casting| casting.mode),
+        reasoned: ballot.casting.and_then(|casting| casting.reasoned),
     }
 }
 

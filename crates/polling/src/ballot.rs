@@ -1,44 +1,75 @@
 //! What one model is shown, what it answers, and the ballot that is stored.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::order::Seed;
 use super::roster::ModelId;
+use super::text::comparison_key;
 use crate::money::Spend;
 
-/// What one model is shown: the question, and the options in an order and under codes of its own.
+/// What one model is shown: the question, and the options in an order of its own. Every option, always.
 #[derive(Debug, Clone)]
 pub struct BallotView {
     /// The question.
     pub question: Arc<str>,
     /// The options in the order shown.
     pub choices: Vec<Choice>,
+    /// What the model is asked to answer with.
+    pub answer: AnswerForm,
+    /// What makes the delimiters around question and options unpredictable.
+    pub delimiter_mark: u32,
 }
 
 /// One option as one model is shown it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The neutral code to answer with.
-    pub code: String,
     /// The option's text.
     pub text: String,
     /// Which of the poll's options this is, from 0 in the caller's order.
     pub option: usize,
 }
 
+/// What a model names its choice with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// The option's own text.
+    Text,
+    /// The letter of the place at which the option is shown, from `A`.
+    Letter,
+}
+
+impl AnswerForm {
+    /// The longest option that models are asked to repeat, in bytes of UTF-8: its tokens, at most one for each
+    /// byte, must fit the least tokens that an answer is allowed.
+    pub const MAX_TEXT_BYTES: usize = 200;
+
+    /// The form for these options: their text, unless one is too long to be repeated or two differ in nothing but
+    /// case.
+    pub fn for_options(options: &[String]) -> Self {
+        let mut seen = HashSet::with_capacity(options.len());
+        let mut distinct = |option: &String| seen.insert(comparison_key(option).to_lowercase());
+        let repeatable = |option: &String| option.len() <= Self::MAX_TEXT_BYTES;
+        if options.iter().all(|option| repeatable(option) && distinct(option)) {
+            Self::Text
+        } else {
+            Self::Letter
+        }
+    }
+}
+
 impl BallotView {
     /// What the member at `position` of the dispatch order is shown.
     pub fn for_position(seed: Seed, position: usize, question: &Arc<str>, options: &[String]) -> Self {
-        let order = seed.option_order(position, options.len());
-        let codes = seed.codes(position, options.len(), options);
-        let choices = order
-            .into_iter()
-            .zip(codes)
-            .map(|(option, code)| Choice { code, text: options[option].clone(), option })
-            .collect();
-        Self { question: Arc::clone(question), choices }
+        let choice = |option: usize| Choice { text: options[option].clone(), option };
+        Self {
+            question: Arc::clone(question),
+            choices: seed.option_order(position, options.len()).into_iter().map(choice).collect(),
+            answer: AnswerForm::for_options(options),
+            delimiter_mark: seed.delimiter_mark(position),
+        }
     }
 
     /// The options in the order shown, as indices into the caller's order.
@@ -113,11 +144,49 @@ impl NoVote {
     }
 }
 
+/// The form in which a model gave its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub enum BallotMode {
+    /// A tool call that the request forced.
+    ForcedTool,
+    /// A tool call that the request only asked for.
+    OfferedTool,
+    /// JSON that the request's schema prescribed.
+    JsonSchema,
+    /// Text.
+    Text,
+}
+
+impl BallotMode {
+    /// The stable word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForcedTool => "forced_tool",
+            Self::OfferedTool => "offered_tool",
+            Self::JsonSchema => "json_schema",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// How a model gave its last answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Casting {
+    /// In which form.
+    pub mode: BallotMode,
+    /// Whether it reasoned before; `None` if the upstream does not say.
+    pub reasoned: Option<bool>,
+}
+
 /// The answer of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelAnswer {
     /// The option chosen (from 0, in the caller's order), or why there is none.
     pub vote: Result<usize, NoVote>,
+    /// How it was given; `None` if there was no answer.
+    pub casting: Option<Casting>,
     /// What asking cost, every attempt together.
     pub spend: Spend,
     /// The model that answered, if the upstream names another one than was asked.
@@ -135,6 +204,8 @@ pub struct Ballot {
     pub model: ModelId,
     /// The option chosen (from 0, in the caller's order), or why there is none.
     pub vote: Result<usize, NoVote>,
+    /// How it was given; `None` if there was no answer, or for a poll older than this record.
+    pub casting: Option<Casting>,
     /// The options in the order this member saw them.
     pub option_order: Vec<usize>,
     /// The time from request to final answer, in milliseconds.
@@ -145,4 +216,41 @@ pub struct Ballot {
     pub spend: Spend,
     /// The model that answered, if the upstream names another one than was asked.
     pub answered_by: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::options::Options;
+
+    fn options(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn models_repeat_the_text_unless_it_is_long_or_ambiguous() {
+        let form = |texts: &[&str]| AnswerForm::for_options(&options(texts));
+        assert_eq!(form(&["C", "C++", "C#"]), AnswerForm::Text);
+        assert_eq!(form(&["yes", "Yes"]), AnswerForm::Letter);
+        assert_eq!(form(&["a", &"x".repeat(200)]), AnswerForm::Text);
+        assert_eq!(form(&["a", &"語".repeat(67)]), AnswerForm::Letter);
+    }
+
+    proptest! {
+        #[test]
+        fn every_member_sees_every_option(
+            texts in prop::collection::hash_set("[A-Z]{2}( [A-Z]{2}){0,66}", 2..=10),
+            seed: [u8; 32],
+            position in 0_usize..150,
+        ) {
+            let texts: Vec<String> = Options::new(&texts.into_iter().collect::<Vec<_>>()).unwrap().into();
+            let view = BallotView::for_position(Seed::new(seed), position, &"Which?".into(), &texts);
+            let mut shown = view.option_order();
+            shown.sort_unstable();
+            prop_assert_eq!(shown, (0..texts.len()).collect::<Vec<_>>());
+            prop_assert!(view.choices.iter().all(|choice| choice.text == texts[choice.option]));
+        }
+    }
 }

@@ -1,15 +1,13 @@
 //! The random choices of a poll, all derived from one stored seed: the order in which members are asked,
-//! and the order and the codes in which each member sees the options.
+//! the order in which each member sees the options, and the mark of its delimiters.
 //!
 //! The dispatch order must be uniform and independent of everything else: the guarantee of the confidence
 //! stop depends on it. The option order is balanced over the roster, so that a model's preference for the
 //! first place becomes noise instead of bias: in each block of `K` members, for `K` options, every option
 //! appears once in every place (a Latin square).
 
-use std::collections::HashSet;
-
-use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use rand::{RngExt as _, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +21,7 @@ pub struct Seed([u8; 32]);
 enum Stream {
     Roster,
     Options(u64),
-    Codes(u64),
+    Delimiters(u64),
 }
 
 impl Seed {
@@ -38,7 +36,7 @@ impl Seed {
         rng.set_stream(match stream {
             Stream::Roster => 0,
             Stream::Options(block) => 1 + 2 * block,
-            Stream::Codes(position) => 2 + 2 * position,
+            Stream::Delimiters(position) => 2 + 2 * position,
         });
         rng
     }
@@ -60,30 +58,10 @@ impl Seed {
         (0..options).map(|place| base[(place + shifts[row]) % options]).collect()
     }
 
-    /// Codes for the places of one ballot view: pairs of consonants, to suggest no order and avoid words.
-    /// None occurs as a word in any of `texts`.
-    pub fn codes(self, position: usize, count: usize, texts: &[String]) -> Vec<String> {
-        let taken: HashSet<String> = texts
-            .iter()
-            .flat_map(|text| text.split(|c: char| !c.is_alphanumeric()))
-            .filter(|word| word.len() == 2)
-            .map(str::to_ascii_uppercase)
-            .collect();
-        let mut first: Vec<u8> = CONSONANTS.to_vec();
-        let mut second = first.clone();
-        let mut rng = self.stream(Stream::Codes(position as u64));
-        first.shuffle(&mut rng);
-        second.shuffle(&mut rng);
-        // No two codes begin with the same letter. The second letter is the first one that makes a valid
-        // code.
-        first
-            .iter()
-            .filter_map(|&a| {
-                let code = |b: u8| String::from_utf8_lossy(&[a, b]).into_owned();
-                second.iter().map(|&b| code(b)).find(|code| code.as_bytes()[1] != a && !taken.contains(code))
-            })
-            .take(count)
-            .collect()
+    /// The mark in the delimiters around question and options that the member at `position` sees. Whoever
+    /// writes a question cannot know it, so no text can imitate the end of its own enclosure.
+    pub fn delimiter_mark(self, position: usize) -> u32 {
+        self.stream(Stream::Delimiters(position as u64)).random()
     }
 }
 
@@ -93,10 +71,10 @@ impl std::fmt::Debug for Seed {
     }
 }
 
-const CONSONANTS: &[u8] = b"BCDFGHJKLMNPQRSTVWXZ";
-
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
@@ -115,13 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_unique_and_never_words_of_the_options() {
-        let texts = vec!["CD or PM".to_owned(), "bd".to_owned()];
-        for position in 0..200 {
-            let codes = Seed([9; 32]).codes(position, 10, &texts);
-            assert_eq!(codes.iter().collect::<HashSet<_>>().len(), 10);
-            assert!(codes.iter().all(|code| !["CD", "PM", "BD"].contains(&code.as_str())));
-        }
+    fn members_see_different_marks() {
+        let marks: HashSet<u32> = (0..200).map(|position| Seed([9; 32]).delimiter_mark(position)).collect();
+        assert_eq!(marks.len(), 200);
     }
 
     #[test]

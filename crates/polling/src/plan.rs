@@ -92,11 +92,11 @@ impl Plan {
         BallotView::for_position(self.seed, position, &self.question, &self.options)
     }
 
-    /// An upper bound for the prompt tokens of one request: one token per byte, with the options counted
-    /// twice as a margin.
+    /// An upper bound for the prompt tokens of one request: one token per byte. Every option stands in the list and,
+    /// perhaps with escapes, in the schema.
     pub fn prompt_tokens(&self) -> u64 {
         let options: usize = self.options.iter().map(|option| option.len() + 16).sum();
-        INSTRUCTION_TOKENS + self.question.len() as u64 + 2 * options as u64
+        INSTRUCTION_TOKENS + self.question.len() as u64 + 3 * options as u64
     }
 
     /// The most that the member at this position can cost. An unknown price counts as zero, because nothing

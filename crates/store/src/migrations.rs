@@ -22,7 +22,7 @@ macro_rules! step {
 }
 
 /// Every migration, oldest first.
-const STEPS: &[Step] = &[step!(1, "0001", "initial")];
+const STEPS: &[Step] = &[step!(1, "0001", "initial"), step!(3, "0003", "ballot_mode")];
 
 pub(crate) fn sqlite() -> Migrator {
     migrator(|step| step.sqlite)

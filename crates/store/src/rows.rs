@@ -2,7 +2,7 @@
 
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, StoreError};
-use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelId;
@@ -77,6 +77,8 @@ row! {
         cost: i64,
         basis: String,
         answered_by: Option<String>,
+        ballot_mode: Option<String>,
+        reasoned: Option<i64>,
     }
 }
 
@@ -145,6 +147,8 @@ pub(crate) struct NewBallotRow<'a> {
     pub(crate) cost: i64,
     pub(crate) basis: &'static str,
     pub(crate) answered_by: Option<&'a str>,
+    pub(crate) ballot_mode: Option<&'static str>,
+    pub(crate) reasoned: Option<i64>,
 }
 
 impl<'a> NewBallotRow<'a> {
@@ -164,6 +168,8 @@ impl<'a> NewBallotRow<'a> {
             cost: ballot.spend.amount.micro(),
             basis: basis_name(ballot.spend.basis),
             answered_by: ballot.answered_by.as_deref(),
+            ballot_mode: ballot.casting.map(|casting| casting.mode.as_str()),
+            reasoned: ballot.casting.and_then(|casting| casting.reasoned).map(i64::from),
         }
     }
 }
@@ -188,6 +194,13 @@ impl TryFrom<BallotRow> for Ballot {
             }),
             _ => return Err(unreadable("a vote")),
         };
+        let casting = match row.ballot_mode {
+            Some(mode) => Some(Casting {
+                mode: from_name(&mode).ok_or_else(|| unreadable("a ballot mode"))?,
+                reasoned: row.reasoned.map(|reasoned| reasoned != 0),
+            }),
+            None => None,
+        };
         let number = |value: i64| u32::try_from(value).map_err(|_| unreadable("a ballot"));
         Ok(Self {
             seq: number(row.seq)?,
@@ -202,6 +215,7 @@ impl TryFrom<BallotRow> for Ballot {
                 basis: from_name(&row.basis).ok_or_else(|| unreadable("a basis"))?,
             },
             answered_by: row.answered_by,
+            casting,
         })
     }
 }

@@ -11,7 +11,8 @@ macro_rules! poll_columns {
 /// The columns of a ballot but its poll, in the order of [`crate::rows::BallotRow`].
 macro_rules! ballot_columns {
     () => {
-        "seq, position, model, choice, reason, detail, option_order, latency_ms, at_ms, cost, basis, answered_by"
+        "seq, position, model, choice, reason, detail, option_order, latency_ms, at_ms, cost, basis, answered_by, \
+         ballot_mode, reasoned"
     };
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum FallbackLevel {
     Object = 1,
     /// One tool, `tool_choice: "auto"` and an instruction.
     Auto = 2,
-    /// No tool, `response_format: json_schema` with the codes as an enum.
+    /// No tool, `response_format: json_schema` with an enum.
     Schema = 3,
     /// An instruction alone.
     Prose = 4,
@@ -83,6 +83,8 @@ pub(crate) enum OptionalParameter {
     Provider = 16,
     /// A system message; without it, its text begins the user message.
     System = 32,
+    /// The options' own texts as the values of the enum; without them, letters are sent.
+    TextValues = 64,
 }
 
 /// Which level and parameters are used for one model.

@@ -44,7 +44,7 @@ impl Models for NotConfigured {
 
     async fn vote(&self, _: &Member, _: &BallotView, _: Duration) -> ModelAnswer {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
-        ModelAnswer { vote, spend: Spend::NOTHING, answered_by: None }
+        ModelAnswer { vote, spend: Spend::NOTHING, casting: None, answered_by: None }
     }
 
     fn abandon(&self, _: &Member) -> Abandon {

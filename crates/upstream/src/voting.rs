@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
+use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelAnswer, NoVote, Reason};
 use ep_polling::roster::{Member, PAID_ANSWERS};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -71,6 +71,7 @@ struct Vote<'v> {
     waits: u32,
     reconnected: bool,
     answered_by: Option<String>,
+    casting: Option<Casting>,
 }
 
 /// What to do next.
@@ -110,6 +111,7 @@ impl Voting {
             waits: 0,
             reconnected: false,
             answered_by: None,
+            casting: None,
         };
         let result = vote.run().await;
         let span = tracing::Span::current();
@@ -118,7 +120,12 @@ impl Voting {
             span.record("failure", no_vote.reason.as_str());
             tracing::debug!(reason = no_vote.reason.as_str(), detail = no_vote.detail, "no vote");
         }
-        ModelAnswer { vote: result, spend: vote.cost.total(), answered_by: vote.answered_by }
+        ModelAnswer {
+            vote: result,
+            casting: vote.casting,
+            spend: vote.cost.total(),
+            answered_by: vote.answered_by,
+        }
     }
 
     fn public_text(&self, message: &str) -> String {
@@ -278,11 +285,13 @@ impl Vote<'_> {
         let finish = choice.finish_reason().unwrap_or_default();
         let declined = choice.refused() || finish == "content_filter";
         let mut content = choice.content();
+        let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
+        self.casting = Some(Casting { mode: ballot_mode(request.level, &content), reasoned });
         if declined {
             // A complete tool call still counts, but text left by a filter or explaining a refusal does not.
             content.text = None;
         }
-        match parsing::parse(&content, self.view) {
+        match parsing::parse(&content, self.view, request.answer_form()) {
             ParsedVote::Vote(option) => {
                 self.fallback.note_answer(request.level, keeps_form(request.level, &content));
                 NextStep::Finish(Ok(option))
@@ -383,6 +392,18 @@ impl Vote<'_> {
                 _ => no_vote(reason, "failed"),
             })),
         }
+    }
+}
+
+/// The form of an answer to a request at this level.
+fn ballot_mode(level: FallbackLevel, content: &AnswerContent<'_>) -> BallotMode {
+    match level {
+        FallbackLevel::Required | FallbackLevel::Object if keeps_form(level, content) => {
+            BallotMode::ForcedTool
+        }
+        _ if !content.calls.is_empty() => BallotMode::OfferedTool,
+        FallbackLevel::Schema if keeps_form(level, content) => BallotMode::JsonSchema,
+        _ => BallotMode::Text,
     }
 }
 

@@ -243,7 +243,12 @@ impl Run<'_> {
                 let silent = NoVote::new(Reason::Deadline, "no answer before the poll's deadline");
                 for &(position, _) in &self.reserved {
                     let now = Instant::now();
-                    let answer = ModelAnswer { vote: Err(silent.clone()), spend: Spend::UNKNOWN, answered_by: None };
+                    let answer = ModelAnswer {
+                        vote: Err(silent.clone()),
+                        casting: None,
+                        spend: Spend::UNKNOWN,
+                        answered_by: None,
+                    };
                     let option_order = self.plan.ballot_view(position).option_order();
                     arrived.push(Reply { position, option_order, answer, launched: self.started, finished: now });
                 }
@@ -287,6 +292,7 @@ impl Run<'_> {
             position: position as u32,
             model: self.plan.roster[position].model.clone(),
             vote: answer.vote,
+            casting: answer.casting,
             option_order,
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,

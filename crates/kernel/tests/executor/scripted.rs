@@ -65,7 +65,7 @@ impl Models for Script {
             Some(option) => Ok(option),
             None => Err(NoVote::new(Reason::Unparsable, "no option named")),
         };
-        ModelAnswer { vote, spend, answered_by: None }
+        ModelAnswer { vote, casting: None, spend, answered_by: None }
     }
     fn abandon(&self, _: &Member) -> Abandon {
         self.abandon.unwrap_or(Abandon::Drain)

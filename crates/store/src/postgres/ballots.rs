@@ -19,7 +19,7 @@ const INSERT: &str = concat!(
     ") SELECT running.id, new.* FROM \
      (SELECT id FROM polls WHERE id = $1 AND closing IS NULL FOR SHARE) AS running, \
      UNNEST($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
-     $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[]) AS new"
+     $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS new"
 );
 const SELECT: &str =
     concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 AND seq > $2 ORDER BY seq");
@@ -41,6 +41,8 @@ pub(super) async fn insert(pool: &PgPool, poll: &PollId, ballots: &[Ballot]) -> 
         .bind(column(&rows, |row| row.cost))
         .bind(column(&rows, |row| row.basis))
         .bind(column(&rows, |row| row.answered_by))
+        .bind(column(&rows, |row| row.ballot_mode))
+        .bind(column(&rows, |row| row.reasoned))
         .execute(pool)
         .await
         .map_err(database_error)?;

@@ -17,7 +17,8 @@ const INSERT: &str = concat!(
     ballot_columns!(),
     ") SELECT (SELECT id FROM polls WHERE id = value ->> 0 AND closing IS NULL), \
      value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, \
-     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each($1)"
+     value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
+     value ->> 13, value ->> 14 FROM json_each($1)"
 );
 /// All ballots in one row, as an array of arrays.
 const SELECT: &str = concat!(
@@ -48,6 +49,8 @@ pub(super) fn elements(poll: &PollId, ballots: &[Ballot]) -> Result<String, Stor
             row.cost,
             row.basis,
             row.answered_by,
+            row.ballot_mode,
+            row.reasoned,
         ))?);
     }
     Ok(elements)

@@ -9,7 +9,7 @@ use ep_kernel::ports::{
     Closing, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser, Opened, PollStore, UpstreamCache,
     UserStore,
 };
-use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::budget::Budget;
 use ep_polling::money::{Hold, MicroUsd, Price, Spend, SpendBasis};
 use ep_polling::order::Seed;
@@ -229,6 +229,10 @@ pub fn ballot(seq: u32, position: u32) -> Ballot {
         } else {
             Ok(position as usize % 2)
         },
+        casting: (!failed).then_some(Casting {
+            mode: BallotMode::ForcedTool,
+            reasoned: [None, Some(true), Some(false)][position as usize % 3],
+        }),
         option_order: vec![2, 0, 1],
         latency_ms: 850 + position,
         at_ms: 900 * seq,

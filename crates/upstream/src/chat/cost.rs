@@ -75,7 +75,12 @@ mod tests {
     use super::*;
 
     fn usage(tokens: u64, cost: Option<UsdFigure>) -> Option<Usage> {
-        (tokens > 0).then_some(Usage { prompt_tokens: Some(tokens), completion_tokens: Some(tokens), cost })
+        (tokens > 0).then_some(Usage {
+            prompt_tokens: Some(tokens),
+            completion_tokens: Some(tokens),
+            cost,
+            reasoning_tokens: None,
+        })
     }
 
     #[test]

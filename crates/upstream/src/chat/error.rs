@@ -196,6 +196,10 @@ impl<'a> UpstreamError<'a> {
         if request.level.has_tool() && says(&["tool_choice", "tool choice"]) {
             return Some(Unsupported::ToolChoice);
         }
+        // Providers limit the length, the characters or the sum of the values of an enum.
+        if names(OptionalParameter::TextValues, &["enum"]) {
+            return Some(Unsupported::Parameter(OptionalParameter::TextValues));
+        }
         if request.level == FallbackLevel::Schema
             && says(&[
                 "response_format",

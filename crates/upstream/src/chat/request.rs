@@ -1,11 +1,12 @@
 //! The body of a vote request.
 
-use ep_polling::ballot::{BallotView, Choice};
+use ep_polling::ballot::{AnswerForm, BallotView, Choice};
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::prompt::{self, OPTION_DESCRIPTION, SYSTEM, TOOL, TOOL_DESCRIPTION};
+use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};
 use crate::fallback::{FallbackLevel, OptionalParameter, RequestProfile};
+use crate::parsing::letter;
 
 /// One request for a vote.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,11 @@ pub(crate) struct VoteRequest<'a> {
 }
 
 impl VoteRequest<'_> {
+    /// What it asks the model to answer with.
+    pub(crate) fn answer_form(&self) -> AnswerForm {
+        if self.profile.sends(OptionalParameter::TextValues) { self.view.answer } else { AnswerForm::Letter }
+    }
+
     /// Whether it sends this parameter.
     pub(crate) fn sends(&self, parameter: OptionalParameter) -> bool {
         self.profile.sends(parameter)
@@ -32,6 +38,9 @@ impl VoteRequest<'_> {
                 OptionalParameter::ParallelToolCalls => self.level.has_tool(),
                 OptionalParameter::Strict => self.level != FallbackLevel::Prose,
                 OptionalParameter::Reasoning => self.lowest_effort.is_some(),
+                OptionalParameter::TextValues => {
+                    self.level != FallbackLevel::Prose && self.view.answer == AnswerForm::Text
+                }
                 OptionalParameter::MaxTokens | OptionalParameter::System => true,
                 OptionalParameter::Provider => self.is_openrouter,
             }
@@ -39,7 +48,8 @@ impl VoteRequest<'_> {
 
     /// The body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
-        let mut user = prompt::user(self.view, self.level);
+        let form = self.answer_form();
+        let mut user = prompt::user(self.view, form, self.level);
         let mut messages = Vec::with_capacity(4);
         if self.sends(OptionalParameter::System) {
             messages.push(Message { role: "system", content: SYSTEM });
@@ -49,12 +59,12 @@ impl VoteRequest<'_> {
         messages.push(Message { role: "user", content: &user });
         let repair;
         if let Some(bad) = self.bad_answer {
-            repair = (prompt::bad_answer(bad), prompt::repair(self.view, self.level));
+            repair = (prompt::bad_answer(bad), prompt::repair(self.level, form));
             messages.push(Message { role: "assistant", content: &repair.0 });
             messages.push(Message { role: "user", content: &repair.1 });
         }
         let strict = self.sends(OptionalParameter::Strict).then_some(true);
-        let schema = Schema::new(&self.view.choices);
+        let schema = Schema::new(&self.view.choices, form);
         let max_tokens = Some(self.max_tokens);
         let has_max_tokens = self.sends(OptionalParameter::MaxTokens);
         let body = Body {
@@ -183,7 +193,7 @@ struct Provider {
     sort: &'static str,
 }
 
-/// `{"option": one of the codes}`, in the subset of JSON Schema draft 7 that all servers support.
+/// `{"option": one of the options}`, in the subset of JSON Schema draft 7 that all servers support.
 #[derive(Serialize)]
 struct Schema<'a> {
     #[serde(rename = "type")]
@@ -196,30 +206,41 @@ struct Schema<'a> {
 
 #[derive(Serialize)]
 struct Properties<'a> {
-    option: Codes<'a>,
+    option: OneOf<'a>,
 }
 
 #[derive(Serialize)]
-struct Codes<'a> {
+struct OneOf<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     description: &'static str,
-    #[serde(rename = "enum", serialize_with = "codes")]
-    one_of: &'a [Choice],
+    #[serde(rename = "enum")]
+    values: Values<'a>,
+}
+
+struct Values<'a> {
+    choices: &'a [Choice],
+    form: AnswerForm,
 }
 
 impl<'a> Schema<'a> {
-    fn new(choices: &'a [Choice]) -> Self {
-        let option = Codes { kind: "string", description: OPTION_DESCRIPTION, one_of: choices };
+    fn new(choices: &'a [Choice], form: AnswerForm) -> Self {
+        let values = Values { choices, form };
+        let option = OneOf { kind: "string", description: prompt::option_description(form), values };
         let properties = Properties { option };
         Self { kind: "object", properties, required: ["option"], additional_properties: false }
     }
 }
 
-fn codes<S: Serializer>(choices: &&[Choice], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut list = serializer.serialize_seq(Some(choices.len()))?;
-    for choice in *choices {
-        list.serialize_element(&choice.code)?;
+impl Serialize for Values<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(Some(self.choices.len()))?;
+        for (place, choice) in self.choices.iter().enumerate() {
+            match self.form {
+                AnswerForm::Text => list.serialize_element(&choice.text)?,
+                AnswerForm::Letter => list.serialize_element(&letter(place))?,
+            }
+        }
+        list.end()
     }
-    list.end()
 }

@@ -46,6 +46,12 @@ struct Message<'a> {
     /// The older form of tool calls.
     #[serde(borrow, default)]
     function_call: Raw<'a>,
+    /// The text of the reasoning, as OpenRouter names it.
+    #[serde(borrow, default)]
+    reasoning: Raw<'a>,
+    /// The same, as DeepSeek, vLLM and llama.cpp name it.
+    #[serde(borrow, default)]
+    reasoning_content: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -65,6 +71,8 @@ struct Function<'a> {
 pub(crate) struct Usage {
     pub(crate) prompt_tokens: Option<u64>,
     pub(crate) completion_tokens: Option<u64>,
+    /// Of the completion tokens, those of the reasoning.
+    pub(crate) reasoning_tokens: Option<u64>,
     /// The total cost in USD.
     pub(crate) cost: Option<UsdFigure>,
 }
@@ -81,6 +89,14 @@ struct RawUsage<'a> {
     is_byok: Raw<'a>,
     #[serde(borrow, default)]
     cost_details: Option<RawCostDetails<'a>>,
+    #[serde(borrow, default)]
+    completion_tokens_details: Option<RawTokenDetails<'a>>,
+}
+
+#[derive(Deserialize)]
+struct RawTokenDetails<'a> {
+    #[serde(borrow, default)]
+    reasoning_tokens: Raw<'a>,
 }
 
 #[derive(Deserialize)]
@@ -126,6 +142,10 @@ impl<'a> Completion<'a> {
         Some(Usage {
             prompt_tokens: number(raw.prompt_tokens).map(|tokens| tokens as u64),
             completion_tokens: number(raw.completion_tokens).map(|tokens| tokens as u64),
+            reasoning_tokens: raw
+                .completion_tokens_details
+                .and_then(|details| number(details.reasoning_tokens))
+                .map(|tokens| tokens as u64),
             cost,
         })
     }
@@ -141,6 +161,19 @@ impl<'a> CompletionChoice<'a> {
     pub(crate) fn refused(&self) -> bool {
         let refusal = self.message.as_ref().and_then(|message| text(message.refusal));
         refusal.is_some_and(|refusal| !refusal.trim().is_empty())
+    }
+
+    /// Whether the model reasoned before it answered with this text; `None` if nothing tells.
+    pub(crate) fn reasoned(&self, usage: Option<Usage>, answer: Option<&str>) -> Option<bool> {
+        let shown = |raw: Raw<'_>| text(raw).is_some_and(|text| !text.trim().is_empty());
+        let thinks = answer.is_some_and(|text| crate::parsing::without_reasoning(text).len() < text.len());
+        let message = self.message.as_ref();
+        if thinks
+            || message.is_some_and(|message| shown(message.reasoning) || shown(message.reasoning_content))
+        {
+            return Some(true);
+        }
+        usage.and_then(|usage| usage.reasoning_tokens).map(|tokens| tokens > 0)
     }
 
     /// The parts that can contain a vote.

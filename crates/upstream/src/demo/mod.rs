@@ -139,6 +139,7 @@ impl Models for Demo {
         let no_vote = |reason, detail| ModelAnswer {
             vote: Err(NoVote::new(reason, detail)),
             spend: Spend::NOTHING,
+            casting: None,
             answered_by: None,
         };
         let Some(tier) = self.tiers.get(&member.model) else {
@@ -159,7 +160,7 @@ impl Models for Demo {
             None => preferred_option(member, view)
                 .ok_or_else(|| NoVote::new(Reason::Unparsable, "the question has no options (simulated)")),
         };
-        ModelAnswer { vote, spend, answered_by: None }
+        ModelAnswer { vote, spend, casting: None, answered_by: None }
     }
 
     fn abandon(&self, _: &Member) -> Abandon {

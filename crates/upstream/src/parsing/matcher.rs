@@ -2,16 +2,22 @@
 
 use std::cell::OnceCell;
 
-use ep_polling::ballot::BallotView;
+use ep_polling::ballot::{AnswerForm, BallotView};
 
 use super::choice_set::ChoiceSet;
 use super::words::{occurrences, words};
 
-/// The codes and texts of one ballot view.
+/// The options of one ballot view, and what the model was asked to name them with.
 pub(crate) struct ChoiceMatcher<'v> {
     view: &'v BallotView,
-    /// The words of every option; computed on first use, because most answers name a code.
+    form: AnswerForm,
+    /// The words of every option; computed on first use, because most answers repeat an option exactly.
     texts: OnceCell<Vec<Vec<String>>>,
+}
+
+/// The letter of the choice at this place.
+pub(crate) fn letter(place: usize) -> char {
+    char::from(b'A'.saturating_add(u8::try_from(place).unwrap_or(u8::MAX)))
 }
 
 /// Characters that models put around a value.
@@ -26,13 +32,25 @@ const NEGATIONS: &[&str] =
 const SHORT_TEXT: usize = 3;
 
 impl<'v> ChoiceMatcher<'v> {
-    pub(crate) fn new(view: &'v BallotView) -> Self {
-        Self { view, texts: OnceCell::new() }
+    pub(crate) fn new(view: &'v BallotView, form: AnswerForm) -> Self {
+        Self { view, form, texts: OnceCell::new() }
     }
 
-    /// The index of the choice with exactly this code, which is the usual case.
-    pub(crate) fn exact_code(&self, text: &str) -> Option<usize> {
-        self.view.choices.iter().position(|choice| choice.code == text)
+    /// The index of the choice that the model was asked to name with exactly this value: the usual case.
+    pub(crate) fn exact(&self, value: &str) -> Option<usize> {
+        match self.form {
+            AnswerForm::Text => self.view.choices.iter().position(|choice| choice.text == value),
+            AnswerForm::Letter => self.letter_of(value),
+        }
+    }
+
+    /// The index of the choice whose letter this is; letters that were not shown name nothing.
+    fn letter_of(&self, value: &str) -> Option<usize> {
+        let mut chars = value.chars();
+        let (Some(first), None, AnswerForm::Letter) = (chars.next(), chars.next(), self.form) else {
+            return None;
+        };
+        (0..self.view.choices.len()).find(|&place| letter(place).eq_ignore_ascii_case(&first))
     }
 
     /// The poll's option behind the choice with this index.
@@ -44,24 +62,16 @@ impl<'v> ChoiceMatcher<'v> {
         self.texts.get_or_init(|| self.view.choices.iter().map(|choice| words(&choice.text)).collect())
     }
 
-    /// Matches a value that is nothing but a code or an option: `QX`, `"qx".`, `earth`, `A) Earth`. A value
-    /// that was cut off is only matched with codes, because it may be the start of a longer option.
+    /// Matches a value that is nothing but an option or its letter: `earth`, `"Earth".`, `A) Earth`, `(B)`.
     pub(crate) fn whole_value(&self, value: &str, complete: bool) -> ChoiceSet {
         let bare = value.trim_matches(|c: char| c.is_whitespace() || DECORATION.contains(&c));
-        let code = |text: &str| {
-            self.view
-                .choices
-                .iter()
-                .position(|choice| choice.code.eq_ignore_ascii_case(text))
-                .map(ChoiceSet::one)
-        };
-        if let Some(matched) = code(bare) {
-            return matched;
-        }
-        if !complete || value.len() > 2000 {
-            return ChoiceSet::NONE;
+        if let Some(index) = self.letter_of(bare) {
+            return ChoiceSet::one(index);
         }
         let trimmed = value.trim();
+        if !complete {
+            return self.cut_off(trimmed);
+        }
         if let Some(index) = self.view.choices.iter().position(|choice| choice.text == trimmed) {
             return ChoiceSet::one(index);
         }
@@ -75,6 +85,9 @@ impl<'v> ChoiceMatcher<'v> {
         if !matched.is_empty() {
             return matched;
         }
+        if let Some(index) = self.leading_letter(trimmed) {
+            return ChoiceSet::one(index);
+        }
         // `A) Earth`, `1. Earth`, `Option B: Earth`, `option Earth`.
         let label = |word: &String| word.chars().count() == 1 || word == "option" || word == "choice";
         let labels = value.iter().take(2).take_while(|word| label(word)).count();
@@ -84,22 +97,35 @@ impl<'v> ChoiceMatcher<'v> {
             .unwrap_or(ChoiceSet::NONE)
     }
 
-    /// Matches a value that names a choice, perhaps among other words: `QX: Earth`, `I choose Earth`.
-    pub(crate) fn any_value(&self, value: &str, complete: bool) -> ChoiceSet {
-        let matched = self.whole_value(value, complete);
-        if !matched.is_empty() {
-            return matched;
+    /// A value whose end is missing is an option only if it is all of it, and not the start of another one.
+    fn cut_off(&self, value: &str) -> ChoiceSet {
+        let begun = self.view.choices.iter().enumerate().filter(|(_, choice)| choice.text.starts_with(value));
+        let whole = |&(_, choice): &(usize, &ep_polling::ballot::Choice)| choice.text == value;
+        let begun: Vec<_> = begun.collect();
+        match begun.as_slice() {
+            [only] if whole(only) => ChoiceSet::one(only.0),
+            _ => ChoiceSet::NONE,
         }
-        let codes = self.codes_in(value);
-        if !codes.is_empty() || !complete {
-            return codes;
-        }
-        self.texts_in(value)
     }
 
-    /// The codes in a text, as separate words in capitals.
-    pub(crate) fn codes_in(&self, text: &str) -> ChoiceSet {
-        text.split(|c: char| !c.is_alphanumeric()).filter_map(|word| self.exact_code(word)).collect()
+    /// The letter that begins a value: `B: Earth`, `(B) Earth`, `Option B`, `**B.** Earth`.
+    fn leading_letter(&self, value: &str) -> Option<usize> {
+        let mut parts = value.split_whitespace().filter(|part| part.chars().any(char::is_alphanumeric));
+        let first = parts.next()?;
+        let introduced = ["option", "choice"].iter().any(|word| first.eq_ignore_ascii_case(word));
+        let labelled = if introduced { parts.next()? } else { first };
+        let bare = labelled.trim_matches(DECORATION);
+        let followed = introduced || parts.next().is_none() || labelled.ends_with([':', ')', '.', ']', '*']);
+        self.letter_of(bare).filter(|_| followed)
+    }
+
+    /// Matches a value that names a choice, perhaps among other words: `B: Earth`, `I choose Earth`.
+    pub(crate) fn any_value(&self, value: &str, complete: bool) -> ChoiceSet {
+        let matched = self.whole_value(value, complete);
+        if !matched.is_empty() || !complete {
+            return matched;
+        }
+        self.texts_in(value)
     }
 
     /// The option that a text contains, if it is the only one and not negated. An occurrence inside a longer
@@ -147,17 +173,29 @@ mod tests {
     use super::*;
 
     fn value(texts: &[&str], value: &str) -> Option<usize> {
-        ChoiceMatcher::new(&view(texts)).any_value(value, true).only()
+        ChoiceMatcher::new(&view(texts), AnswerForm::Text).any_value(value, true).only()
+    }
+
+    fn lettered(texts: &[&str], value: &str) -> Option<usize> {
+        ChoiceMatcher::new(&view(texts), AnswerForm::Letter).any_value(value, true).only()
     }
 
     #[test]
-    fn a_code_is_preferred() {
-        for text in ["BC", "bc", " \"BC\". ", "**BC**", "BC: Earth", "(BC) Earth", "Option BC"] {
-            assert_eq!(value(&["Earth", "Mars"], text), Some(0), "{text}");
+    fn a_letter_that_was_shown_is_preferred() {
+        for text in
+            ["B", "b", " \"B\". ", "**B**", "B: Mars", "(B) Mars", "Option B", "B. Mars", "Option B: Mars"]
+        {
+            assert_eq!(lettered(&["Earth", "Mars"], text), Some(1), "{text}");
         }
-        assert_eq!(value(&["Earth", "Mars"], "BC or DF"), None);
-        // The code decides even if it stands beside the text of another option.
-        assert_eq!(value(&["Earth", "Mars"], "DF: Earth"), Some(1));
+        // The letter decides even if it stands beside the text of another option.
+        assert_eq!(lettered(&["Earth", "Mars"], "B: Earth"), Some(1));
+        assert_eq!(lettered(&["Earth", "Mars"], "C"), None);
+        assert_eq!(lettered(&["Earth", "Mars"], "A or B"), None);
+        assert_eq!(lettered(&["Earth", "Mars"], "A good question"), None);
+        assert_eq!(lettered(&["Earth", "Mars"], "mars"), Some(1));
+        // Where no letters are shown, they name nothing.
+        assert_eq!(value(&["Earth", "Mars"], "B"), None);
+        assert_eq!(value(&["Earth", "B"], "B"), Some(1));
     }
 
     #[test]
@@ -185,10 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_cut_off_is_not_a_vote() {
-        let view = view(&["Earth", "Earthrise"]);
-        let matcher = ChoiceMatcher::new(&view);
-        assert!(matcher.any_value("Earth", false).is_empty());
-        assert_eq!(matcher.any_value("BC", false).only(), Some(0));
+    fn a_text_that_was_cut_off_is_a_vote_only_if_it_is_whole() {
+        let view = view(&["Earth", "Earthrise", "Mars"]);
+        let matcher = ChoiceMatcher::new(&view, AnswerForm::Text);
+        assert!(matcher.any_value("Earth", false).is_empty(), "it may be the start of `Earthrise`");
+        assert!(matcher.any_value("Mar", false).is_empty());
+        assert!(matcher.any_value("", false).is_empty());
+        assert_eq!(matcher.any_value("Mars", false).only(), Some(2));
     }
 }

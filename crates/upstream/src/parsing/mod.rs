@@ -14,11 +14,12 @@ mod words;
 
 use std::borrow::Cow;
 
-use ep_polling::ballot::BallotView;
+use ep_polling::ballot::{AnswerForm, BallotView};
 use serde::Deserialize;
 
 use choice_set::ChoiceSet;
 use matcher::ChoiceMatcher;
+pub(crate) use matcher::letter;
 pub(crate) use prose::without_reasoning;
 
 /// The vote in an answer.
@@ -41,11 +42,23 @@ pub(crate) struct AnswerContent<'a> {
     pub(crate) text: Option<Cow<'a, str>>,
 }
 
-/// Reads the vote in an answer to this ballot view.
-pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView) -> ParsedVote {
-    let matcher = ChoiceMatcher::new(view);
+/// The most text, in bytes, in which a vote is searched: the end of a longer answer. It is several times the
+/// longest option.
+const MAX_SEARCHED: usize = 2048;
+/// The most tool calls of one answer that are read.
+const MAX_CALLS: usize = 16;
+
+/// The end of a text, as much as is searched.
+fn tail(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_SEARCHED))..]
+}
+
+/// Reads the vote in an answer to this ballot view, which asked for this form. Takes time linear in the length of
+/// the answer.
+pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView, form: AnswerForm) -> ParsedVote {
+    let matcher = ChoiceMatcher::new(view, form);
     let mut found = ChoiceSet::NONE;
-    for arguments in &content.calls {
+    for arguments in content.calls.iter().take(MAX_CALLS) {
         found.add(from_arguments(arguments, &matcher));
     }
     if found.is_empty()
@@ -69,10 +82,11 @@ struct Arguments<'a> {
 
 fn from_arguments(arguments: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     if let Ok(Arguments { option }) = serde_json::from_str(arguments)
-        && let Some(index) = matcher.exact_code(&option)
+        && let Some(index) = matcher.exact(&option)
     {
         return ChoiceSet::one(index);
     }
+    let arguments = tail(arguments);
     let found = prose::from_fields(arguments, matcher);
     if found.is_empty() {
         matcher.any_value(arguments, arguments.trim_end().ends_with(['"', '}']))
@@ -88,23 +102,25 @@ mod tests {
 
     fn call(arguments: &[&str]) -> ParsedVote {
         let calls = arguments.iter().map(|text| Cow::Borrowed(*text)).collect();
-        parse(&AnswerContent { calls, text: None }, &view(&["Earth", "Mars", "Earthrise"]))
+        let view = view(&["Earth", "Mars", "Earthrise"]);
+        parse(&AnswerContent { calls, text: None }, &view, AnswerForm::Text)
     }
 
     #[test]
     fn arguments_are_read_tolerantly() {
         for arguments in [
-            r#"{"option":"DF"}"#,
             r#"{"option":"Mars"}"#,
-            r#"{"vote":"DF","reason":"BC is blue"}"#,
-            r#"{"reason":"all else is worse than BC","option":"DF","confidence":0.9}"#,
-            r#"{"option":{"code":"DF"}}"#,
-            r#"{"option":["DF"]}"#,
-            r#"{"x":"DF"}"#,
-            r#"{"option":"DF"#,
-            r#""DF""#,
-            "DF",
-            r#""{\"option\":\"DF\"}""#,
+            r#"{"option":"mars."}"#,
+            r#"{"option":"B) Mars"}"#,
+            r#"{"vote":"Mars","reason":"Earth is blue"}"#,
+            r#"{"reason":"all else is worse than Earth","option":"Mars","confidence":0.9}"#,
+            r#"{"option":{"text":"Mars"}}"#,
+            r#"{"option":["Mars"]}"#,
+            r#"{"x":"Mars"}"#,
+            r#"{"option":"Mars"#,
+            r#""Mars""#,
+            "Mars",
+            r#""{\"option\":\"Mars\"}""#,
         ] {
             assert_eq!(call(&[arguments]), ParsedVote::Vote(1), "{arguments}");
         }
@@ -112,13 +128,26 @@ mod tests {
         {
             assert_eq!(call(&[arguments]), ParsedVote::Missing, "{arguments}");
         }
+        let padded = format!(r#"{{"option":"Mars","reason":"{}"}}"#, "x".repeat(3 * MAX_SEARCHED));
+        assert_eq!(call(&[&padded]), ParsedVote::Vote(1));
     }
 
     #[test]
     fn several_calls_are_one_vote_only_if_they_agree() {
-        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"Mars"}"#]), ParsedVote::Vote(1));
-        assert_eq!(call(&[r#"{"option":"DF"}"#, r#"{"option":"BC"}"#]), ParsedVote::Conflicting);
-        assert_eq!(call(&[r#"{"option":["DF","BC"]}"#]), ParsedVote::Conflicting);
-        assert_eq!(call(&[r#"{"option":"DF"}"#, "{"]), ParsedVote::Vote(1));
+        assert_eq!(call(&[r#"{"option":"Mars"}"#, r#"{"option":"mars"}"#]), ParsedVote::Vote(1));
+        assert_eq!(call(&[r#"{"option":"Mars"}"#, r#"{"option":"Earth"}"#]), ParsedVote::Conflicting);
+        assert_eq!(call(&[r#"{"option":["Mars","Earth"]}"#]), ParsedVote::Conflicting);
+        assert_eq!(call(&[r#"{"option":"Mars"}"#, "{"]), ParsedVote::Vote(1));
+    }
+
+    #[test]
+    fn letters_are_read_where_they_were_asked_for() {
+        let view = view(&["Earth", "Mars"]);
+        let read = |arguments: &'static str, form| {
+            parse(&AnswerContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form)
+        };
+        assert_eq!(read(r#"{"option":"B"}"#, AnswerForm::Letter), ParsedVote::Vote(1));
+        assert_eq!(read(r#"{"option":"Earth"}"#, AnswerForm::Letter), ParsedVote::Vote(0));
+        assert_eq!(read(r#"{"option":"B"}"#, AnswerForm::Text), ParsedVote::Missing);
     }
 }

@@ -7,7 +7,7 @@ use super::lenient_json::fields;
 use super::matcher::ChoiceMatcher;
 
 /// Words that label the vote.
-const LABELS: &[&str] = &["option", "vote", "answer", "choice", "code", "selection", "selected", "pick"];
+const LABELS: &[&str] = &["option", "vote", "answer", "choice", "letter", "selection", "selected", "pick"];
 
 /// The choices in the fields of almost-JSON.
 pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
@@ -29,11 +29,17 @@ fn is_label(name: &str) -> bool {
     LABELS.iter().any(|label| last.eq_ignore_ascii_case(label))
 }
 
+/// The most bytes of a label, and of the value after it. The longest option has 200 characters.
+const MAX_LABEL: usize = 32;
+const MAX_VALUE: usize = 1024;
+/// The most labels whose values are read.
+const MAX_LABELS: usize = 16;
+
 /// The choices in the text of an answer. Structured text may name several, which are all returned. Prose
 /// may also discuss other options, so it counts only if it singles out one.
 pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     let text = without_reasoning(text);
-    let text = text.trim();
+    let text = super::tail(text.trim());
     if text.is_empty() {
         return ChoiceSet::NONE;
     }
@@ -46,108 +52,114 @@ pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
         return structured;
     }
     let last = text.lines().rev().find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or("");
-    let has_codes = !matcher.codes_in(text).is_empty();
-    let attempts: [&dyn Fn() -> ChoiceSet; 6] = [
+    let attempts: [&dyn Fn() -> ChoiceSet; 4] = [
         &|| matcher.whole_value(last, true),
         &|| labelled(text, matcher),
-        &|| matcher.codes_in(last),
-        &|| matcher.codes_in(text),
-        // If several codes are named, the option texts beside them do not decide.
-        &|| if has_codes { ChoiceSet::NONE } else { matcher.texts_in(last) },
-        &|| if has_codes { ChoiceSet::NONE } else { matcher.texts_in(text) },
+        &|| matcher.texts_in(last),
+        &|| matcher.texts_in(text),
     ];
     let mut found = attempts.iter().map(|attempt| attempt().if_unique());
     found.find(|choices| !choices.is_empty()).unwrap_or(ChoiceSet::NONE)
 }
 
-/// Values after a label and a separator: `Answer: QX`, `vote(option="QX")`, `<parameter=option>QX</…>`.
+/// Values after a label and a separator: `Answer: Earth`, `vote(option="Earth")`, `<parameter=option>Earth</…>`.
+/// Only the last labels count.
 fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
+    let marks = text.match_indices([':', '=', '>']).map(|(at, _)| at);
+    let is_labelled = |&at: &usize| {
+        let start = text.ceil_char_boundary(at.saturating_sub(MAX_LABEL));
+        is_label(text[start..at].trim_end_matches(['*', '_', '"', '\'', '`', ' ']))
+    };
     let mut found = ChoiceSet::NONE;
-    let mut rest = text;
-    while let Some(at) = rest.find([':', '=', '>']) {
-        let (before, after) = (&rest[..at], &rest[at + 1..]);
-        if is_label(before.trim_end_matches(['*', '_', '"', '\'', '`', ' '])) {
-            let value = after.trim_start_matches([' ', '\n', '\t', '*', '_', '"', '\'', '`', ':', '=', '>']);
-            let end = value.find(['<', '>', ')', '}', '"', '\n']).unwrap_or(value.len());
-            found.add(matcher.any_value(&value[..end], true));
-        }
-        rest = after;
+    for at in marks.rev().filter(is_labelled).take(MAX_LABELS) {
+        let value = &text[at + 1..text.floor_char_boundary(at + 1 + MAX_VALUE)];
+        let value = value.trim_start_matches([' ', '\n', '\t', '*', '_', '"', '\'', '`', ':', '=', '>']);
+        let end = value.find(['<', '>', ')', '}', '"', '\n']).unwrap_or(value.len());
+        found.add(matcher.any_value(&value[..end], true));
     }
     found
 }
 
+/// The tags around reasoning.
+const REASONING_TAGS: [(&str, &str); 3] =
+    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
+
 /// The text without the model's reasoning. Chat templates may swallow the opening tag; the closing tag is
 /// missing if the answer was cut off.
 pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
-    const TAGS: [(&str, &str); 3] =
-        [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
-    let mut text = Cow::Borrowed(text);
-    for (open, close) in TAGS {
-        if !text.contains(open) && !text.contains(close) {
-            continue;
-        }
-        let mut kept = String::with_capacity(text.len());
-        let mut rest: &str = &text;
-        loop {
-            match (rest.find(open), rest.find(close)) {
-                (Some(start), Some(end)) if start < end => {
-                    kept.push_str(&rest[..start]);
-                    rest = &rest[end + close.len()..];
-                }
-                (_, Some(end)) => {
-                    kept.clear();
-                    rest = &rest[end + close.len()..];
-                }
-                (Some(start), None) => {
-                    kept.push_str(&rest[..start]);
-                    break;
-                }
-                (None, None) => {
-                    kept.push_str(rest);
-                    break;
-                }
+    let mut kept = String::new();
+    // The closing tag that is waited for, and where the text after the last tag begins.
+    let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
+    for (at, _) in text.match_indices('<') {
+        let rest = &text[at..];
+        let tag =
+            REASONING_TAGS.iter().find(|(open, close)| rest.starts_with(open) || rest.starts_with(close));
+        let Some((open, close)) = tag else { continue };
+        match reasoning {
+            // Only its own closing tag ends reasoning.
+            Some(expected) if rest.starts_with(expected) => (reasoning, from) = (None, at + close.len()),
+            Some(_) => {}
+            None if rest.starts_with(open) => {
+                kept.push_str(&text[from..at]);
+                reasoning = Some(close);
+            }
+            None => {
+                kept.clear();
+                from = at + close.len();
             }
         }
-        text = Cow::Owned(kept);
+        seen = true;
     }
-    text
+    if !seen {
+        return Cow::Borrowed(text);
+    }
+    if reasoning.is_none() {
+        kept.push_str(&text[from..]);
+    }
+    Cow::Owned(kept)
 }
 
 #[cfg(test)]
 mod tests {
+    use ep_polling::ballot::AnswerForm;
+
     use super::super::testing::view;
     use super::*;
 
     fn vote(text: &str) -> Option<usize> {
-        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]))).only()
+        from_text(text, &ChoiceMatcher::new(&view(&["Earth", "Mars", "Venus"]), AnswerForm::Text)).only()
     }
 
     #[test]
     fn every_common_form_is_read() {
         for text in [
-            "DF",
+            "Mars",
             "Mars.",
-            "**DF**",
-            "I compared BC, DF and GH.\n\nDF",
-            "BC is small, GH is hot.\nAnswer: DF",
-            "BC is small, GH is hot.\n**Final answer:** Mars",
-            "My vote is DF.",
+            "**Mars**",
+            "I compared Earth, Mars and Venus.\n\nMars",
+            "Earth is small, Venus is hot.\nAnswer: Mars",
+            "Earth is small, Venus is hot.\n**Final answer:** Mars",
+            "My vote is Mars.",
             "I would go for Mars, because of its canals.",
-            "```json\n{\"option\": \"DF\"}\n```",
-            "{\"name\":\"vote\",\"arguments\":{\"option\":\"DF\"}}",
-            "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"DF\"}}\n</tool_call>",
-            "<tool_call>{\"name\": \"vote\", \"arguments\": {\"option\": \"DF\"",
-            "<function=vote>\n<parameter=option>\nDF\n</parameter>\n</function>",
-            "<function=vote>{\"option\":\"DF\"}</function>",
-            "[TOOL_REQUEST]{\"name\":\"vote\",\"arguments\":{\"option\":\"DF\"}}[END_TOOL_REQUEST]",
-            "[TOOL_CALLS][{\"name\":\"vote\",\"arguments\":{\"option\":\"DF\"}}]",
-            "vote(option=\"DF\")",
-            "<think>BC? GH? BC it is.</think>DF",
-            "BC it is, so I think</think>\nDF",
-            "BC seems wrong and GH too hot.\nSo DF is my choice.",
+            "```json\n{\"option\": \"Mars\"}\n```",
+            "{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}",
+            "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"Mars\"}}\n</tool_call>",
+            "<tool_call>{\"name\": \"vote\", \"arguments\": {\"option\": \"Mars\"",
+            "<function=vote>\n<parameter=option>\nMars\n</parameter>\n</function>",
+            "<function=vote>{\"option\":\"Mars\"}</function>",
+            "[TOOL_REQUEST]{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}[END_TOOL_REQUEST]",
+            "[TOOL_CALLS][{\"name\":\"vote\",\"arguments\":{\"option\":\"Mars\"}}]",
+            "vote(option=\"Mars\")",
+            "<think>Earth? Venus? Earth it is.</think>Mars",
+            "Earth it is, so I think</think>\nMars",
+            "Mars <think>or Earth?</think>",
+            "<think>one <reasoning>Earth</reasoning> two</think>Mars",
+            "Earth seems wrong and Venus too hot.\nSo Mars is my choice.",
         ] {
             assert_eq!(vote(text), Some(1), "{text}");
         }
+        let long = format!("{}\nAnswer: Mars", "Earth is blue. ".repeat(1000));
+        assert_eq!(vote(&long), Some(1), "the end of a long answer decides");
     }
 
     #[test]
@@ -155,13 +167,27 @@ mod tests {
         for text in [
             "",
             "I cannot decide.",
-            "BC or DF, both are fine",
+            "Earth or Mars, both are fine",
             "Earth and Mars are planets.",
-            "<think>DF",
-            "{\"option\": \"<code>\"}",
-            "The options are BC: Earth, DF: Mars, GH: Venus.",
+            "<think>Mars",
+            "B",
+            "{\"option\": \"<text>\"}",
+            "The options are Earth, Mars, Venus.",
             "I would never choose Mars",
         ] {
+            assert_eq!(vote(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_are_read_in_prose_only_where_they_stand_alone() {
+        let view = view(&["Earth", "Mars", "Venus"]);
+        let vote = |text: &str| from_text(text, &ChoiceMatcher::new(&view, AnswerForm::Letter)).only();
+        for text in ["B", "(B)", "Answer: B", "B: Mars", "I compared A, B and C.\n\nB", "**Answer:** B) Mars"]
+        {
+            assert_eq!(vote(text), Some(1), "{text}");
+        }
+        for text in ["A good question.", "I like plan B", "A or B", "D"] {
             assert_eq!(vote(text), None, "{text}");
         }
     }

@@ -1,15 +1,14 @@
 //! Ballot views for the tests of this folder.
 
-use ep_polling::ballot::{BallotView, Choice};
+use ep_polling::ballot::{AnswerForm, BallotView, Choice};
 
-/// A view with the codes BC, DF, GH, JK, … in order.
+/// A view of these options in this order.
 pub(super) fn view(texts: &[&str]) -> BallotView {
-    let codes = ["BC", "DF", "GH", "JK", "LM", "NP", "QR", "ST", "VW", "XZ"];
-    let choices = texts
-        .iter()
-        .zip(codes)
-        .enumerate()
-        .map(|(option, (text, code))| Choice { code: code.to_owned(), text: (*text).to_owned(), option })
-        .collect();
-    BallotView { question: "Which?".into(), choices }
+    let choice = |(option, text): (usize, &&str)| Choice { text: (*text).to_owned(), option };
+    BallotView {
+        question: "Which?".into(),
+        choices: texts.iter().enumerate().map(choice).collect(),
+        answer: AnswerForm::Text,
+        delimiter_mark: 0x1234_abcd,
+    }
 }

@@ -43,9 +43,10 @@ struct Message<'a> {
     content: Cow<'a, str>,
 }
 
-/// What a model answers with: the code and text of the chosen option, and the code of another one.
+/// What a model answers with: the text of the chosen option, the value that names it, and the value of another
+/// option.
 pub(super) struct ChosenOption<'a> {
-    pub(super) code: &'a str,
+    pub(super) value: &'a str,
     pub(super) text: &'a str,
     pub(super) other: &'a str,
 }
@@ -61,14 +62,19 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The codes and texts of the options shown.
+    /// The values and texts of the options shown: a text names itself, unless it stands behind a letter.
     fn options(&self) -> Vec<(&str, &str)> {
         let message = self.messages.iter().find(|message| message.content.contains("\n<options"));
         let Some(message) = message else { return Vec::new() };
         let from = message.content.rfind("\n<options").unwrap_or(0);
         let lines =
             message.content[from + 1..].lines().skip(1).take_while(|line| !line.starts_with("</options"));
-        lines.filter_map(|line| line.split_once(": ")).collect()
+        lines
+            .filter_map(|line| match line.strip_prefix("- ") {
+                Some(text) => Some((text, text)),
+                None => line.split_once(": "),
+            })
+            .collect()
     }
 
     pub(super) fn choose(&'a self, votes_for: &VoteFor) -> ChosenOption<'a> {
@@ -90,14 +96,14 @@ impl<'a> Request<'a> {
             }
             VoteFor::Hash => by_hash(),
         };
-        let (code, text) = options.get(index).copied().unwrap_or(("", ""));
-        let other = options.iter().map(|(code, _)| *code).find(|other| *other != code).unwrap_or("");
-        ChosenOption { code, text, other }
+        let (value, text) = options.get(index).copied().unwrap_or(("", ""));
+        let other = options.iter().map(|(value, _)| *value).find(|other| *other != value).unwrap_or("");
+        ChosenOption { value, text, other }
     }
 }
 
 impl ChosenOption<'_> {
     pub(super) fn fill(&self, template: &str) -> String {
-        template.replace("{code}", self.code).replace("{text}", self.text).replace("{other}", self.other)
+        template.replace("{value}", self.value).replace("{text}", self.text).replace("{other}", self.other)
     }
 }

@@ -82,7 +82,7 @@ pub enum Billing {
     Usage(Value),
 }
 
-/// What a model does at one request. In templates, `{code}` and `{text}` stand for the chosen option and
+/// What a model does at one request. In templates, `{value}` and `{text}` stand for the chosen option and
 /// `{other}` for the code of another one.
 #[derive(Debug, Clone)]
 pub enum Action {
@@ -156,7 +156,7 @@ impl Forms {
     /// A server that takes strings as `tool_choice` but no objects, and leaves tool calls in the text.
     pub const LM_STUDIO: Self = Self {
         required: Form::Ignored(
-            "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"{code}\"}}\n</tool_call>",
+            "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"{value}\"}}\n</tool_call>",
         ),
         object: Form::Refused(
             400,
@@ -168,8 +168,8 @@ impl Forms {
     /// A server that enforces `required` and treats an object as `auto`.
     pub const LLAMA_CPP: Self = Self {
         required: Form::Obeyed,
-        object: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}"),
-        auto: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}"),
+        object: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{value}\"}}"),
+        auto: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{value}\"}}"),
         schema: Form::Obeyed,
     };
     /// The same server without a chat template for tools.
@@ -239,18 +239,20 @@ impl Behaviour {
         let failing =
             |status| Action::Status(status, json!({ "error": { "message": "overloaded" } }).to_string());
         let actions = match name {
-            "prose" => vec![says("After weighing everything, my answer is {code}.")],
-            "fenced" => vec![says("```json\n{\"option\": \"{code}\"}\n```")],
+            "prose" => vec![says("After weighing everything, my answer is {value}.")],
+            "fenced" => vec![says("```json\n{\"option\": \"{value}\"}\n```")],
             "tool_call_text" => {
-                vec![says("<tool_call>{\"name\":\"vote\",\"arguments\":{\"option\":\"{code}\"}}</tool_call>")]
+                vec![says(
+                    "<tool_call>{\"name\":\"vote\",\"arguments\":{\"option\":\"{value}\"}}</tool_call>",
+                )]
             }
-            "bad_json" => vec![calls(&["{'option': '{code}',"])],
+            "bad_json" => vec![calls(&["{'option': '{value}',"])],
             "truncated" => vec![Action::Ends("Let me think about".to_owned(), "length")],
             "altered" => vec![calls(&["{\"option\":\"A) {text}.\"}"])],
-            "same_twice" => vec![calls(&["{\"option\":\"{code}\"}", "{\"option\":\"{code}\"}"])],
-            "conflicting" => vec![calls(&["{\"option\":\"{code}\"}", "{\"option\":\"{other}\"}"])],
+            "same_twice" => vec![calls(&["{\"option\":\"{value}\"}", "{\"option\":\"{value}\"}"])],
+            "conflicting" => vec![calls(&["{\"option\":\"{value}\"}", "{\"option\":\"{other}\"}"])],
             "wrong_tool" => {
-                vec![Action::Calls("answer", vec!["{\"option\":\"{code}\",\"why\":\"so\"}".to_owned()])]
+                vec![Action::Calls("answer", vec!["{\"option\":\"{value}\",\"why\":\"so\"}".to_owned()])]
             }
             "refusal" => {
                 vec![Action::Message(

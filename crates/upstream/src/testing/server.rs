@@ -258,7 +258,7 @@ async fn perform(
             reply(200, Body::from_stream(pieces))
         }
         Action::Slow(pause) => {
-            let body = say(format!("{{\"option\":\"{}\"}}", chosen.code), "stop").into_body();
+            let body = say(json!({ "option": chosen.value }).to_string(), "stop").into_body();
             let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
             let pieces: Vec<Bytes> = bytes.chunks(16).map(Bytes::copy_from_slice).collect();
             reply(200, Body::from_stream(slowly(pieces, *pause)))
@@ -284,15 +284,15 @@ fn obey(
         RequestedForm::Object => (forms.object, true),
         RequestedForm::Auto => (forms.auto, true),
         RequestedForm::Schema => (forms.schema, false),
-        RequestedForm::Prose => (Form::Ignored("{code}"), false),
+        RequestedForm::Prose => (Form::Ignored("{value}"), false),
     };
     match form {
         Form::Obeyed if called => {
-            let arguments = [format!("{{\"option\":\"{}\"}}", chosen.code)];
+            let arguments = [json!({ "option": chosen.value }).to_string()];
             completion(behaviour, request, &AssistantMessage::calls("vote", &arguments), "tool_calls")
         }
         Form::Obeyed => {
-            let text = format!("{{\"option\":\"{}\"}}", chosen.code);
+            let text = json!({ "option": chosen.value }).to_string();
             completion(behaviour, request, &AssistantMessage::text(&text), "stop")
         }
         Form::Ignored(template) => {

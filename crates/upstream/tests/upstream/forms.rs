@@ -1,6 +1,7 @@
 //! The fallback levels, against servers that behave like real ones.
 
 use ep_kernel::ports::{Models as _, UpstreamCache as _};
+use ep_polling::ballot::BallotMode;
 use ep_polling::roster::ModelId;
 use ep_upstream::Upstream;
 use ep_upstream::testing::{Action, Behaviour, Form, Forms, RequestedForm, Script, bare, priced};
@@ -129,7 +130,7 @@ async fn the_request_is_what_servers_expect() {
             "parameters": {
                 "type": "object",
                 "properties": { "option": {
-                    "type": "string", "description": "The code of the option you choose.", "enum": ["QX", "WZ", "KD"],
+                    "type": "string", "description": "The option you choose.", "enum": ["Mars", "Earth", "Venus"],
                 } },
                 "required": ["option"],
                 "additionalProperties": false,
@@ -145,7 +146,7 @@ async fn the_request_is_what_servers_expect() {
     let body = &fixture.server.received("m")[1].body;
     assert_eq!(body["response_format"]["type"], "json_schema");
     assert_eq!(body["response_format"]["json_schema"]["strict"], true);
-    assert_eq!(body["response_format"]["json_schema"]["schema"]["properties"]["option"]["enum"][0], "QX");
+    assert_eq!(body["response_format"]["json_schema"]["schema"]["properties"]["option"]["enum"][0], "Mars");
     assert_eq!(body.get("parallel_tool_calls"), None);
 }
 
@@ -169,6 +170,42 @@ async fn optional_parameters_are_dropped_where_they_are_refused() {
     assert_eq!((body.get("max_tokens"), body.get("parallel_tool_calls")), (None, None));
     assert_eq!(body["tools"][0]["function"].get("strict"), None);
     assert_eq!(received[4].requested_form, Required);
+}
+
+#[tokio::test]
+async fn letters_are_sent_where_texts_are_refused_as_enum_values() {
+    let message = "Invalid schema for function 'vote': enum value contains an unsupported character";
+    let fixture = Fixture::with_actions([
+        Action::Status(400, json!({ "error": { "message": message } }).to_string()),
+        Action::Obey(Forms::ALL),
+    ]);
+    let upstream = fixture.upstream();
+    for _ in 0..2 {
+        assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
+    }
+    let received = fixture.server.received("m");
+    assert_eq!(received.len(), 3, "the second vote sends letters at once");
+    let option = &received[2].body["tools"][0]["function"]["parameters"]["properties"]["option"];
+    assert_eq!(option["enum"], json!(["A", "B", "C"]));
+    let prompt = received[2].body["messages"][1]["content"].as_str().unwrap();
+    assert!(prompt.contains("\nA: Mars\nB: Earth\nC: Venus\n"), "{prompt}");
+}
+
+#[tokio::test]
+async fn a_vote_says_how_it_was_cast_and_whether_the_model_reasoned() {
+    for (action, mode) in [
+        (Action::Obey(Forms::ALL), BallotMode::ForcedTool),
+        (Action::Obey(Forms::THINKING), BallotMode::OfferedTool),
+        (Action::Obey(Forms::NO_TOOLS), BallotMode::JsonSchema),
+        (Action::Says("Mars".into()), BallotMode::Text),
+    ] {
+        let casting = vote(&Fixture::with_actions([action]).upstream()).await.casting.unwrap();
+        assert_eq!((casting.mode, casting.reasoned), (mode, None));
+    }
+    let thinks = Fixture::with_actions([Action::Says("<think>Mars is red.</think>Mars".into())]);
+    assert_eq!(vote(&thinks.upstream()).await.casting.unwrap().reasoned, Some(true));
+    let gone = Fixture::with_actions([Action::Status(500, "{}".to_owned())]);
+    assert_eq!(vote(&gone.upstream()).await.casting, None);
 }
 
 #[tokio::test]
@@ -224,5 +261,5 @@ async fn a_model_without_a_system_role_reads_the_same_words() {
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     let body = &fixture.server.received("m")[1].body;
     assert_eq!(body["messages"].as_array().unwrap().len(), 1);
-    assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("You are one voter in a poll."));
+    assert!(body["messages"][0]["content"].as_str().unwrap().starts_with("Answer the question by voting"));
 }

@@ -36,15 +36,15 @@ async fn a_rate_limit_is_kept_and_reported() {
 
 #[tokio::test]
 async fn no_more_requests_are_in_flight_than_allowed() {
-    let behaviour = Behaviour { latency: Duration::from_millis(100), ..Behaviour::default() };
+    let behaviour = Behaviour { latency: Duration::from_millis(400), ..Behaviour::default() };
     let fixture = Fixture::new(Script { default: behaviour, ..Script::default() });
     let upstream = fixture.upstream_with(|config| config.max_concurrent = 2);
     let start = Instant::now();
     let (member, view) = (member("m"), view());
     let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &view, LONG))).await;
     assert!(answers.iter().all(|answer| answer.vote == Ok(FIRST)));
-    assert!(start.elapsed() >= Duration::from_millis(300));
-    let hurried = (0..4).map(|_| upstream.vote(&member, &view, Duration::from_millis(150)));
+    assert!(start.elapsed() >= Duration::from_millis(1200));
+    let hurried = (0..4).map(|_| upstream.vote(&member, &view, Duration::from_millis(700)));
     let answers = futures::future::join_all(hurried).await;
     let late = answers.iter().filter_map(|answer| answer.vote.as_ref().err()).collect::<Vec<_>>();
     assert_eq!(late.len(), 2);

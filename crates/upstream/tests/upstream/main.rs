@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotView, Choice, ModelAnswer, Reason};
+use ep_polling::ballot::{AnswerForm, BallotView, Choice, ModelAnswer, Reason};
 use ep_polling::money::{PicoUsd, Price};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
@@ -83,11 +83,12 @@ impl Fixture {
 }
 
 fn view() -> BallotView {
-    let choice =
-        |code: &str, text: &str, option| Choice { code: code.to_owned(), text: text.to_owned(), option };
+    let choice = |text: &str, option| Choice { text: text.to_owned(), option };
     BallotView {
         question: "Which planet is blue?".into(),
-        choices: vec![choice("QX", "Mars", 1), choice("WZ", "Earth", 0), choice("KD", "Venus", 2)],
+        choices: vec![choice("Mars", 1), choice("Earth", 0), choice("Venus", 2)],
+        answer: AnswerForm::Text,
+        delimiter_mark: 0x1234_abcd,
     }
 }
 
