@@ -39,6 +39,10 @@ pub struct Server {
     pub secret_key: SecretString,
     pub trusted_proxies: Vec<IpNet>,
     pub data_dir: PathBuf,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    pub first_request_s: u64,
+    pub next_request_s: u64,
     pub shutdown_grace_s: u64,
 }
 
