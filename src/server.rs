@@ -21,11 +21,11 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
-use crate::surface::http::{AppState, finish_response, panicked};
+use crate::surface::http::{AppState, WebAccess, finish_response, panicked};
 use crate::surface::router;
 use crate::telemetry;
 use crate::wiring::{self, Assembled, Environment};
@@ -36,10 +36,12 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
         proxies: config.server.trusted_proxies.clone().into(),
+        web: WebAccess::new(config),
     };
+    let cors = cors(state.web.clone());
     router::router(&state, &service.site)
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(cors())
+        .layer(cors)
         .layer(from_fn_with_state(state.clone(), finish_response))
         .with_state(state)
 }
@@ -159,8 +161,24 @@ fn refuse(stream: TcpStream) {
     }
 }
 
-/// Browsers may call everything from anywhere, without cookies.
-fn cors() -> CorsLayer {
+/// What browsers may send and read, without cookies. The headers are named: `*` does not cover Authorization
+/// (Fetch, section 4.9).
+fn cors(web: WebAccess) -> CorsLayer {
+    let allowed = [
+        "authorization",
+        "content-type",
+        "accept",
+        "idempotency-key",
+        "if-none-match",
+        "x-machine-client",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+        "mcp-name",
+        "last-event-id",
+        "a2a-version",
+        "a2a-extensions",
+    ];
     let exposed = [
         "x-request-id",
         "ratelimit",
@@ -173,11 +191,17 @@ fn cors() -> CorsLayer {
         "retry-after",
         "www-authenticate",
         "etag",
+        "location",
     ];
+    let origin = if web.is_open() {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::predicate(move |origin, _| web.allows(origin.as_bytes()))
+    };
     CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(origin)
         .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
-        .allow_headers(Any)
+        .allow_headers(allowed.map(HeaderName::from_static))
         .expose_headers(exposed.map(HeaderName::from_static))
         .max_age(Duration::from_hours(1))
 }

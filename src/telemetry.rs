@@ -60,7 +60,9 @@ pub fn start_metrics() -> anyhow::Result<PrometheusHandle> {
 }
 
 fn describe() {
-    use metrics::{Unit, describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram};
+    use metrics::{
+        Unit, describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram,
+    };
     counter!("ep_requests_total", "Calls, by tool, surface and outcome code");
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");

@@ -15,6 +15,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_BASE_URL", "server", "base_url"),
     ("EP_SECRET_KEY", "server", "secret_key"),
     ("EP_TRUSTED_PROXIES", "server", "trusted_proxies"),
+    ("EP_ALLOWED_ORIGINS", "server", "allowed_origins"),
     ("EP_DATA_DIR", "server", "data_dir"),
     ("EP_MAX_CONNECTIONS", "server", "max_connections"),
     ("EP_MAX_CONNECTIONS_PER_ADDRESS", "server", "max_connections_per_address"),
@@ -106,6 +107,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     }
     let config = Config::deserialize_from(settings)?;
     config.check_base_url()?;
+    config.check_allowed_origins()?;
     Ok(config)
 }
 
@@ -118,6 +120,16 @@ impl Config {
             return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
         }
         Ok(())
+    }
+
+    fn check_allowed_origins(&self) -> Result<(), ConfigError> {
+        let is_origin =
+            |text: &String| text == "*" || url::Url::parse(text).is_ok_and(|url| url.origin().is_tuple());
+        if self.server.allowed_origins.iter().all(is_origin) {
+            return Ok(());
+        }
+        let expected = "origins such as https://app.example, or *";
+        Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
     }
 
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
@@ -198,6 +210,9 @@ mod tests {
         assert_eq!(config.billing.mode, super::super::BillingMode::Off);
         let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
         assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
+        for origin in ["app.example", "localhost:3000", "https://a.example,null"] {
+            assert!(with(&[("EP_ALLOWED_ORIGINS", origin)]).is_err(), "{origin}");
+        }
         assert!(with(&[("EP_CONFIG", "/does/not/exist.toml")]).is_err());
     }
 

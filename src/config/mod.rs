@@ -38,6 +38,7 @@ pub struct Server {
     pub base_url: String,
     pub secret_key: SecretString,
     pub trusted_proxies: Vec<IpNet>,
+    pub allowed_origins: Vec<String>,
     pub data_dir: PathBuf,
     pub max_connections: usize,
     pub max_connections_per_address: usize,
