@@ -33,6 +33,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
     ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),
+    ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "limits", "results_per_minute"),
     ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
     ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
     ("EP_LEASE_MS", "polls", "lease_ms"),

@@ -104,6 +104,7 @@ pub struct Limits {
     pub per_minute: u32,
     pub anonymous_per_minute: u32,
     pub free_per_minute: u32,
+    pub results_per_minute: u32,
     pub public_per_minute: u32,
 }
 

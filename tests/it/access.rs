@@ -34,6 +34,7 @@ async fn service() -> Service {
         "EP_RATE_LIMIT_PER_MINUTE",
         "EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE",
         "EP_RATE_LIMIT_FREE_PER_MINUTE",
+        "EP_RATE_LIMIT_RESULTS_PER_MINUTE",
         "EP_RATE_LIMIT_PUBLIC_PER_MINUTE",
     ];
     limits.into_iter().fold(setup, |setup, limit| setup.with(limit, "100000")).boot().await

@@ -52,6 +52,8 @@ pub struct Limits {
     pub anonymous: u32,
     /// Free polls of one address.
     pub free: u32,
+    /// Public results read by one address without credentials.
+    pub results: u32,
     /// Of one address, for documents and unknown paths.
     pub public: u32,
 }
@@ -285,8 +287,9 @@ impl Guard {
             (_, Caller::Local) => return None,
             (Rate::Free, _) => ("free", self.limits.free),
             (Rate::Public | Rate::Exempt, _) => ("public", self.limits.public),
+            (Rate::Results, Caller::Anonymous { .. }) => ("results", self.limits.results),
             (Rate::Default, Caller::Anonymous { .. }) => ("anonymous", self.limits.anonymous),
-            (Rate::Default, _) => ("default", self.limits.account),
+            (Rate::Default | Rate::Results, _) => ("default", self.limits.account),
         };
         let per_minute = NonZeroU32::new(per_minute)?;
         Some(self.limiter.take(policy, &caller.scope(), per_minute).await)

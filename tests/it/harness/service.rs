@@ -130,6 +130,7 @@ impl Service {
             ("EP_RATE_LIMIT_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_FREE_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0".into()),
             ("EP_CONFIG", "/dev/null".into()),
         ];
