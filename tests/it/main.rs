@@ -20,6 +20,7 @@ mod command_line;
 mod connections;
 mod crash;
 mod documents;
+mod health;
 mod idempotency;
 mod limits;
 mod mcp;

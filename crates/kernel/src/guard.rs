@@ -79,6 +79,9 @@ pub struct Policy {
 /// How long something may take that does not wait for models.
 pub const INSTANT: Duration = Duration::from_secs(15);
 
+/// How long it may take to identify the caller of a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
+
 impl Policy {
     /// The policy of something that answers at once.
     pub const fn instant(name: &'static str, access: Access, rate: Rate) -> Self {
@@ -220,7 +223,7 @@ impl Guard {
         let admission = match credential {
             Credential::Admitted(admission) => admission,
             credential => {
-                let caller = match self.identify(credential).await {
+                let caller = match self.identify_for(policy.rate, credential).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
                         // Counted against the client's address, which limits guessing.
@@ -242,6 +245,20 @@ impl Guard {
         match too_many.or(refusal) {
             Some(fault) => Err(Refused { fault, allowance: admission.allowance }),
             None => Ok(admission),
+        }
+    }
+
+    /// Identifies the caller of a request that is counted so. A probe is answered without that where it takes
+    /// too long: it asks whether the database is away.
+    async fn identify_for(&self, rate: Rate, credential: Credential) -> Result<Option<Caller>, Fault> {
+        let identified = self.identify(credential);
+        if rate != Rate::Exempt {
+            return identified.await;
+        }
+        match tokio::time::timeout(PROBE_TIMEOUT, identified).await {
+            Ok(Err(fault)) if fault.kind() == Kind::Unauthenticated => Err(fault),
+            Ok(Ok(caller)) => Ok(caller),
+            Ok(Err(_)) | Err(_) => Ok(None),
         }
     }
 
