@@ -84,6 +84,7 @@ fn describe() {
     );
     counter!("ep_votes_total", "Answers, by result");
     histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
+    counter!("ep_model_list_fetches_total", "Attempts to fetch the upstream's model list, by result");
     gauge!("ep_connections", "Open connections");
     counter!("ep_connections_refused_total", "Connections closed at once, by the limit they exceeded");
     counter!("ep_connections_silent_total", "Connections closed because no request came in time");
