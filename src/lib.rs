@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod connections;
 pub mod documents;
 pub mod limiter;
 pub mod server;

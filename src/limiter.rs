@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,26 +13,30 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 type Buckets = RateLimiter<String, DashMapStateStore<String>, DefaultClock, StateInformationMiddleware>;
+type Policies = HashMap<(&'static str, NonZeroU32), Arc<Buckets>>;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// Above this many callers, those whose bucket is full again are removed.
-const MANY_CALLERS: usize = 10_000;
+/// Most callers that one policy remembers between two sweeps; while there are more, nobody is refused.
+const MOST_CALLERS: usize = 1_000_000;
 
 /// Counts in memory, for a single process; replicas share a database's count instead.
 #[derive(Default)]
 pub struct MemoryLimiter {
-    policies: Mutex<HashMap<(&'static str, NonZeroU32), Arc<Buckets>>>,
+    policies: Mutex<Policies>,
     clock: DefaultClock,
 }
 
 impl MemoryLimiter {
     fn buckets(&self, policy: &'static str, per_minute: NonZeroU32) -> Arc<Buckets> {
-        let mut policies = self.policies.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let make = || {
             let buckets = RateLimiter::dashmap(Quota::per_minute(per_minute));
             Arc::new(buckets.with_middleware::<StateInformationMiddleware>())
         };
-        Arc::clone(policies.entry((policy, per_minute)).or_insert_with(make))
+        Arc::clone(self.policies().entry((policy, per_minute)).or_insert_with(make))
+    }
+
+    fn policies(&self) -> MutexGuard<'_, Policies> {
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -40,8 +44,16 @@ impl MemoryLimiter {
 impl Limiter for MemoryLimiter {
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance {
         let buckets = self.buckets(policy, per_minute);
-        if buckets.len() > MANY_CALLERS {
-            buckets.retain_recent();
+        if buckets.len() >= MOST_CALLERS {
+            let (limit, remaining) = (per_minute.get(), per_minute.get());
+            return Allowance {
+                policy,
+                limit,
+                window: WINDOW,
+                remaining,
+                reset: Duration::ZERO,
+                exhausted: None,
+            };
         }
         let (remaining, exhausted) = match buckets.check_key(&key.to_owned()) {
             Ok(left) => (left.remaining_burst_capacity(), None),
@@ -50,6 +62,14 @@ impl Limiter for MemoryLimiter {
         let used = per_minute.get().saturating_sub(remaining);
         let reset = WINDOW / per_minute.get() * used;
         Allowance { policy, limit: per_minute.get(), window: WINDOW, remaining, reset, exhausted }
+    }
+
+    fn sweep(&self) {
+        let policies: Vec<Arc<Buckets>> = self.policies().values().cloned().collect();
+        for buckets in policies {
+            buckets.retain_recent();
+            buckets.shrink_to_fit();
+        }
     }
 }
 
@@ -74,5 +94,20 @@ mod tests {
             "callers have buckets of their own"
         );
         assert_eq!(limiter.take("free", "a", three).await.remaining, 2, "and so have policies");
+    }
+
+    #[tokio::test]
+    async fn a_sweep_forgets_callers_whose_allowance_is_full() {
+        let limiter = MemoryLimiter::default();
+        let (one, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
+        for caller in 0..20_000 {
+            // At this rate an allowance is full again after a few nanoseconds.
+            limiter.take("public", &format!("address:{caller}"), most).await;
+        }
+        limiter.take("free", "a", one).await;
+        let remembered = |policy, per_minute| limiter.buckets(policy, per_minute).len();
+        assert_eq!(remembered("public", most), 20_000, "nothing is swept while requests are counted");
+        limiter.sweep();
+        assert_eq!((remembered("public", most), remembered("free", one)), (0, 1));
     }
 }

@@ -1,5 +1,6 @@
 //! The HTTP server: one router, one listener, a graceful shutdown.
 
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +16,16 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::Config;
-use crate::surface::http::{AppState, finish_response, panicked};
+use crate::connections::{ConnectionLimits, Connections, OpenRequests};
+use crate::surface::http::{AppState, WebAccess, finish_response, panicked};
 use crate::surface::router;
 use crate::telemetry;
 use crate::wiring::{self, Assembled, Environment};
@@ -34,10 +36,12 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
         proxies: config.server.trusted_proxies.clone().into(),
+        web: WebAccess::new(config),
     };
+    let cors = cors(state.web.clone());
     router::router(&state, &service.site)
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(cors())
+        .layer(cors)
         .layer(from_fn_with_state(state.clone(), finish_response))
         .with_state(state)
 }
@@ -63,27 +67,35 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         stop.await;
         tracing::info!("stopping: no new requests are accepted; waiting for running polls");
     };
-    let deadline = serve_on(listener, router(&service, config), stopping, grace).await;
+    let limits = ConnectionLimits::new(config);
+    let deadline = serve_on(listener, router(&service, config), limits, stopping, grace).await;
     service.stop(deadline).await;
     tracing::info!("stopped");
     Ok(())
 }
 
-/// How long a connection may take to send the head of its next request; slower ones are closed.
-const HEAD_WITHIN: Duration = Duration::from_secs(75);
+/// How often an HTTP/2 peer is asked whether it is still there.
+const PING_INTERVAL: Duration = Duration::from_secs(75);
+/// What a connection beyond the limits is told.
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
+    content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
+    {\"error\":\"too many connections are open; reuse one, or try again in a few seconds\"}\r\n";
 
 /// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end. Returns the
 /// end of that grace, which whatever stops next shares.
 pub async fn serve_on(
     listener: TcpListener,
     router: Router,
+    limits: ConnectionLimits,
     stop: impl Future<Output = ()> + Send + 'static,
     grace: Duration,
 ) -> Instant {
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
-    http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_WITHIN));
-    let (connections, tracker) = (GracefulShutdown::new(), TaskTracker::new());
+    // Silent connections are closed by `OpenRequests::silence`, whatever protocol they speak.
+    http.http1().header_read_timeout(None);
+    http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
+    let (graceful, tracker) = (GracefulShutdown::new(), TaskTracker::new());
+    let connections = Connections::new(limits);
     let mut stop = std::pin::pin!(stop);
     loop {
         let accepted = tokio::select! {
@@ -99,32 +111,74 @@ pub async fn serve_on(
                 continue;
             }
         };
+        let place = match connections.admit(peer.ip()) {
+            Ok(place) => place,
+            Err(exceeded) => {
+                metrics::counter!("ep_connections_refused_total", "limit" => exceeded.limit()).increment(1);
+                refuse(stream);
+                continue;
+            }
+        };
         // Without it, a response in two writes waits for the peer's delayed acknowledgement.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = %error, "TCP_NODELAY could not be set");
         }
         let router = router.clone();
+        let requests = OpenRequests::default();
+        let begun = requests.clone();
         let service = tower::service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            router.clone().oneshot(request.map(Body::new))
+            let (open, answered) = (begun.begin(), router.clone().oneshot(request.map(Body::new)));
+            async move { answered.await.map(|response| response.map(|body| open.until_written(body))) }
         });
         let service = TowerToHyperService::new(service);
         let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let watched = connections.watch(connection);
+        let watched = graceful.watch(connection);
+        let connections = Arc::clone(&connections);
         tracker.spawn(async move {
-            if let Err(error) = watched.await {
-                tracing::debug!(error = %error, "a connection broke off");
+            let _place = place;
+            tokio::select! {
+                ended = watched => if let Err(error) = ended {
+                    tracing::debug!(error = %error, "a connection broke off");
+                },
+                () = requests.silence(&connections.limits) => {
+                    metrics::counter!("ep_connections_silent_total").increment(1);
+                }
             }
         });
     }
     drop(listener);
     let deadline = Instant::now() + grace;
-    drop(tokio::time::timeout_at(deadline, connections.shutdown()).await);
+    drop(tokio::time::timeout_at(deadline, graceful.shutdown()).await);
     deadline
 }
 
-/// Browsers may call everything from anywhere, without cookies.
-fn cors() -> CorsLayer {
+/// Tells a connection beyond the limits why it is closed, as far as that takes no waiting.
+fn refuse(stream: TcpStream) {
+    let told = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
+    if let Err(error) = told {
+        tracing::debug!(error = %error, "a connection beyond the limits was closed without a word");
+    }
+}
+
+/// What browsers may send and read, without cookies. The headers are named: `*` does not cover Authorization
+/// (Fetch, section 4.9).
+fn cors(web: WebAccess) -> CorsLayer {
+    let allowed = [
+        "authorization",
+        "content-type",
+        "accept",
+        "idempotency-key",
+        "if-none-match",
+        "x-machine-client",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "mcp-method",
+        "mcp-name",
+        "last-event-id",
+        "a2a-version",
+        "a2a-extensions",
+    ];
     let exposed = [
         "x-request-id",
         "ratelimit",
@@ -137,11 +191,17 @@ fn cors() -> CorsLayer {
         "retry-after",
         "www-authenticate",
         "etag",
+        "location",
     ];
+    let origin = if web.is_open() {
+        AllowOrigin::any()
+    } else {
+        AllowOrigin::predicate(move |origin, _| web.allows(origin.as_bytes()))
+    };
     CorsLayer::new()
-        .allow_origin(Any)
+        .allow_origin(origin)
         .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
-        .allow_headers(Any)
+        .allow_headers(allowed.map(HeaderName::from_static))
         .expose_headers(exposed.map(HeaderName::from_static))
         .max_age(Duration::from_hours(1))
 }

@@ -60,7 +60,9 @@ pub fn start_metrics() -> anyhow::Result<PrometheusHandle> {
 }
 
 fn describe() {
-    use metrics::{Unit, describe_counter as counter, describe_histogram as histogram};
+    use metrics::{
+        Unit, describe_counter as counter, describe_gauge as gauge, describe_histogram as histogram,
+    };
     counter!("ep_requests_total", "Calls, by tool, surface and outcome code");
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
@@ -82,6 +84,10 @@ fn describe() {
     );
     counter!("ep_votes_total", "Answers, by result");
     histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
+    counter!("ep_model_list_fetches_total", "Attempts to fetch the upstream's model list, by result");
+    gauge!("ep_connections", "Open connections");
+    counter!("ep_connections_refused_total", "Connections closed at once, by the limit they exceeded");
+    counter!("ep_connections_silent_total", "Connections closed because no request came in time");
 }
 
 /// Serves the metrics at `/metrics` of their own address until the service stops.

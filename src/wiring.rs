@@ -117,6 +117,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
                 account: config.limits.per_minute,
                 anonymous: config.limits.anonymous_per_minute,
                 free: config.limits.free_per_minute,
+                results: config.limits.results_per_minute,
                 public: config.limits.public_per_minute,
             },
             limiter,
@@ -186,8 +187,8 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background tasks: renewing leases, resuming polls, storing last-use times of keys, deleting
-    /// expired records.
+    /// Starts the background tasks: renewing leases, resuming polls, storing last-use times of keys, checking
+    /// the database, forgetting callers, deleting expired records.
     pub fn start_background_work(&self) {
         self.every("renew leases", self.lease / 3, |app| async move { app.ports.polls.renew().await });
         self.every(
@@ -200,6 +201,13 @@ impl Assembled {
             Duration::from_secs(15),
             |app| async move { write_key_uses(&app).await },
         );
+        self.every("check the database", Duration::from_secs(10), |app| async move {
+            app.ports.health.check().await
+        });
+        self.every("forget callers", Duration::from_secs(10), |app| {
+            app.guard.limiter.sweep();
+            std::future::ready(Ok(()))
+        });
         self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
             app.idempotency.sweep().await
         });

@@ -15,7 +15,12 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_BASE_URL", "server", "base_url"),
     ("EP_SECRET_KEY", "server", "secret_key"),
     ("EP_TRUSTED_PROXIES", "server", "trusted_proxies"),
+    ("EP_ALLOWED_ORIGINS", "server", "allowed_origins"),
     ("EP_DATA_DIR", "server", "data_dir"),
+    ("EP_MAX_CONNECTIONS", "server", "max_connections"),
+    ("EP_MAX_CONNECTIONS_PER_ADDRESS", "server", "max_connections_per_address"),
+    ("EP_FIRST_REQUEST_S", "server", "first_request_s"),
+    ("EP_NEXT_REQUEST_S", "server", "next_request_s"),
     ("EP_DATABASE_URL", "database", "url"),
     ("EP_UPSTREAM_URL", "upstream", "url"),
     ("EP_UPSTREAM_API_KEY", "upstream", "api_key"),
@@ -28,6 +33,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
     ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),
+    ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "limits", "results_per_minute"),
     ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
     ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
     ("EP_LEASE_MS", "polls", "lease_ms"),
@@ -102,6 +108,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     }
     let config = Config::deserialize_from(settings)?;
     config.check_base_url()?;
+    config.check_allowed_origins()?;
     Ok(config)
 }
 
@@ -114,6 +121,16 @@ impl Config {
             return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
         }
         Ok(())
+    }
+
+    fn check_allowed_origins(&self) -> Result<(), ConfigError> {
+        let is_origin =
+            |text: &String| text == "*" || url::Url::parse(text).is_ok_and(|url| url.origin().is_tuple());
+        if self.server.allowed_origins.iter().all(is_origin) {
+            return Ok(());
+        }
+        let expected = "origins such as https://app.example, or *";
+        Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
     }
 
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
@@ -194,6 +211,9 @@ mod tests {
         assert_eq!(config.billing.mode, super::super::BillingMode::Off);
         let error = with(&[("EP_RATE_LIMIT_PER_MINUTE", "many")]).unwrap_err().to_string();
         assert_eq!(error, "EP_RATE_LIMIT_PER_MINUTE must be a whole number");
+        for origin in ["app.example", "localhost:3000", "https://a.example,null"] {
+            assert!(with(&[("EP_ALLOWED_ORIGINS", origin)]).is_err(), "{origin}");
+        }
         assert!(with(&[("EP_CONFIG", "/does/not/exist.toml")]).is_err());
     }
 

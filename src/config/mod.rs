@@ -38,7 +38,12 @@ pub struct Server {
     pub base_url: String,
     pub secret_key: SecretString,
     pub trusted_proxies: Vec<IpNet>,
+    pub allowed_origins: Vec<String>,
     pub data_dir: PathBuf,
+    pub max_connections: usize,
+    pub max_connections_per_address: usize,
+    pub first_request_s: u64,
+    pub next_request_s: u64,
     pub shutdown_grace_s: u64,
 }
 
@@ -99,6 +104,7 @@ pub struct Limits {
     pub per_minute: u32,
     pub anonymous_per_minute: u32,
     pub free_per_minute: u32,
+    pub results_per_minute: u32,
     pub public_per_minute: u32,
 }
 

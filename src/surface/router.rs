@@ -46,7 +46,7 @@ type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
 
 /// A router over these routes.
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
-    let endpoint = mcp::Endpoint::new(&state.app, state.tools);
+    let endpoint = mcp::Endpoint::new(&state.app, state.tools, &state.web);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for route in &site.routes {
         let responder = match route.kind {

@@ -28,11 +28,13 @@ impl SessionVerifier for NamedSessions {
 }
 
 async fn service() -> Service {
-    let setup = Setup { sessions: Some(Arc::new(NamedSessions)), ..Setup::demo() };
+    let setup =
+        Setup { sessions: Some(Arc::new(NamedSessions)), ..Setup::demo() }.with("EP_ALLOWED_ORIGINS", "*");
     let limits = [
         "EP_RATE_LIMIT_PER_MINUTE",
         "EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE",
         "EP_RATE_LIMIT_FREE_PER_MINUTE",
+        "EP_RATE_LIMIT_RESULTS_PER_MINUTE",
         "EP_RATE_LIMIT_PUBLIC_PER_MINUTE",
     ];
     limits.into_iter().fold(setup, |setup, limit| setup.with(limit, "100000")).boot().await
@@ -172,6 +174,40 @@ async fn every_path_lists_its_methods() {
         carries_the_headers(&reply, &route.path);
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (200, "*"), "{}", route.path);
     }
+}
+
+#[tokio::test]
+async fn no_website_reaches_a_service_on_loopback() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    for route in &service.site.routes {
+        let what = format!("{} {}", route.method.as_str(), route.path);
+        for foreign in [("host", "rebound.example"), ("origin", "https://elsewhere.example")] {
+            let reply = send(&client, route, &[foreign]).await;
+            assert_eq!(reply.status, 403, "{what}: {}", reply.text);
+            assert!(!reply.headers.contains_key("access-control-allow-origin"), "{what}");
+            assert!(!reply.header("x-request-id").is_empty(), "{what}");
+        }
+        let own = send(&client, route, &[("host", "localhost:1"), ("origin", "http://localhost:3000")]).await;
+        assert_ne!(own.status, 403, "{what}: {}", own.text);
+        assert_eq!(own.header("access-control-allow-origin"), "http://localhost:3000", "{what}");
+    }
+    let preflight = |origin: &str| {
+        let request = client.request(Method::OPTIONS, "/api/poll").header("origin", origin.to_owned());
+        client.send(request.header("access-control-request-method", "POST"))
+    };
+    assert_eq!(preflight("https://elsewhere.example").await.status, 403);
+    let allowed = preflight("http://127.0.0.1:3000").await;
+    for name in ["authorization", "content-type", "idempotency-key", "mcp-protocol-version", "a2a-version"] {
+        assert!(allowed.header("access-control-allow-headers").contains(name), "{name}");
+    }
+    assert!(own_headers(&send(&client, &service.site.routes[0], &[("origin", "http://localhost")]).await));
+}
+
+/// Whether a page may read what our clients need of a response.
+fn own_headers(reply: &Reply) -> bool {
+    let exposed = reply.header("access-control-expose-headers");
+    ["x-request-id", "location", "retry-after", "etag"].iter().all(|name| exposed.contains(name))
 }
 
 #[tokio::test]

@@ -71,6 +71,27 @@ async fn strangers_are_counted_by_address_and_free_polls_by_themselves() {
 }
 
 #[tokio::test]
+async fn readers_of_results_do_not_use_up_the_allowance_of_their_address() {
+    let service = Setup::demo()
+        .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "1")
+        .with("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "4")
+        .boot()
+        .await;
+    let poll = service.user().await.poll(json!({})).await.expect(200);
+    let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+    let anyone = service.anonymous();
+    for left in ["3", "2", "1", "0"] {
+        let reply = anyone.get(&path).await;
+        assert_eq!((reply.header("ratelimit-limit"), reply.header("ratelimit-remaining")), ("4", left));
+        reply.expect(200);
+    }
+    let refused = anyone.get(&path).await;
+    assert_eq!(refused.header("ratelimit-policy"), "\"results\";q=4;w=60");
+    refused.refused(429);
+    anyone.get("/api/profiles").await.expect(200);
+}
+
+#[tokio::test]
 async fn streams_and_refusals_carry_the_headers_too() {
     let service = Setup::demo()
         .with("EP_RATE_LIMIT_PER_MINUTE", "9")

@@ -123,7 +123,7 @@ impl Tool for GetPollResult {
         effect: Effect::Read,
         cost: Cost::Free,
         latency: Latency::Instant,
-        rate: Rate::Default,
+        rate: Rate::Results,
         rest: Some(Rest::get("/api/results/{poll_id}")),
         stream: None,
         agents: Agents::Core,

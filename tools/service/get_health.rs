@@ -29,7 +29,7 @@ pub struct Health {
     /// Always `ok`: it answers.
     #[schemars(extend("const" = "ok"))]
     pub status: &'static str,
-    /// Whether the database answers.
+    /// Whether the database can be read and written.
     pub db: Working,
     /// The service's version.
     pub version: &'static str,
@@ -64,7 +64,7 @@ impl Tool for GetHealth {
     type Output = Health;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Health, Fault> {
-        let db = if cx.health().database_answers().await { Working::Ok } else { Working::Error };
+        let db = if cx.health().check().await.is_ok() { Working::Ok } else { Working::Error };
         let settings = cx.settings();
         let timestamp = cx.clock().now();
         Ok(Health { status: "ok", db, version: settings.version, git_commit: settings.commit, timestamp })

@@ -4,9 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
 use crate::caller::{Caller, RequestId};
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
+use crate::fault::{Fault, Kind};
 use crate::links::Links;
 use crate::ports::{Balances, Clock, Models, PollStore};
 
@@ -29,19 +33,42 @@ pub struct ToolPorts {
     pub health: DatabaseHealth,
 }
 
-/// Says whether the database answers.
+/// Says whether the database answers. Asked often, it asks the database once a second.
 #[derive(Clone)]
-pub struct DatabaseHealth(Arc<dyn PollStore>);
+pub struct DatabaseHealth {
+    store: Arc<dyn PollStore>,
+    last: Arc<Mutex<Option<(Instant, Result<(), Fault>)>>>,
+}
+
+/// How long an answer is repeated.
+const HEALTH_TTL: Duration = Duration::from_secs(1);
+/// How long the database may take: a probe is answered within a second, and identifying its caller may take
+/// a part of that.
+const HEALTH_TIMEOUT: Duration = Duration::from_millis(600);
 
 impl DatabaseHealth {
     /// Asks this store.
-    pub const fn new(store: Arc<dyn PollStore>) -> Self {
-        Self(store)
+    pub fn new(store: Arc<dyn PollStore>) -> Self {
+        Self { store, last: Arc::default() }
     }
 
-    /// Whether the database answers.
-    pub async fn database_answers(&self) -> bool {
-        self.0.ping().await.is_ok()
+    /// Fails if the database cannot be read and written, or takes too long.
+    pub async fn check(&self) -> Result<(), Fault> {
+        let too_slow = || Err(Fault::new(Kind::Unavailable, "the database takes too long; try again later"));
+        let answer = async {
+            let mut last = self.last.lock().await;
+            if let Some((at, answer)) = &*last
+                && at.elapsed() < HEALTH_TTL
+            {
+                return answer.clone();
+            }
+            let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
+            let answer = asked.map_or_else(|_| too_slow(), |answer| Ok(answer?));
+            *last = Some((Instant::now(), answer.clone()));
+            answer
+        };
+        // Another caller's question may be under way.
+        tokio::time::timeout(HEALTH_TIMEOUT, answer).await.unwrap_or_else(|_| too_slow())
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Limits {
     pub anonymous: u32,
     /// Free polls of one address.
     pub free: u32,
+    /// Public results read by one address without credentials.
+    pub results: u32,
     /// Of one address, for documents and unknown paths.
     pub public: u32,
 }
@@ -76,6 +78,9 @@ pub struct Policy {
 
 /// How long something may take that does not wait for models.
 pub const INSTANT: Duration = Duration::from_secs(15);
+
+/// How long it may take to identify the caller of a probe.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Policy {
     /// The policy of something that answers at once.
@@ -218,7 +223,7 @@ impl Guard {
         let admission = match credential {
             Credential::Admitted(admission) => admission,
             credential => {
-                let caller = match self.identify(credential).await {
+                let caller = match self.identify_for(policy.rate, credential).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
                         // Counted against the client's address, which limits guessing.
@@ -240,6 +245,20 @@ impl Guard {
         match too_many.or(refusal) {
             Some(fault) => Err(Refused { fault, allowance: admission.allowance }),
             None => Ok(admission),
+        }
+    }
+
+    /// Identifies the caller of a request that is counted so. A probe is answered without that where it takes
+    /// too long: it asks whether the database is away.
+    async fn identify_for(&self, rate: Rate, credential: Credential) -> Result<Option<Caller>, Fault> {
+        let identified = self.identify(credential);
+        if rate != Rate::Exempt {
+            return identified.await;
+        }
+        match tokio::time::timeout(PROBE_TIMEOUT, identified).await {
+            Ok(Err(fault)) if fault.kind() == Kind::Unauthenticated => Err(fault),
+            Ok(Ok(caller)) => Ok(caller),
+            Ok(Err(_)) | Err(_) => Ok(None),
         }
     }
 
@@ -285,8 +304,9 @@ impl Guard {
             (_, Caller::Local) => return None,
             (Rate::Free, _) => ("free", self.limits.free),
             (Rate::Public | Rate::Exempt, _) => ("public", self.limits.public),
+            (Rate::Results, Caller::Anonymous { .. }) => ("results", self.limits.results),
             (Rate::Default, Caller::Anonymous { .. }) => ("anonymous", self.limits.anonymous),
-            (Rate::Default, _) => ("default", self.limits.account),
+            (Rate::Default | Rate::Results, _) => ("default", self.limits.account),
         };
         let per_minute = NonZeroU32::new(per_minute)?;
         Some(self.limiter.take(policy, &caller.scope(), per_minute).await)

@@ -185,6 +185,8 @@ pub enum Rate {
     Default,
     /// The allowance for free polls, per address.
     Free,
+    /// The larger allowance for public results, per address; the general one for callers with an account.
+    Results,
     /// The larger allowance for documents and unknown paths, per address.
     Public,
     /// Counted against the public allowance, but never refused.

@@ -154,6 +154,14 @@ pub(crate) enum UnexpectedData {
 #[error("the database took too long")]
 pub(crate) struct TooSlow;
 
+/// The file is not where it was.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the database file was deleted, moved or replaced while the service has it open: what it stores would be \
+     lost; put the file back, or restart the service"
+)]
+pub(crate) struct FileLost;
+
 /// The store was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the database is closed")]

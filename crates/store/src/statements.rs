@@ -131,6 +131,11 @@ pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $2 WHERE scope =
 pub(crate) const DELETE_CLAIM: &str = "DELETE FROM replays WHERE scope = $1 AND reply IS NULL";
 pub(crate) const DELETE_EXPIRED: &str = "DELETE FROM replays WHERE expires_at <= $1";
 
+/// Writes a row that the next deletion of expired records removes: only a write shows that the database is
+/// neither full nor read-only.
+pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
+     VALUES ('ping', '', 0, 0) ON CONFLICT (scope) DO UPDATE SET lease_until = excluded.lease_until";
+
 // Upstreams. Model lists are in the table `upstream_registries`, fallback levels in `upstream_rungs`.
 
 pub(crate) const MODEL_LIST: &str = "SELECT fetched_at, body FROM upstream_registries WHERE upstream = $1";

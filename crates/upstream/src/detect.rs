@@ -42,7 +42,7 @@ pub async fn servers_at(addresses: &[(&'static str, &str)]) -> Vec<LocalServer> 
             let probe = async {
                 let response = client.get(format!("{base_url}/models")).send().await.ok()?;
                 let body = response.error_for_status().ok()?.text().await.ok()?;
-                listing::read(&body, Timestamp::from_millis(0), false).ok()
+                Some(listing::read(&body, Timestamp::from_millis(0), false).ok()?.models)
             };
             let models = tokio::time::timeout(PROBE_TIMEOUT, probe).await.ok()??;
             Some(LocalServer { name, base_url: base_url.to_owned(), models: models.len() })

@@ -6,23 +6,32 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
-/// The peer's address, unless the peer is a trusted proxy; then the last untrusted hop in
-/// `X-Forwarded-For`.
+/// The peer's address, unless the peer is a trusted proxy; then the nearest untrusted hop in `X-Forwarded-For`,
+/// or the last one before a hop that cannot be read: only what trusted proxies appended is believed.
 pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
     let peer = parts
         .extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map_or(IpAddr::from([127, 0, 0, 1]), |ConnectInfo(address)| address.ip().to_canonical());
     let trusted = |address: &IpAddr| proxies.iter().any(|network| network.contains(address));
-    if !trusted(&peer) {
-        return peer;
+    let values = parts.headers.get_all("x-forwarded-for").iter().rev();
+    let mut hops = values.flat_map(|value| value.to_str().unwrap_or("").rsplit(',')).map_while(hop);
+    let mut client = peer;
+    while trusted(&client) {
+        match hops.next() {
+            Some(hop) => client = hop,
+            None => break,
+        }
     }
-    // From the last hop to the first: only what trusted proxies appended is believed.
-    let hops = parts.headers.get_all("x-forwarded-for").iter().rev();
-    hops.flat_map(|value| value.to_str().unwrap_or("").rsplit(','))
-        .map_while(|hop| hop.trim().parse::<IpAddr>().ok().map(|address| address.to_canonical()))
-        .find(|address| !trusted(address))
-        .unwrap_or(peer)
+    client
+}
+
+/// One hop: an address, alone or with the port that some proxies append.
+fn hop(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let address = bare.parse().or_else(|_| text.parse().map(|address: SocketAddr| address.ip()));
+    address.ok().map(|address: IpAddr| address.to_canonical())
 }
 
 #[cfg(test)]
@@ -44,6 +53,17 @@ mod tests {
         assert_eq!(of_request("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2"), "198.51.100.1");
         assert_eq!(of_request("10.0.0.1", "nonsense"), "10.0.0.1");
         assert_eq!(of_request("10.0.0.1", "nonsense, 198.51.100.1"), "198.51.100.1");
-        assert_eq!(of_request("10.0.0.1", "198.51.100.1, nonsense, 10.0.0.2"), "10.0.0.1");
+        assert_eq!(of_request("10.0.0.1", "198.51.100.1, nonsense, 10.0.0.2"), "10.0.0.2");
+        assert_eq!(of_request("10.0.0.1", "198.51.100.1, , 10.0.0.2"), "10.0.0.2");
+        assert_eq!(of_request("10.0.0.1", "10.0.0.3, 10.0.0.2"), "10.0.0.3", "a client behind the proxies");
+    }
+
+    #[test]
+    fn hops_may_have_ports() {
+        assert_eq!(of_request("10.0.0.1", "6.6.6.6, 198.51.100.1:4711, 10.0.0.2:80"), "198.51.100.1");
+        assert_eq!(of_request("10.0.0.1", "[2001:db8::1]:4711"), "2001:db8::1");
+        assert_eq!(of_request("10.0.0.1", "[2001:db8::1]"), "2001:db8::1");
+        assert_eq!(of_request("10.0.0.1", "2001:db8::1"), "2001:db8::1");
+        assert_eq!(of_request("10.0.0.1", "::ffff:198.51.100.1"), "198.51.100.1");
     }
 }

@@ -9,22 +9,33 @@ use axum::http::header::{
 };
 use axum::middleware::Next;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::guard::Credential;
-use ep_kernel::tool::SessionChange;
+use ep_kernel::guard::{Credential, Policy};
+use ep_kernel::tool::{Access, Rate, SessionChange};
 
-use super::response::{Counted, FaultReply, bytes_of, replayed, set};
+use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, ErrorStyle, RequestHead, rate_limit, session};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Gives the request its head; writes faults in the style their caller asked for, and the headers that
+/// A request that names a foreign host or origin is judged by this.
+const FOREIGN: Policy = Policy::instant("foreign", Access::PUBLIC, Rate::Public);
+
+/// Refuses foreign hosts and origins. Gives the request its head; writes faults in the style their caller asked for, and the headers that
 /// every response carries.
 pub async fn finish_response(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let head = RequestHead::read(&state, &parts);
     parts.extensions.insert(head.clone());
-    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let mut response = match state.web.check(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(refusal) => {
+            let request = head.guarded("rest", Credential::None);
+            let refuse = |_| std::future::ready(Err(refusal));
+            let guarded = state.app.guard.run(FOREIGN, request, refuse).await;
+            counted(guarded.result.unwrap_or_else(fault), guarded.allowance)
+        }
+    };
     if let Some(FaultReply(fault)) = response.extensions_mut().remove() {
         write_fault(&state, &head, &fault, &mut response);
     }

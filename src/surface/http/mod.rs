@@ -10,6 +10,7 @@ mod rate_limit;
 mod response;
 mod session;
 mod state;
+mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
 pub use etag::EntityTag;
@@ -17,3 +18,4 @@ pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed};
 pub use state::{AppState, Exchange, PathParams};
+pub use web_access::WebAccess;

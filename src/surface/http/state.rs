@@ -11,7 +11,7 @@ use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
 use ipnet::IpNet;
 
-use super::RequestHead;
+use super::{RequestHead, WebAccess};
 
 /// What every handler can reach.
 #[derive(Clone)]
@@ -22,6 +22,8 @@ pub struct AppState {
     pub tools: &'static [Entry],
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
+    /// Which hosts and origins requests may name.
+    pub web: WebAccess,
 }
 
 impl AppState {

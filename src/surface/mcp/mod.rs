@@ -30,7 +30,7 @@ use tower::ServiceExt as _;
 use self::catalogue::Catalogue;
 use self::envelope::{check_message, complete_headers, plain_errors_as_json};
 use self::handler::{Handler, RequestScope, Transport};
-use super::http::{Exchange, MAX_BODY, read_bytes, replayed};
+use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
@@ -68,8 +68,8 @@ pub struct Endpoint(Service);
 
 impl Endpoint {
     /// An endpoint that offers these operations.
-    pub fn new(app: &Arc<App>, tools: &'static [Entry]) -> Self {
-        Self(service(app, tools))
+    pub fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
+        Self(service(app, tools, web))
     }
 
     /// Answers one request that the guard has admitted.
@@ -110,11 +110,11 @@ fn is_stream(response: &Response<Body>) -> bool {
     kind.starts_with(b"text/event-stream")
 }
 
-fn service(app: &Arc<App>, tools: &'static [Entry]) -> Service {
+fn service(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Service {
     let base_url = app.ports.links.base_url();
     let host = url::Url::parse(base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let hosts = host.into_iter().chain(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
-    let origins = [origin(base_url), "http://localhost:*".into(), "http://127.0.0.1:*".into()];
+    let origins = web.origins().chain(["http://localhost:*", "http://127.0.0.1:*"].map(str::to_owned));
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
@@ -125,13 +125,4 @@ fn service(app: &Arc<App>, tools: &'static [Entry]) -> Service {
     let (app, catalogue) = (Arc::clone(app), Catalogue::new(tools));
     let make = move || Ok(Handler::new(Arc::clone(&app), catalogue.clone(), Transport::Http));
     StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config)
-}
-
-/// The base URL's origin, its port spelled out.
-fn origin(base_url: &str) -> String {
-    let parsed = url::Url::parse(base_url).ok();
-    let full = parsed.and_then(|url| {
-        Some(format!("{}://{}:{}", url.scheme(), url.host_str()?, url.port_or_known_default()?))
-    });
-    full.unwrap_or_else(|| base_url.to_owned())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ensemble_poll::config::{self, Config};
+use ensemble_poll::connections::ConnectionLimits;
 use ensemble_poll::documents::Site;
 use ensemble_poll::server;
 use ensemble_poll::wiring::{self, Environment};
@@ -129,6 +130,7 @@ impl Service {
             ("EP_RATE_LIMIT_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_FREE_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0".into()),
             ("EP_CONFIG", "/dev/null".into()),
         ];
@@ -151,11 +153,12 @@ impl Service {
         assembled.start_background_work();
         let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
         let router = server::router(&assembled, &config);
+        let limits = ConnectionLimits::new(&config);
         let (stop, stopped) = oneshot::channel::<()>();
         tokio::spawn(async move {
             let grace = Duration::from_secs(5);
             let stopped = async { drop(stopped.await) };
-            let deadline = server::serve_on(listener, router, stopped, grace).await;
+            let deadline = server::serve_on(listener, router, limits, stopped, grace).await;
             assembled.stop(deadline).await;
         });
         Self {

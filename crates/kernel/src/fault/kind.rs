@@ -10,6 +10,7 @@ pub enum Kind {
     MalformedJson,
     InvalidPreset,
     Unauthenticated,
+    Forbidden,
     InsufficientBalance,
     NotFound,
     UnknownRoute,
@@ -90,7 +91,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 20] = [
+static TABLE: [Row; 21] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -125,6 +126,14 @@ static TABLE: [Row; 20] = [
             advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
             call("ask_free", "Ask the open-weight free models, without credentials.", "poll_free"),
         ],
+    ),
+    row(
+        Kind::Forbidden,
+        "forbidden",
+        "The request names a host or an origin that is not allowed",
+        (403, 40300, 40300, 5),
+        false,
+        &[advice("use_own_address", "Call the service at its own address, or from a page that it allows.")],
     ),
     row(
         Kind::InsufficientBalance,

@@ -56,6 +56,9 @@ pub trait Limiter: Send + Sync {
     /// Takes one request of `key` out of `policy`'s allowance. If the count is unavailable (the shared
     /// store is down), the request is allowed: the limiter fails open.
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance;
+
+    /// Forgets callers whose allowance is full again, where they are kept in memory. Called every few seconds.
+    fn sweep(&self) {}
 }
 
 /// What is left of an allowance.

@@ -13,6 +13,7 @@ use sqlx::{ConnectOptions, PgConnection, PgPool, Postgres as Driver};
 
 use crate::engine::{Durability, Engine, Record, Work, query};
 use crate::error::{ConnectError, TooSlow, database_error, failed};
+use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
 
@@ -159,9 +160,7 @@ impl Engine for Postgres {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        let answered =
-            async { sqlx::query("SELECT 1").execute(&self.pool).await.map(drop).map_err(database_error) };
-        self.within_timeout(answered).await
+        self.execute(Durability::PowerLoss, PING, &[]).await.map(drop)
     }
 
     async fn close(&self) {

@@ -1,6 +1,7 @@
 //! SQLite: one file, one process, one writer, several readers.
 
 mod ballots;
+mod file;
 mod readers;
 mod writer;
 
@@ -18,8 +19,10 @@ use tempfile::TempDir;
 
 use crate::engine::{Connection, Durability, Engine, Record, Work, query};
 use crate::error::{ConnectError, database_error};
+use crate::statements::PING;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};
+use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
 
@@ -35,6 +38,7 @@ const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
 
 /// An open file.
 pub(crate) struct Sqlite {
+    file: OpenFile,
     writer: Writer,
     readers: Readers,
     /// The folder of a temporary file.
@@ -50,7 +54,7 @@ impl Sqlite {
             return Self::open_file(&temporary.path().join("ep.db"), Some(temporary), options).await;
         };
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)
+            file::create_folder(folder)
                 .map_err(|source| ConnectError::Folder { folder: folder.to_owned(), source })?;
         }
         Self::open_file(file, None, options).await
@@ -66,6 +70,7 @@ impl Sqlite {
             .busy_timeout(BUSY_TIMEOUT.min(options.timeout))
             .foreign_keys(true)
             .row_buffer_size(256);
+        file::close_to_others(file).map_err(|error| ConnectError::file(file, error.into()))?;
         let mut db = connection
             .clone()
             .create_if_missing(true)
@@ -75,7 +80,9 @@ impl Sqlite {
             .await
             .map_err(|error| ConnectError::file(file, error))?;
         migrate(&mut db).await?;
+        let opened = OpenFile::new(file).map_err(|error| ConnectError::file(file, error.into()))?;
         Ok(Self {
+            file: opened,
             writer: Writer::start(db, options.timeout, temporary.is_none()),
             readers: Readers::new(connection.read_only(true), options.connections, options.timeout),
             temporary: Mutex::new(temporary),
@@ -103,6 +110,7 @@ impl Engine for Sqlite {
         T: Send + 'static,
         W: Work<SqliteConnection, T>,
     {
+        self.file.check()?;
         self.writer.run(durability, work).await
     }
 
@@ -130,6 +138,7 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
+        self.file.check()?;
         let query = query::<Driver>(sql, values);
         let done = self.writer.run(durability, |db| query.execute(db).map_err(database_error).boxed());
         Ok(done.await?.rows_affected())
@@ -154,6 +163,7 @@ impl Engine for Sqlite {
     }
 
     async fn insert_ballots(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.file.check()?;
         self.writer.insert_ballots(ballots::elements(poll, ballots)?).await
     }
 
@@ -179,9 +189,10 @@ impl Engine for Sqlite {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
+        self.file.look()?;
         let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
         self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
-        self.writer.run(Durability::ProcessCrash, |_| async { Ok(()) }.boxed()).await
+        self.execute(Durability::ProcessCrash, PING, &[]).await.map(drop)
     }
 
     async fn close(&self) {

@@ -13,6 +13,7 @@ mod connect;
 mod constraints;
 mod crash;
 mod credits;
+mod health;
 mod holds;
 mod idempotency;
 mod keys;

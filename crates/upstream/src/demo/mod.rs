@@ -19,6 +19,7 @@ use ep_kernel::ports::{Abandon, Clock, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelId, Roster};
+use ep_polling::time::Timestamp;
 
 use crate::config::SetupError;
 use crate::presets::{Presets, RosterContext};
@@ -120,11 +121,12 @@ fn spend(member: &Member, view: &BallotView, failed: Option<&NoVote>, random: &m
 #[async_trait]
 impl Models for Demo {
     async fn registry(&self) -> Result<Registry, Fault> {
-        Ok(Registry {
-            fetched_at: self.clock.now(),
-            cache_expires_at: self.clock.now().after(TTL),
-            ..self.snapshot.registry(TTL, true)
-        })
+        // As if fetched on the hour, so that the list and its entity tag change no more often than a real one's.
+        let ttl = TTL.as_millis() as i64;
+        let now = self.clock.now().millis();
+        let fetched_at = Timestamp::from_millis(now - now.rem_euclid(ttl));
+        let cache_expires_at = fetched_at.after(TTL);
+        Ok(Registry { fetched_at, cache_expires_at, ..self.snapshot.registry(TTL, true) })
     }
 
     fn presets(&self) -> Vec<String> {

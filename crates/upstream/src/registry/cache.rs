@@ -1,5 +1,6 @@
 //! Caches an upstream's model list. An outdated list stays in use while a new one is fetched, and the
-//! stored list is used if the upstream cannot be reached.
+//! stored list is used if the upstream cannot be reached. A list without a model that can vote is a failure
+//! like any other: it replaces nothing and is not kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,8 +24,10 @@ const MAX_BODY: usize = 16 * 1024 * 1024;
 /// The pause after a failed refresh; it doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// How long a failure to fetch the first list is returned to others without trying again.
-const FAILURE_TTL: Duration = Duration::from_secs(2);
+/// How long a failure to fetch the first list is returned to others without trying again; it doubles with every
+/// further failure.
+const FIRST_FAILURE_TTL: Duration = Duration::from_secs(2);
+const LONGEST_FAILURE_TTL: Duration = Duration::from_mins(1);
 
 /// The model list of one upstream.
 pub(crate) struct ModelListCache {
@@ -47,10 +50,17 @@ pub(crate) struct ModelListCache {
 pub(crate) struct CacheState {
     current: RwLock<Option<Arc<Snapshot>>>,
     /// Locked while the first list is loaded or fetched; contains the last failure.
-    first: tokio::sync::Mutex<Option<(Instant, FetchError)>>,
+    first: tokio::sync::Mutex<Option<LastFailure>>,
     refreshing: AtomicBool,
     /// Set once the stored list was looked up for a vote.
     stored_looked_up: OnceCell<()>,
+}
+
+/// The last failure to fetch the first list.
+struct LastFailure {
+    error: FetchError,
+    retry_at: Instant,
+    ttl: Duration,
 }
 
 /// Why a list could not be fetched.
@@ -59,10 +69,13 @@ enum FetchError {
     Unreachable(String),
     Status(u16),
     NotAList,
+    TooLarge,
+    /// None of this many entries is a model that can vote.
+    NoModels(usize),
 }
 
 impl FetchError {
-    fn fault(&self) -> Fault {
+    fn fault(&self, retry_after: Duration) -> Fault {
         let text = match self {
             Self::Unreachable(_) => {
                 "the model upstream cannot be reached and no model list is stored; try again in a moment".to_owned()
@@ -77,12 +90,24 @@ impl FetchError {
             Self::Status(status) => {
                 format!("the model upstream failed to list its models ({status}); try again in a moment")
             }
+            Self::TooLarge => format!(
+                "the model upstream's list is larger than {} MiB, the most that is read; the operator should name \
+                 an upstream with fewer models in EP_UPSTREAM_URL",
+                MAX_BODY >> 20
+            ),
+            Self::NoModels(0) => {
+                "the model upstream lists no models; the operator should make one available there".to_owned()
+            }
+            Self::NoModels(entries) => format!(
+                "none of the {entries} entries of the model upstream's list is a chat model that can vote; the \
+                 operator should make one available there"
+            ),
             Self::NotAList => {
                 "the model upstream's answer is no model list; the operator should check EP_UPSTREAM_URL"
                     .to_owned()
             }
         };
-        let fault = Fault::new(Kind::Unavailable, text).retry_after(FAILURE_TTL);
+        let fault = Fault::new(Kind::Unavailable, text).retry_after(retry_after);
         match self {
             Self::Unreachable(why) => fault.caused_by(why.clone()),
             _ => fault,
@@ -129,10 +154,11 @@ impl ModelListCache {
         if let Some(snapshot) = self.current() {
             return Ok(snapshot);
         }
-        if let Some((at, error)) = &*last_failure
-            && at.elapsed() < FAILURE_TTL
-        {
-            return Err(error.fault());
+        if let Some(LastFailure { error, retry_at, .. }) = &*last_failure {
+            let wait = retry_at.saturating_duration_since(Instant::now());
+            if !wait.is_zero() {
+                return Err(error.fault(wait));
+            }
         }
         if let Some(snapshot) = self.stored().await {
             return Ok(snapshot);
@@ -140,9 +166,15 @@ impl ModelListCache {
         match self.fetch().await {
             Ok(snapshot) => Ok(snapshot),
             Err(error) => {
-                tracing::warn!(upstream = %self.upstream, ?error, "the model list cannot be fetched");
-                let fault = error.fault();
-                *last_failure = Some((Instant::now(), error));
+                let ttl = last_failure
+                    .as_ref()
+                    .map_or(FIRST_FAILURE_TTL, |last| (last.ttl * 2).min(LONGEST_FAILURE_TTL));
+                tracing::warn!(
+                    upstream = %self.upstream, ?error, retry_in_seconds = ttl.as_secs(),
+                    "the model list cannot be fetched, and polls need one"
+                );
+                let fault = error.fault(ttl);
+                *last_failure = Some(LastFailure { error, retry_at: Instant::now() + ttl, ttl });
                 Err(fault)
             }
         }
@@ -159,7 +191,11 @@ impl ModelListCache {
                 return None;
             }
         };
-        let models = listing::read(&stored.body, self.clock.now(), self.unpriced_is_free).ok()?;
+        let models = listing::read(&stored.body, self.clock.now(), self.unpriced_is_free).ok()?.models;
+        // An earlier release may have stored a list without models.
+        if models.is_empty() {
+            return None;
+        }
         Some(self.set(Snapshot::new(stored.fetched_at, models)))
     }
 
@@ -196,12 +232,23 @@ impl ModelListCache {
     }
 
     async fn fetch(&self) -> Result<Arc<Snapshot>, FetchError> {
+        let fetched = self.fetch_once().await;
+        let result = if fetched.is_ok() { "ok" } else { "error" };
+        metrics::counter!("ep_model_list_fetches_total", "result" => result).increment(1);
+        fetched
+    }
+
+    async fn fetch_once(&self) -> Result<Arc<Snapshot>, FetchError> {
         let body = match tokio::time::timeout(self.timeout, self.download()).await {
             Ok(body) => body?,
             Err(_) => return Err(FetchError::Unreachable("timed out".to_owned())),
         };
         let now = self.clock.now();
-        let models = listing::read(&body, now, self.unpriced_is_free).map_err(|_| FetchError::NotAList)?;
+        let listing = listing::read(&body, now, self.unpriced_is_free).map_err(|_| FetchError::NotAList)?;
+        let models = listing.models;
+        if models.is_empty() {
+            return Err(FetchError::NoModels(listing.entries));
+        }
         tracing::info!(upstream = %self.upstream, models = models.len(), "model list fetched");
         let snapshot = self.set(Snapshot::new(now, models));
         let list = CachedModelList { fetched_at: now, body };
@@ -221,7 +268,7 @@ impl ModelListCache {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
             if body.len() + chunk.len() > MAX_BODY {
-                return Err(FetchError::NotAList);
+                return Err(FetchError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }

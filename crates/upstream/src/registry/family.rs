@@ -45,14 +45,18 @@ fn line(name: &str) -> &str {
     }
 }
 
-/// Whether the id alone says that this is not a chat model. Short words must match a whole word, because
-/// they occur inside other names.
+/// Whether the id alone says that the model reads or writes text for another purpose than chat.
 pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
+    const PARTS: &[&str] = &["embed", "rerank", "moderation", "safeguard"];
+    const WORDS: &[&str] =
+        &["bge", "gte", "e5", "guard", "davinci", "babbage", "colbert", "reranker", "minilm"];
+    has_part_or_word(id, PARTS, WORDS)
+}
+
+/// Whether the id alone says that the model reads or writes something else than text.
+pub(crate) fn names_another_medium(id: &str) -> bool {
     const PARTS: &[&str] = &[
-        "embed",
         "whisper",
-        "rerank",
-        "moderation",
         "transcribe",
         "stable-diffusion",
         "dall-e",
@@ -60,17 +64,21 @@ pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
         "-to-speech",
         "speech-to",
         "realtime",
-        "safeguard",
         "imagen",
     ];
     const WORDS: &[&str] = &[
-        "tts", "image", "images", "video", "audio", "speech", "ocr", "bge", "gte", "e5", "clip", "flux",
-        "sdxl", "sora", "veo", "guard", "davinci", "babbage", "colbert", "reranker", "asr", "kokoro",
-        "parakeet", "lyria", "minilm",
+        "tts", "image", "images", "video", "audio", "speech", "ocr", "clip", "flux", "sdxl", "sora", "veo",
+        "asr", "kokoro", "parakeet", "lyria",
     ];
+    has_part_or_word(id, PARTS, WORDS)
+}
+
+/// Whether an id contains one of these parts, or one of these words as a whole: short words occur inside other
+/// names.
+fn has_part_or_word(id: &str, parts: &[&str], words: &[&str]) -> bool {
     let id = id.to_lowercase();
-    PARTS.iter().any(|part| id.contains(part))
-        || id.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
+    parts.iter().any(|part| id.contains(part))
+        || id.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
 }
 
 /// Whether the id alone says that the model reasons before it answers.
@@ -110,11 +118,11 @@ mod tests {
         for id in
             ["text-embedding-3-small", "openai/whisper-1", "tts-1-hd", "bge-m3", "meta-llama/llama-guard-4"]
         {
-            assert!(is_not_a_chat_model(id), "{id}");
+            assert!(is_not_a_chat_model(id) || names_another_medium(id), "{id}");
         }
         for id in ["google/gemini-2.5-flash", "qwen2.5:7b", "stepfun/step-3", "x-ai/grok-4", "guardian/chat"]
         {
-            assert!(!is_not_a_chat_model(id), "{id}");
+            assert!(!is_not_a_chat_model(id) && !names_another_medium(id), "{id}");
         }
         assert_eq!(base_id("a/b:free"), "a/b");
         assert_eq!(base_id("qwen2.5:7b"), "qwen2.5:7b");

@@ -9,7 +9,7 @@ use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::family::{family, is_not_a_chat_model, is_reasoning_model, maker};
+use super::family::{family, is_not_a_chat_model, is_reasoning_model, maker, names_another_medium};
 use crate::chat::response::{number, text};
 use crate::fallback::FallbackLevel;
 use crate::voting::Capabilities;
@@ -42,6 +42,15 @@ impl ListedModel {
             output_tokens: self.output_tokens,
         }
     }
+}
+
+/// What a document lists.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    /// The chat models.
+    pub(crate) models: Vec<ListedModel>,
+    /// The number of entries, with those that are left out.
+    pub(crate) entries: usize,
 }
 
 /// The document is not a model list.
@@ -80,11 +89,7 @@ struct RawModel<'a> {
 
 /// Reads a document. Broken, duplicate and expired entries, aliases, and models that do not chat are left
 /// out.
-pub(crate) fn read(
-    document: &str,
-    now: Timestamp,
-    unpriced_is_free: bool,
-) -> Result<Vec<ListedModel>, NotAList> {
+pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Result<Listing, NotAList> {
     #[derive(Deserialize)]
     struct Envelope<'a> {
         #[serde(borrow)]
@@ -101,10 +106,12 @@ pub(crate) fn read(
         envelope.data.unwrap_or_default()
     };
     let mut seen = HashSet::new();
+    let count = entries.len();
     let models =
         entries.into_iter().filter_map(|entry| serde_json::from_str::<RawModel<'_>>(entry.get()).ok());
     let listed = models.filter_map(|model| list(&model, now, unpriced_is_free));
-    Ok(listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect())
+    let models = listed.filter(|listed| seen.insert(listed.variant.id.clone())).collect();
+    Ok(Listing { models, entries: count })
 }
 
 fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<ListedModel> {
@@ -186,7 +193,7 @@ fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
         .is_some_and(|day| day.timestamp() < now.calendar())
 }
 
-/// Whether the model reads text and writes nothing but text.
+/// Whether the model reads text and writes nothing but text. What its entry says counts before what its id says.
 fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
     #[derive(Deserialize)]
     struct Architecture<'a> {
@@ -203,7 +210,7 @@ fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
     let Some(architecture) =
         architecture.and_then(|raw| serde_json::from_str::<Architecture<'_>>(raw.get()).ok())
     else {
-        return true;
+        return !names_another_medium(id);
     };
     let (mut reads, mut writes) =
         (strings(architecture.input_modalities), strings(architecture.output_modalities));
@@ -213,6 +220,9 @@ fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
         let split = |text: &str| text.split('+').map(str::to_owned).collect();
         reads = if reads.is_empty() { split(input) } else { reads };
         writes = if writes.is_empty() { split(output) } else { writes };
+    }
+    if writes.is_empty() {
+        return !names_another_medium(id);
     }
     (reads.is_empty() || reads.iter().any(|modality| modality == "text"))
         && writes.iter().all(|modality| modality == "text")
@@ -300,7 +310,7 @@ mod tests {
     use super::*;
 
     fn listed(document: &str) -> Vec<ListedModel> {
-        read(document, Timestamp::from_millis(1_769_817_600_000), false).unwrap()
+        read(document, Timestamp::from_millis(1_769_817_600_000), false).unwrap().models
     }
 
     #[test]
@@ -335,7 +345,7 @@ mod tests {
         assert_eq!(models[0].variant.supports_tools, None);
         assert_eq!(models[0].capabilities, Capabilities::UNKNOWN);
         assert_eq!(models[1].variant.context_length, Some(4096));
-        let free = read(document, Timestamp::from_millis(0), true).unwrap();
+        let free = read(document, Timestamp::from_millis(0), true).unwrap().models;
         assert!(free[0].variant.free && free[0].price == Some(Price::FREE));
     }
 
@@ -345,6 +355,9 @@ mod tests {
             r#"[{"id":"~maker/line-latest"},{"id":"a/old","expiration_date":"2026-01-30"},
             {"id":"a/soon","expiration_date":"2026-12-01"},
             {"id":"a/pic","architecture":{"output_modalities":["image","text"]}},
+            {"id":"a/flux-1"},{"id":"a/flux-2","architecture":{"modality":null}},
+            {"id":"a/flux-text","architecture":{"modality":"text->text"}},
+            {"id":"a/guard-1","architecture":{"modality":"text->text"}},
             {"id":"a/ear","architecture":{"modality":"audio->text"}},
             {"id":"router/auto","pricing":{"prompt":"-1","completion":"-1"}},
             {"id":"a/notool","supported_parameters":["structured_outputs"]},
@@ -357,13 +370,14 @@ mod tests {
             ids,
             [
                 ("a/soon", FallbackLevel::Required),
+                ("a/flux-text", FallbackLevel::Required),
                 ("a/notool", FallbackLevel::Schema),
                 ("a/plain", FallbackLevel::Prose),
                 ("a/loose", FallbackLevel::Auto)
             ]
         );
         assert_eq!(read("{\"error\":1}", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
-        assert!(read("{\"data\":null}", Timestamp::from_millis(0), false).unwrap().is_empty());
+        assert_eq!(read("{\"data\":null}", Timestamp::from_millis(0), false).unwrap().entries, 0);
         assert_eq!(read("<html>", Timestamp::from_millis(0), false).unwrap_err(), NotAList);
     }
 }

@@ -33,6 +33,19 @@ async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
 }
 
 #[tokio::test]
+async fn the_list_is_the_same_for_an_hour() {
+    let clock = Arc::new(ManualClock::at(NOW));
+    let demo = Demo::new(&DemoConfig::default(), clock.clone()).unwrap();
+    let first = demo.registry().await.unwrap();
+    clock.advance(Duration::from_millis(1));
+    let second = demo.registry().await.unwrap();
+    assert_eq!((&first, first.variants.len()), (&second, 60));
+    assert!(first.fetched_at <= NOW && NOW < first.cache_expires_at);
+    clock.advance(Duration::from_hours(1));
+    assert!(demo.registry().await.unwrap().fetched_at > first.fetched_at);
+}
+
+#[tokio::test]
 async fn the_same_question_always_gets_the_same_votes() {
     let demo = demo();
     let first = poll(&demo, "What should I drink?", 1).await;

@@ -68,6 +68,63 @@ async fn while_the_upstream_is_down_the_old_list_stays_in_use() {
     assert_eq!(ids(&restarted).await, ["two"]);
 }
 
+/// Answers of a `/models` that list no model that can vote.
+fn bad_lists() -> Vec<String> {
+    let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    vec![
+        "[]".to_owned(),
+        r#"{"data":[]}"#.to_owned(),
+        r#"{"data":null}"#.to_owned(),
+        "null".to_owned(),
+        r#"{"data":[{"id":5},{"object":"model"},"x",{"id":"nomic-embed-text"}]}"#.to_owned(),
+        nested,
+        format!("[{}]", " ".repeat(17 << 20)),
+    ]
+}
+
+#[tokio::test]
+async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
+    let each = bad_lists().into_iter().map(async |bad| {
+        let fixture = Fixture::new(one("a/one"));
+        let upstream = fixture.upstream();
+        assert_eq!(ids(&upstream).await, ["a/one"]);
+        fixture.server.change(|script| script.registry_fails = Some((200, bad.clone())));
+        fixture.clock.advance(Duration::from_hours(2));
+        let calls = fixture.server.registry_calls();
+        assert_eq!(ids(&upstream).await, ["a/one"]);
+        while fixture.server.registry_calls() < calls + 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(ids(&upstream).await, ["a/one"], "after {}", &bad[..bad.len().min(50)]);
+        assert!(upstream.roster("fast_and_cheap").await.is_ok());
+        assert_eq!(ids(&fixture.upstream()).await, ["a/one"], "after a restart");
+        // It is asked again until it gives a good list.
+        fixture.server.change(|script| {
+            script.registry_fails = None;
+            script.models = vec![bare("two")];
+        });
+        while ids(&upstream).await != ["two"] {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        fixture.stop.cancel();
+    });
+    futures::future::join_all(each).await;
+}
+
+#[tokio::test]
+async fn without_any_good_list_the_failure_says_why_and_passes() {
+    for bad in bad_lists() {
+        let fixture = Fixture::new(Script { registry_fails: Some((200, bad.clone())), ..one("a/one") });
+        let fault = fixture.upstream().registry().await.unwrap_err();
+        assert_eq!(fault.kind(), Kind::Unavailable);
+        let word = if bad.len() > 16 << 20 { "16 MiB" } else { "list" };
+        assert!(fault.message().contains(word), "{fault}");
+        assert!(fault.wait().is_some());
+        fixture.server.change(|script| script.registry_fails = None);
+        assert_eq!(ids(&fixture.upstream()).await, ["a/one"], "nothing bad was stored");
+    }
+}
+
 #[tokio::test]
 async fn a_refresh_ends_with_the_process() {
     let fixture = Fixture::new(one("a/one"));

@@ -1,0 +1,81 @@
+//! Pings: a database that cannot be written, or that has lost its file, does not answer them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use ep_kernel::ports::StoreError;
+
+use crate::test_database::{TestDatabase, connect, lease, new_poll, tamper};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_database_is_not_well() {
+    let db = TestDatabase::sqlite().await;
+    db.polls.ping().await.unwrap();
+    // What a full disk does: nothing new is stored, what is there can be read.
+    let full = "CREATE TRIGGER full BEFORE INSERT ON replays \
+        BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
+    tamper(&db.url, full).await.unwrap();
+    assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_only_server_is_not_well() {
+    let db = TestDatabase::postgres().await;
+    db.polls.ping().await.unwrap();
+    let read_only = "DO $$ BEGIN EXECUTE \
+        format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$";
+    tamper(&db.url, read_only).await.unwrap();
+    // The setting counts for new connections.
+    let disconnect = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+        WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    tamper(&db.url, disconnect).await.unwrap();
+    let id = new_poll(None, None).id;
+    while db.polls.poll(&id).await.is_err() {}
+    for _ in 0..20 {
+        assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
+    }
+    assert!(db.polls.poll(&id).await.unwrap().is_none(), "reading still works");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_has_lost_its_name_is_noticed() {
+    let db = TestDatabase::sqlite().await;
+    let file = Path::new(db.url.strip_prefix("sqlite://").unwrap());
+    let away = file.with_extension("away");
+    fs::rename(file, &away).unwrap();
+    let open = async || db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
+    assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
+    assert!(
+        matches!(open().await, Err(StoreError::Failed(_))),
+        "nothing is stored that a restart would lose"
+    );
+    fs::rename(&away, file).unwrap();
+    db.polls.ping().await.unwrap();
+    open().await.unwrap();
+    // Another file under its name is not it.
+    fs::remove_file(file).unwrap();
+    fs::write(file, "").unwrap();
+    assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_are_closed_to_other_users() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new/ep.db");
+    let url = format!("sqlite://{}", file.display());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let store = connect(&url).await;
+    store.polls().ping().await.unwrap();
+    let beside: Vec<_> =
+        ["-wal", "-shm"].map(|suffix| folder.path().join(format!("new/ep.db{suffix}"))).into();
+    assert_eq!(mode(file.parent().unwrap()), 0o700);
+    for path in beside.iter().chain([&file]) {
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+    store.close().await;
+    // So are those that an earlier release left open.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    connect(&url).await.close().await;
+    assert_eq!(mode(&file), 0o600);
+}

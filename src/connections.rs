@@ -1,0 +1,274 @@
+//! Open connections: how many there may be, and when a silent one is closed.
+//!
+//! hyper-util waits for the first bytes of a connection without a deadline, and neither it nor tower counts
+//! connections by address.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use hyper::body::{Frame, SizeHint};
+use ipnet::IpNet;
+use tokio::sync::watch;
+
+use crate::config::Config;
+
+/// How many connections there may be, and how long they may be silent.
+#[derive(Debug, Clone)]
+pub struct ConnectionLimits {
+    /// In all; zero is no limit.
+    pub total: usize,
+    /// From one IPv4 address or one IPv6 network of 64 bits; zero is no limit.
+    pub per_address: usize,
+    /// How long the head of the first request may take to arrive.
+    pub first_request: Duration,
+    /// How long the head of a further request may take to arrive.
+    pub next_request: Duration,
+    /// Peers that speak for many clients: only `total` counts for them, as it does for loopback addresses.
+    pub proxies: Arc<[IpNet]>,
+}
+
+impl ConnectionLimits {
+    /// The limits that these settings make.
+    pub fn new(config: &Config) -> Self {
+        let server = &config.server;
+        Self {
+            total: server.max_connections,
+            per_address: server.max_connections_per_address,
+            first_request: Duration::from_secs(server.first_request_s),
+            next_request: Duration::from_secs(server.next_request_s),
+            proxies: server.trusted_proxies.clone().into(),
+        }
+    }
+
+    /// What a peer is counted as; `None` where only the total counts.
+    fn address(&self, peer: IpAddr) -> Option<IpAddr> {
+        let peer = peer.to_canonical();
+        if peer.is_loopback() || self.proxies.iter().any(|network| network.contains(&peer)) {
+            return None;
+        }
+        Some(match peer {
+            IpAddr::V4(_) => peer,
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
+        })
+    }
+}
+
+/// Counts the open connections of one listener.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) limits: ConnectionLimits,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    total: usize,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// Which limit a connection exceeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exceeded {
+    Total,
+    PerAddress,
+}
+
+impl Exceeded {
+    /// A word for metrics.
+    pub(crate) const fn limit(self) -> &'static str {
+        match self {
+            Self::Total => "total",
+            Self::PerAddress => "address",
+        }
+    }
+}
+
+impl Connections {
+    pub(crate) fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self { limits, open: Mutex::default() })
+    }
+
+    /// Counts a connection until its place is dropped; refuses one too many.
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Place, Exceeded> {
+        let address = self.limits.address(peer);
+        let mut open = self.open();
+        let full = |limit: usize, count: usize| limit > 0 && count >= limit;
+        if full(self.limits.total, open.total) {
+            return Err(Exceeded::Total);
+        }
+        if let Some(address) = address {
+            let count = open.by_address.get(&address).copied().unwrap_or(0);
+            if full(self.limits.per_address, count) {
+                return Err(Exceeded::PerAddress);
+            }
+            open.by_address.insert(address, count + 1);
+        }
+        open.total += 1;
+        drop(open);
+        metrics::gauge!("ep_connections").increment(1);
+        Ok(Place { connections: Arc::clone(self), address })
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of one open connection.
+#[derive(Debug)]
+pub(crate) struct Place {
+    connections: Arc<Connections>,
+    address: Option<IpAddr>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.connections.open();
+        open.total = open.total.saturating_sub(1);
+        if let Some(address) = self.address
+            && let Some(count) = open.by_address.get_mut(&address)
+        {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                open.by_address.remove(&address);
+            }
+        }
+        drop(open);
+        metrics::gauge!("ep_connections").decrement(1);
+    }
+}
+
+/// The requests that one connection has open.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OpenRequests(Arc<watch::Sender<usize>>);
+
+impl OpenRequests {
+    /// Counts a request until it is dropped.
+    pub(crate) fn begin(&self) -> OpenRequest {
+        self.0.send_modify(|open| *open += 1);
+        OpenRequest(Arc::clone(&self.0))
+    }
+
+    /// Resolves when no request has come in time.
+    pub(crate) async fn silence(&self, limits: &ConnectionLimits) {
+        let mut open = self.0.subscribe();
+        let mut wait = limits.first_request;
+        loop {
+            let idle = *open.borrow_and_update() == 0;
+            tokio::select! {
+                changed = open.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(wait), if idle => return,
+            }
+            wait = limits.next_request;
+        }
+    }
+}
+
+/// A request that is open, from its head until its response has been written or given up.
+#[derive(Debug)]
+pub(crate) struct OpenRequest(Arc<watch::Sender<usize>>);
+
+impl OpenRequest {
+    /// Keeps the request open until its body ends.
+    pub(crate) fn until_written(self, body: Body) -> Body {
+        Body::new(Tracked { body, _request: self })
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open = open.saturating_sub(1));
+    }
+}
+
+struct Tracked {
+    body: Body,
+    _request: OpenRequest,
+}
+
+impl HttpBody for Tracked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(total: usize, per_address: usize) -> ConnectionLimits {
+        ConnectionLimits {
+            total,
+            per_address,
+            first_request: Duration::from_secs(15),
+            next_request: Duration::from_secs(75),
+            proxies: Arc::new(["10.0.0.0/8".parse().unwrap()]),
+        }
+    }
+
+    #[test]
+    fn each_address_has_its_share_and_gets_it_back() {
+        let connections = Connections::new(limits(0, 2));
+        let admit = |peer: &str| connections.admit(peer.parse().unwrap());
+        let first = admit("203.0.113.1").unwrap();
+        let _second = admit("::ffff:203.0.113.1").unwrap();
+        assert_eq!(admit("203.0.113.1").unwrap_err(), Exceeded::PerAddress);
+        let _other = admit("203.0.113.2").unwrap();
+        drop(first);
+        let _third = admit("203.0.113.1").unwrap();
+        // An IPv6 client has a network of its own.
+        let _v6 = (admit("2001:db8::1").unwrap(), admit("2001:db8::2").unwrap());
+        assert_eq!(admit("2001:db8::3").unwrap_err(), Exceeded::PerAddress);
+        // Proxies speak for many clients, and loopback is the operator's.
+        let _many: Vec<Place> =
+            ["10.0.0.1", "127.0.0.1"].iter().flat_map(|peer| (0..9).map(|_| admit(peer).unwrap())).collect();
+    }
+
+    #[test]
+    fn nothing_is_kept_of_closed_connections() {
+        let connections = Connections::new(limits(3, 2));
+        let places: Vec<Place> =
+            (0..3_u8).map(|n| connections.admit([203, 0, 113, n].into()).unwrap()).collect();
+        assert_eq!(connections.admit([203, 0, 113, 9].into()).unwrap_err(), Exceeded::Total);
+        drop(places);
+        let open = connections.open();
+        assert_eq!((open.total, open.by_address.len()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_counted_between_requests_only() {
+        let limits = limits(0, 0);
+        let requests = OpenRequests::default();
+        let begun = tokio::time::Instant::now();
+        requests.silence(&limits).await;
+        assert_eq!(begun.elapsed(), limits.first_request);
+        let request = requests.begin();
+        let silent = requests.silence(&limits);
+        let mut silent = std::pin::pin!(silent);
+        let hour = Duration::from_hours(1);
+        assert!(tokio::time::timeout(hour, &mut silent).await.is_err(), "a request is open");
+        drop(request);
+        let ended = tokio::time::Instant::now();
+        silent.await;
+        assert_eq!(ended.elapsed(), limits.next_request);
+    }
+}

@@ -1,0 +1,182 @@
+//! Which hosts a request may name, and which websites may call from a browser.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::header::{HOST, HeaderMap, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use ep_kernel::fault::{Fault, Kind};
+use url::{Host, Origin, Url};
+
+use crate::config::Config;
+
+/// What is checked before anything else. On a loopback address, where no one but this machine is meant to
+/// call, a website could otherwise call through a visitor's browser: directly, or as a name that it resolves
+/// to 127.0.0.1 (DNS rebinding).
+#[derive(Debug, Clone)]
+pub struct WebAccess {
+    base_url: Option<Url>,
+    /// Whether the service listens on a loopback address.
+    local: bool,
+    origins: Origins,
+}
+
+#[derive(Debug, Clone)]
+enum Origins {
+    Any,
+    /// Those of this machine, of the base URL, and these.
+    Listed(Arc<[Origin]>),
+}
+
+impl WebAccess {
+    /// The access that these settings give.
+    pub fn new(config: &Config) -> Self {
+        let (local, listed) = (config.server.listen.ip().is_loopback(), &config.server.allowed_origins);
+        let any = if listed.is_empty() { !local } else { listed.iter().any(|origin| origin == "*") };
+        let parse = |origin: &String| Some(Url::parse(origin).ok()?.origin());
+        let origins =
+            if any { Origins::Any } else { Origins::Listed(listed.iter().filter_map(parse).collect()) };
+        Self { base_url: Url::parse(&config.base_url()).ok(), local, origins }
+    }
+
+    /// Refuses a request that names a host or an origin that is not allowed.
+    pub(super) fn check(&self, parts: &Parts) -> Result<(), Fault> {
+        if self.local && !self.is_own_host(parts) {
+            return Err(Fault::new(
+                Kind::Forbidden,
+                "this service listens on a loopback address and the Host header names another host; \
+                 call it as localhost, or let the operator set EP_BASE_URL",
+            ));
+        }
+        if !parts.headers.get(ORIGIN).is_none_or(|origin| self.allows(origin.as_bytes())) {
+            return Err(Fault::new(
+                Kind::Forbidden,
+                "pages of this origin may not call the service; the operator can allow it in EP_ALLOWED_ORIGINS",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether pages of any website may call.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.origins, Origins::Any)
+    }
+
+    /// Whether pages of this origin may call, as browsers write it into the `Origin` header.
+    pub fn allows(&self, origin: &[u8]) -> bool {
+        let Origins::Listed(listed) = &self.origins else { return true };
+        let parsed = std::str::from_utf8(origin).ok().and_then(|origin| Url::parse(origin).ok());
+        parsed.is_some_and(|url| {
+            let base_url = self.base_url.as_ref().map(Url::origin);
+            is_this_machine(url.host()) || base_url == Some(url.origin()) || listed.contains(&url.origin())
+        })
+    }
+
+    /// The origins besides those of this machine, for the check that rmcp makes.
+    pub fn origins(&self) -> impl Iterator<Item = String> {
+        let listed = match &self.origins {
+            Origins::Any => &[],
+            Origins::Listed(listed) => &**listed,
+        };
+        let base_url = self.base_url.as_ref().map(Url::origin);
+        base_url.into_iter().chain(listed.iter().cloned()).filter_map(|origin| match origin {
+            Origin::Tuple(scheme, host, port) => Some(format!("{scheme}://{host}:{port}")),
+            Origin::Opaque(_) => None,
+        })
+    }
+
+    fn is_own_host(&self, parts: &Parts) -> bool {
+        // HTTP/2 has the host in `:authority`; only HTTP/1.0 may leave it out, and no browser does.
+        let Some(host) = parts.uri.host().map(str::to_owned).or_else(|| host_header(&parts.headers)) else {
+            return !parts.headers.contains_key(HOST);
+        };
+        let host = Host::parse(&host).ok();
+        let host = host.as_ref().map(|host| match host {
+            Host::Domain(name) => Host::Domain(name.as_str()),
+            Host::Ipv4(address) => Host::Ipv4(*address),
+            Host::Ipv6(address) => Host::Ipv6(*address),
+        });
+        is_this_machine(host.clone()) || host.is_some() && host == self.base_url.as_ref().and_then(Url::host)
+    }
+}
+
+fn host_header(headers: &HeaderMap) -> Option<String> {
+    let authority: Authority = headers.get(HOST)?.to_str().ok()?.parse().ok()?;
+    Some(authority.host().to_owned())
+}
+
+/// Whether a host is a loopback address or the name that every machine has for itself (RFC 6761 §6.3).
+fn is_this_machine(host: Option<Host<&str>>) -> bool {
+    match host {
+        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::from(address).to_canonical().is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn access(variables: &[(&str, &str)]) -> WebAccess {
+        let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
+            None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
+            found => found.map(|(_, value)| (*value).to_owned()),
+        };
+        WebAccess::new(&config::load(read).unwrap())
+    }
+
+    fn admits(access: &WebAccess, host: &str, origin: Option<&str>) -> bool {
+        let mut request = axum::http::Request::builder();
+        if !host.is_empty() {
+            request = request.header(HOST, host);
+        }
+        if let Some(origin) = origin {
+            request = request.header(ORIGIN, origin);
+        }
+        access.check(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn on_loopback_only_this_machine_and_the_base_url() {
+        let local = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        for host in
+            ["localhost", "LOCALHOST:9", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080", "polls.example.com", ""]
+        {
+            assert!(admits(&local, host, None), "{host}");
+        }
+        for host in
+            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080", "10.0.0.1", "a b"]
+        {
+            assert!(!admits(&local, host, None), "{host}");
+        }
+        for origin in ["http://localhost:3000", "https://127.0.0.1", "https://polls.example.com"] {
+            assert!(admits(&local, "localhost", Some(origin)), "{origin}");
+        }
+        for origin in [
+            "https://evil.example",
+            "null",
+            "http://polls.example.com",
+            "https://localhost.evil.example",
+            "\u{e9}",
+        ] {
+            assert!(!admits(&local, "localhost", Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn elsewhere_the_setting_decides() {
+        let secret = ("EP_SECRET_KEY", "");
+        let open = access(&[("EP_LISTEN", "0.0.0.0:80"), secret]);
+        assert!(admits(&open, "any.example", Some("https://any.example")) && open.is_open());
+        let listed = access(&[("EP_LISTEN", "0.0.0.0:80"), ("EP_ALLOWED_ORIGINS", "https://app.example/")]);
+        assert!(admits(&listed, "any.example", Some("https://app.example")));
+        assert!(admits(&listed, "any.example", None));
+        assert!(!admits(&listed, "any.example", Some("https://app.example:8443")));
+        let any = access(&[("EP_ALLOWED_ORIGINS", "*")]);
+        assert!(admits(&any, "localhost", Some("https://any.example")) && !admits(&any, "any.example", None));
+    }
+}

@@ -1,0 +1,58 @@
+//! Connections that send nothing, or that are too many.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::harness::{Service, Setup};
+
+/// Sends these bytes, then nothing; returns what comes until the service closes the connection.
+async fn silent_after(service: &Service, bytes: &[u8]) -> Vec<u8> {
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut answer = Vec::new();
+    // A connection that is closed with bytes unread is reset.
+    let ended = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
+    drop(ended.expect("the service keeps a silent connection"));
+    answer
+}
+
+#[tokio::test]
+async fn silent_connections_are_closed() {
+    let service = Setup::demo().with("EP_FIRST_REQUEST_S", "1").with("EP_NEXT_REQUEST_S", "1").boot().await;
+    // Silent from the start, within the preface, after it, within a head; and after a whole request.
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let settings = [&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
+    for begun in [&b""[..], b"PRI * HT", preface, &settings, b"GET /api/health HTTP/1.1\r\nhost: loc"] {
+        let answer = silent_after(&service, begun).await;
+        assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    }
+    let answer = silent_after(&service, b"GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_told_and_closed() {
+    let service = Setup::demo().with("EP_MAX_CONNECTIONS", "2").boot().await;
+    let address = service.url.strip_prefix("http://").unwrap();
+    let request = b"GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request).await.unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).await.unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        open.push(stream);
+    }
+    let mut refused = String::new();
+    TcpStream::connect(address).await.unwrap().read_to_string(&mut refused).await.unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("too many connections"), "{refused}");
+    let body = refused.split_once("\r\n\r\n").unwrap().1;
+    assert!(refused.contains(&format!("content-length: {}\r\n", body.len())), "{refused}");
+    drop(open);
+    // The places come free as soon as the service has noticed.
+    while service.anonymous().get("/api/health").await.status != 200 {}
+}
