@@ -17,6 +17,7 @@ mod bodies;
 mod catalogue;
 mod client_contract;
 mod command_line;
+mod counts;
 mod crash;
 mod documents;
 mod idempotency;
