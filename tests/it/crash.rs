@@ -91,9 +91,9 @@ async fn killed_and_resumed(database: Option<&str>) {
             found["answered"].as_u64().or_else(|| Some(found["votes"].as_array()?.len() as u64)).unwrap();
         assert!(kept >= acknowledged[id], "{id}: {kept} of {} acknowledged ballots", acknowledged[id]);
         let result = loop {
-            let reply = client.get(&format!("/api/results/{id}")).await;
-            if reply.status == 200 {
-                break reply.json();
+            let result = client.get(&format!("/api/results/{id}")).await.expect(200);
+            if result["status"] != "running" {
+                break result;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         };

@@ -18,6 +18,7 @@ mod catalogue;
 mod client_contract;
 mod command_line;
 mod connections;
+mod counts;
 mod crash;
 mod documents;
 mod health;

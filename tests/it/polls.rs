@@ -331,11 +331,10 @@ async fn whoever_does_not_want_to_wait_gets_the_running_poll() {
     let running = reply.expect(202);
     assert_eq!((&running["status"], &running["roster_size"]), (&json!("running"), &json!(50)));
     let path = format!("/api/results/{}", running["poll_id"].as_str().unwrap());
-    assert_eq!(client.get(&path).await.expect(202)["status"], "running");
     let result = loop {
-        let reply = client.get(&path).await;
-        if reply.status == 200 {
-            break reply.json();
+        let result = client.get(&path).await.expect(200);
+        if result["status"] != "running" {
+            break result;
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };

@@ -94,6 +94,21 @@ pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     Ok(cx.polls().plan(draft, roster))
 }
 
+/// Refuses a budget at which the poll might not ask even one model: members are asked in random order, and none is
+/// left out for its price.
+pub fn affordable(plan: &Plan) -> Result<(), Fault> {
+    let (budget, least) = (plan.budget.amount(), plan.least_budget());
+    if budget >= least {
+        return Ok(());
+    }
+    let figure = least.to_string();
+    let figure = figure.trim_start_matches('$');
+    let rule = format!(
+        "is too small for one call: one vote of this roster can cost up to {figure}; send {figure} or more, or choose cheaper models"
+    );
+    Err(Fault::invalid("max_cost_usd", rule))
+}
+
 /// The preset of a poll that names none.
 pub fn default_preset() -> String {
     DEFAULT_PRESET.to_owned()

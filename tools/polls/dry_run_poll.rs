@@ -4,13 +4,13 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use ep_polling::plan::Draft;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::draft::{PollRequest, plan};
-use super::estimate::{DryRun, Estimates};
+use super::estimate::DryRun;
+use super::given::misspelt;
 
 /// Checks and prices a poll.
 pub struct DryRunPoll;
@@ -39,6 +39,7 @@ impl Tool for DryRunPoll {
 
     async fn call(cx: &Ctx, Unchecked(mut members): Unchecked) -> Result<DryRun, Fault> {
         let mut errors = Vec::new();
+        let misspelt = misspelt(&members);
         let draft = loop {
             let request = schema::decode::<PollRequest>(Value::Object(members.clone()));
             match request.and_then(PollRequest::draft) {
@@ -54,9 +55,11 @@ impl Tool for DryRunPoll {
                 }
             }
         };
-        match estimate(cx, draft).await {
-            Ok(estimates) => {
-                Ok(DryRun { dry_run: true, valid: errors.is_empty(), errors, estimates: Some(estimates) })
+        match plan(cx, draft).await {
+            Ok(plan) => {
+                let priced = DryRun::of(cx, &plan, misspelt);
+                errors.extend(priced.errors);
+                Ok(DryRun { valid: errors.is_empty(), errors, ..priced })
             }
             Err(fault) if fault.kind() == Kind::InvalidPreset => {
                 errors.push(fault.message().to_owned());
@@ -65,10 +68,6 @@ impl Tool for DryRunPoll {
             Err(fault) => Err(fault),
         }
     }
-}
-
-async fn estimate(cx: &Ctx, draft: Draft) -> Result<Estimates, Fault> {
-    Ok(Estimates::new(cx, &plan(cx, draft).await?))
 }
 
 fn root(path: &str) -> &str {

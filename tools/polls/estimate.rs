@@ -9,6 +9,8 @@ use ep_polling::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::draft::affordable;
+
 /// Completion tokens of a plain vote: a short tool call.
 const TYPICAL_OUTPUT_TOKENS: u64 = 40;
 /// Bytes per prompt token in ordinary text.
@@ -94,8 +96,12 @@ pub struct DryRun {
 impl ToolOutput for DryRun {}
 
 impl DryRun {
-    /// A poll that would be accepted.
-    pub fn valid(cx: &Ctx, plan: &Plan) -> Self {
-        Self { dry_run: true, valid: true, errors: Vec::new(), estimates: Some(Estimates::new(cx, plan)) }
+    /// A poll whose members are all right; its budget may be too small. `notices` are added to the plan's.
+    pub fn of(cx: &Ctx, plan: &Plan, notices: Vec<String>) -> Self {
+        let mut estimates = Estimates::new(cx, plan);
+        estimates.notices.extend(notices);
+        let errors: Vec<String> =
+            affordable(plan).err().map(|fault| fault.message().to_owned()).into_iter().collect();
+        Self { dry_run: true, valid: errors.is_empty(), errors, estimates: Some(estimates) }
     }
 }

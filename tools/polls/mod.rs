@@ -6,6 +6,7 @@ mod estimate;
 mod estimate_poll;
 mod follow;
 mod free_form;
+mod given;
 mod list_profiles;
 mod poll_free;
 mod poll_question;

@@ -17,7 +17,7 @@ use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
-use super::reply::Summary;
+use super::reply::{Summary, notices};
 use crate::results::result_url;
 
 /// Asks the free models.
@@ -43,11 +43,11 @@ pub struct FreeReply {
     pub poll_id: PollId,
     /// Where the full result is.
     pub result_url: String,
-    /// Confidence that asking all free models would give this answer: agreement, not truth.
+    /// Confidence that all free models, each of them heard, would give this answer: agreement, not truth.
     pub confidence: f64,
     /// Whether the voters are simulated.
     pub simulated: bool,
-    /// What to know about this roster.
+    /// What to know about this poll: its roster, and models that gave no vote or could not be heard.
     pub notices: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ impl Tool for PollFree {
         };
         let plan = plan(cx, draft).await?;
         if dry_run {
-            return Ok(FreeAnswer::DryRun(DryRun::valid(cx, &plan)));
+            return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan, Vec::new())));
         }
         let id = cx.polls().open(plan, None, false, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, None).await?;
@@ -132,7 +132,7 @@ impl Tool for PollFree {
             poll_id: id,
             confidence: summary.confidence,
             simulated: plan.simulated,
-            notices: plan.notices.clone(),
+            notices: notices(&state, Some(closing)),
         }))
     }
 }
@@ -143,7 +143,7 @@ fn reasoning(summary: &Summary) -> String {
         summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
     let counts = counts.join(", ");
     let voted = summary.succeeded;
-    let silent = summary.requested - voted;
+    let silent = summary.counted - voted - summary.unheard;
     let mut text = match &summary.winning_option {
         Some(option) => format!("{voted} free models voted ({counts}); most chose “{option}”."),
         None if summary.is_tie => format!("{voted} free models voted and the lead is shared ({counts})."),
@@ -152,8 +152,11 @@ fn reasoning(summary: &Summary) -> String {
     if silent > 0 {
         let _ = write!(text, " {silent} gave no usable answer.");
     }
-    if summary.skipped > 0 {
-        let _ = write!(text, " {} more were not needed.", summary.skipped);
+    if summary.unheard > 0 {
+        let _ = write!(text, " {} could not be heard.", summary.unheard);
+    }
+    if summary.skipped + summary.unused > 0 {
+        let _ = write!(text, " {} more were not needed.", summary.skipped + summary.unused);
     }
     text.push_str(" This is what these models agree on, which is not proof.");
     text

@@ -6,9 +6,10 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 
-use super::draft::{MAX_WAIT_MS, PollRequest, plan};
+use super::draft::{MAX_WAIT_MS, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
+use super::given::Given;
 use super::reply::{PollReply, PollResponse, RunningPoll};
 use crate::results::result_url;
 
@@ -48,10 +49,11 @@ impl Tool for PollQuestion {
             Kind::Unavailable,
         ],
     };
-    type Input = PollRequest;
+    type Input = Given;
     type Output = PollReply;
 
-    async fn call(cx: &Ctx, request: PollRequest) -> Result<PollReply, Fault> {
+    async fn call(cx: &Ctx, given: Given) -> Result<PollReply, Fault> {
+        let (request, misspelt) = given.read()?;
         if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
         }
@@ -62,16 +64,22 @@ impl Tool for PollQuestion {
         let dry_run = request.dry_run;
         let plan = plan(cx, request.draft()?).await?;
         if dry_run {
-            return Ok(PollReply::DryRun(DryRun::valid(cx, &plan)));
+            return Ok(PollReply::DryRun(DryRun::of(cx, &plan, misspelt)));
         }
+        affordable(&plan)?;
         let owner = cx.caller.user();
         let billed = cx.settings().billing && owner.is_some();
         let id = cx.polls().open(plan, owner, billed, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, wait_limit).await?;
         let url = result_url(cx, &id);
-        Ok(match &state.record.closing {
-            Some(closing) => PollReply::Complete(Box::new(PollResponse::new(&state, closing, url))),
-            None => PollReply::Running(RunningPoll::new(&state, url)),
+        Ok(if let Some(closing) = &state.record.closing {
+            let mut response = PollResponse::new(&state, closing, url);
+            response.notices.extend(misspelt);
+            PollReply::Complete(Box::new(response))
+        } else {
+            let mut running = RunningPoll::new(&state, url);
+            running.notices.extend(misspelt);
+            PollReply::Running(running)
         })
     }
 }

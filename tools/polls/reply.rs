@@ -1,6 +1,7 @@
 //! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
@@ -9,7 +10,7 @@ use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::poll_id::PollId;
-use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::stopping::{FinalAnswer, Pace, TerminationReason};
 use ep_polling::tally::{NamedTally, Outcome};
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
@@ -23,12 +24,14 @@ use super::estimate::DryRun;
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Status {
-    /// Every recorded answer is a vote.
+    /// Every model that counted voted.
     Success,
-    /// Some models voted and some failed.
+    /// Some voted and some gave no vote: a notice says how many, and why.
     Partial,
     /// No model voted.
     Failed,
+    /// The poll still runs.
+    Running,
 }
 
 /// What `poll_question` answers.
@@ -48,7 +51,7 @@ impl ToolOutput for PollReply {
         match self {
             Self::Running(running) => running.presentation(),
             Self::Complete(response) => {
-                Presentation::default().summary(response.headline()).task(&response.poll_id)
+                Presentation::default().summary(&*response.headline).task(&response.poll_id)
             }
             Self::DryRun(_) => Presentation::default(),
         }
@@ -60,7 +63,7 @@ impl ToolOutput for PollReply {
 pub struct PollResponse {
     /// The result's id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the recorded answers are votes.
+    /// Whether all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -82,8 +85,10 @@ pub struct PollResponse {
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without a recorded answer when the poll ended.
+    /// Models that were never asked, because the poll ended first.
     pub models_skipped: u32,
+    /// Models that were asked, but answered after the poll had ended: not counted, but paid for.
+    pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every answer, in the order in which they came.
@@ -92,10 +97,11 @@ pub struct PollResponse {
     pub timing: Timing,
     /// What it cost.
     pub costs: Costs,
-    /// Confidence that asking the whole roster would give this outcome: agreement of models, not truth. 0 where
-    /// nothing can be said.
+    /// Confidence that the whole roster, all of it heard, would give this outcome: it is about these models' agreement,
+    /// and says nothing about whether they are right. Models that could not be heard count against it. 0 where nothing
+    /// can be said.
     pub confidence: f64,
-    /// How the votes spread over model families.
+    /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
     /// Which models were asked.
     pub preset: String,
@@ -103,12 +109,14 @@ pub struct PollResponse {
     pub pace: Pace,
     /// Whether the voters are simulated.
     pub simulated: bool,
-    /// What to know about this roster.
+    /// What to know about this poll: its roster, models that gave no vote or could not be heard, what limited it.
     pub notices: Vec<String>,
     /// URL of the result; public, unless the poll is private.
     pub result_url: String,
     /// When the poll was accepted.
     pub created_at: Timestamp,
+    #[serde(skip)]
+    headline: String,
 }
 
 /// One model's answer.
@@ -137,7 +145,7 @@ pub struct VoteResult {
     pub error: Option<String>,
     /// Machine-readable reason why there is no vote.
     pub error_code: Option<Reason>,
-    /// Models that share makers and training; their votes are correlated.
+    /// The model's maker and product line, as its id tells them.
     pub family: String,
     /// The order in which this model saw the options, as zero-based indices into `options`.
     pub option_order: Vec<usize>,
@@ -167,21 +175,23 @@ pub struct Timing {
 /// What a poll cost.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Costs {
-    /// What the answers cost, in USD.
+    /// What the poll cost, in USD: the answers that counted and, as soon as it is known, the unused calls.
     pub total_estimated_cost: Usd,
-    /// Cost of the calls that were still in flight when the poll ended, in USD; null until they have finished.
+    /// Of that, the unused calls (`models_unused`). While null they have not finished, and the total can still rise:
+    /// get_poll_result with `costs: true` tells the final cost.
     pub unused_calls_cost: Option<Usd>,
     /// Number of answers with an unknown cost; not included in the total.
     pub unknown_cost_calls: u32,
 }
 
-/// Distribution of the votes over model families. Models of one family make correlated errors, so this
-/// shows better than the number of votes how independent they are.
+/// Distribution of the votes over model families (maker and product line). It is a weak proxy for independence:
+/// models of different families make much the same errors, so many families are still few independent opinions.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Families {
     /// Families with at least one vote.
     pub heard: u32,
-    /// Effective number of families: the inverse Simpson index of the votes per family.
+    /// How evenly the votes spread over families: the inverse Simpson index of the votes per family. Not a number of
+    /// independent opinions.
     pub effective: f64,
 }
 
@@ -199,13 +209,15 @@ pub struct RunningPoll {
     pub tally: NamedTally,
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster would elect the leader; 0 while the evidence favours another
-    /// option.
+    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is too early
+    /// to say.
     pub confidence: f64,
-    /// Models with a final answer.
+    /// Models that have answered, or could not.
     pub answered: u32,
     /// Models that may be asked.
     pub roster_size: u32,
+    /// What to know about this poll.
+    pub notices: Vec<String>,
     /// Wait this many milliseconds, then call get_poll_result again.
     pub poll_after_ms: u32,
     /// Where the result will be.
@@ -239,15 +251,19 @@ impl RunningPoll {
             confidence: projection.confidence(),
             answered: state.ballots.len() as u32,
             roster_size: plan.roster.len() as u32,
-            poll_after_ms: 2_000,
+            notices: owner_notices(state, None),
+            poll_after_ms: POLL_AFTER_MS,
             result_url,
         }
     }
 }
 
+/// How long a caller should wait before it asks for a running poll again, in milliseconds.
+pub const POLL_AFTER_MS: u32 = 2_000;
+
 /// What a poll came to: what its response and its public result share.
 pub struct Summary {
-    /// Whether all, some or none of the recorded answers are votes.
+    /// Whether all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
@@ -257,11 +273,15 @@ pub struct Summary {
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Number of recorded answers, failures included.
-    pub requested: u32,
-    /// Number of recorded answers that are votes.
+    /// Number of models that counted: votes, no votes, and models that could not be heard.
+    pub counted: u32,
+    /// Of these, the votes.
     pub succeeded: u32,
-    /// Models without a recorded answer when the poll ended.
+    /// Of these, the models that could not be heard.
+    pub unheard: u32,
+    /// Models asked whose answers came too late to count.
+    pub unused: u32,
+    /// Models that were never asked.
     pub skipped: u32,
     /// Confidence that the whole roster would give this outcome.
     pub confidence: f64,
@@ -274,10 +294,10 @@ impl Summary {
     pub fn new(state: &PollState, closing: &Closing) -> Self {
         let plan = &state.record.plan;
         let tally = state.tally();
-        let (requested, succeeded) = (state.ballots.len() as u32, tally.votes());
+        let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
         let status = match succeeded {
             0 => Status::Failed,
-            all if all == requested => Status::Success,
+            all if all == counted => Status::Success,
             _ => Status::Partial,
         };
         let (outcome, winner, is_tie) = match tally.outcome() {
@@ -293,9 +313,11 @@ impl Summary {
             winning_option: winner,
             is_tie,
             tally: tally.named(&plan.options),
-            requested,
+            counted,
             succeeded,
-            skipped: plan.roster.len() as u32 - requested,
+            unheard: unheard(state),
+            unused: closing.unused_calls,
+            skipped: (plan.roster.len() as u32).saturating_sub(counted + closing.unused_calls),
             confidence: 1.0 - closing.p_value,
             families: families(state),
         }
@@ -303,45 +325,34 @@ impl Summary {
 }
 
 /// What a poll came to, in one sentence.
-pub fn headline(
-    outcome: &str,
-    winner: Option<&str>,
-    tally: &NamedTally,
-    confidence: f64,
-    url: &str,
-) -> String {
-    let votes: u32 = tally.0.iter().map(|(_, votes)| votes).sum();
-    match winner {
+pub fn headline(summary: &Summary, roster: usize, url: &str) -> String {
+    let votes = summary.succeeded;
+    match &summary.winning_option {
         Some(option) => {
-            let won = tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
+            let won = summary.tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
             // Rounded down: a figure shown must not promise more than was reached.
-            let percent = (confidence * 1000.0).floor() / 10.0;
-            format!("“{option}” won {won} of {votes} votes (confidence {percent} %): {url}")
+            let percent = (summary.confidence * 1000.0).floor() / 10.0;
+            let sure = if percent > 0.0 {
+                format!(
+                    "confidence {percent} % that all {roster} models together would choose it, which does not make it right"
+                )
+            } else {
+                format!("too little to say what all {roster} models together would choose")
+            };
+            format!("“{option}” won {won} of {votes} votes; {sure}: {url}")
         }
-        None if outcome == "tie" => format!("The lead is shared after {votes} votes: {url}"),
+        None if summary.is_tie => format!("The lead is shared after {votes} votes: {url}"),
         None => format!("No model produced a vote: {url}"),
     }
 }
 
 impl PollResponse {
-    /// What the poll came to, in one sentence.
-    pub fn headline(&self) -> String {
-        headline(
-            &self.outcome,
-            self.winning_option.as_deref(),
-            &self.tally,
-            self.confidence,
-            &self.result_url,
-        )
-    }
-
     /// The response of a closed poll.
     pub fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
         let summary = Summary::new(state, closing);
-        let spent: MicroUsd = state.ballots.iter().map(|ballot| ballot.spend.amount).sum();
-        let unknown = state.ballots.iter().filter(|ballot| ballot.spend.basis == SpendBasis::Unknown).count();
         Self {
+            headline: headline(&summary, plan.roster.len(), &result_url),
             poll_id: id.clone(),
             status: summary.status,
             outcome: summary.outcome,
@@ -352,27 +363,103 @@ impl PollResponse {
             is_tie: summary.is_tie,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
-            early_terminated: summary.skipped > 0,
+            early_terminated: summary.skipped + summary.unused > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,
+            models_unused: summary.unused,
             tally: summary.tally,
             votes: votes(state, true),
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
-            costs: Costs {
-                total_estimated_cost: Usd(spent),
-                unused_calls_cost: closing.unused_calls_cost.map(Usd),
-                unknown_cost_calls: unknown as u32,
-            },
+            costs: Costs::new(state, closing),
             confidence: summary.confidence,
             families: summary.families,
             preset: plan.preset.clone(),
             pace: plan.pace,
             simulated: plan.simulated,
-            notices: plan.notices.clone(),
+            notices: owner_notices(state, Some(closing)),
             result_url,
             created_at: *created_at,
         }
     }
+}
+
+impl Costs {
+    /// What a closed poll cost, as far as it is known.
+    pub fn new(state: &PollState, closing: &Closing) -> Self {
+        let spent: MicroUsd = state.ballots.iter().map(|ballot| ballot.spend.amount).sum();
+        let unknown = state.ballots.iter().filter(|ballot| ballot.spend.basis == SpendBasis::Unknown).count();
+        Self {
+            total_estimated_cost: Usd(spent.plus(closing.unused_calls_cost.unwrap_or_default())),
+            unused_calls_cost: closing.unused_calls_cost.map(Usd),
+            unknown_cost_calls: unknown as u32,
+        }
+    }
+}
+
+fn unheard(state: &PollState) -> u32 {
+    state.ballots.iter().filter(|ballot| ballot.answer() == FinalAnswer::Unknown).count() as u32
+}
+
+/// What anyone should know about this poll: its roster, and why models gave no vote.
+pub fn notices(state: &PollState, closing: Option<&Closing>) -> Vec<String> {
+    let mut notices = state.record.plan.notices.clone();
+    let Some(closing) = closing else { return notices };
+    let summary = Summary::new(state, closing);
+    let Summary { counted, succeeded, unheard, unused, skipped, .. } = summary;
+    let why = reasons(state);
+    match summary.status {
+        Status::Partial => {
+            let silent = counted - succeeded;
+            notices.push(format!(
+                "status is partial: {silent} of the {counted} models that counted gave no vote ({why})"
+            ));
+        }
+        Status::Failed if counted > 0 => {
+            notices.push(format!("status is failed: none of {counted} models gave a vote ({why})"));
+        }
+        Status::Failed => {
+            notices.push("status is failed: the poll ended before any model had answered".to_owned());
+        }
+        Status::Success | Status::Running => {}
+    }
+    if unheard > 0 {
+        let heard = counted - unheard;
+        let roster = state.record.plan.roster.len();
+        let counts = if unheard == 1 { "counts" } else { "count" };
+        let rest = match unused + skipped {
+            0 => String::new(),
+            rest => format!("; the other {rest} were not needed or not asked"),
+        };
+        notices.push(format!(
+            "{heard} of the roster's {roster} models were heard; {unheard} could not be and {counts} for the strongest rival in the confidence, because nobody knows how they would have voted{rest}"
+        ));
+    }
+    notices
+}
+
+/// What the poll's owner should know: also what limited its cost.
+fn owner_notices(state: &PollState, closing: Option<&Closing>) -> Vec<String> {
+    let mut notices = notices(state, closing);
+    let PollRecord { plan, held, .. } = &*state.record;
+    let wanted = plan.at_most();
+    if let Some(held) = held.filter(|held| *held < wanted) {
+        notices.push(format!(
+            "the available balance limits this poll to {held}, not max_cost_usd ({}): its models could cost up to {wanted}",
+            plan.budget.amount()
+        ));
+    }
+    notices
+}
+
+/// Why models gave no vote: each reason with its number, most frequent first.
+fn reasons(state: &PollState) -> String {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for no_vote in state.ballots.iter().filter_map(|ballot| ballot.vote.as_ref().err()) {
+        *counts.entry(no_vote.reason.as_str()).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Every answer of a poll, in the order in which they came.
@@ -406,7 +493,8 @@ fn family<'a>(record: &'a PollRecord, ballot: &Ballot) -> &'a str {
     record.plan.roster.get(ballot.position as usize).map_or("", |member| &member.family)
 }
 
-fn families(state: &PollState) -> Families {
+/// How the votes spread over model families.
+pub fn families(state: &PollState) -> Families {
     let mut sizes: HashMap<&str, u32> = HashMap::new();
     for ballot in state.ballots.iter().filter(|ballot| ballot.vote.is_ok()) {
         *sizes.entry(family(&state.record, ballot)).or_default() += 1;

@@ -1,4 +1,6 @@
-//! `get_poll_result`: a poll's public result, without costs and without its caller.
+//! `get_poll_result`: a poll's public result, without its caller, and without costs unless its owner asks for them.
+
+use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
@@ -15,8 +17,10 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{readable, result_url};
-use crate::polls::reply::{Families, RunningPoll, Status, Summary, Timing, VoteResult, headline, votes};
+use super::{owns, readable, result_url};
+use crate::polls::reply::{
+    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, headline, notices, votes,
+};
 
 /// Reads a result.
 pub struct GetPollResult;
@@ -27,87 +31,112 @@ pub struct ResultQuery {
     /// The poll's id: EP-<date>-<suffix>.
     #[serde(alias = "resultId", alias = "result_id")]
     pub poll_id: String,
+    /// Also say what it cost; for its owner alone.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub costs: bool,
 }
 
-/// What a poll came to.
+/// What a poll came to, or its votes so far.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PollResult {
     /// The poll's id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the recorded answers are votes.
+    /// Whether all, some or none of the models that counted voted, or `running`.
     pub status: Status,
-    /// The winning option, or the literal `tie`, or the literal `no_votes`.
-    pub outcome: String,
+    /// The winning option, or the literal `tie`, or the literal `no_votes`; null while the poll runs.
+    pub outcome: Option<String>,
     /// The question.
     pub question: Option<String>,
     /// What could be chosen.
     pub options: Vec<String>,
     /// Always `fptp`: first past the post.
     pub poll_type: &'static str,
-    /// The option with the most votes; null on a tie or without votes.
+    /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
     /// Whether two or more options share the highest count.
     pub is_tie: bool,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: Option<f64>,
-    /// The most the poll could spend, in USD.
+    /// The most the poll could spend, in USD; null where nothing can be spent, because its models are free.
     pub max_cost_usd: Option<Usd>,
     /// Whether the poll ended before every model had answered.
     pub early_terminated: bool,
-    /// Why the poll ended; null where it was cancelled.
+    /// Why the poll ended; null where it was cancelled, and while it runs.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without a recorded answer when the poll ended.
+    /// Models that were never asked, because the poll ended first; 0 while it runs.
     pub models_skipped: u32,
+    /// Models that were asked, but answered after the poll had ended: not counted.
+    pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every answer, in the order in which they came.
     pub votes: Vec<VoteResult>,
-    /// Number of models with a recorded answer, failures included.
+    /// Number of models asked: those that voted, failed, or were not used. While the poll runs, those that have
+    /// answered.
     pub models_requested: u32,
-    /// Number of recorded answers that are votes.
+    /// Number of models that voted.
     pub models_succeeded: u32,
-    /// Number of recorded answers without a vote.
+    /// Number of models that gave no vote, or could not be heard.
     pub models_failed: u32,
     /// How long it took.
     pub timing: Timing,
     /// When the poll was accepted.
     pub created_at: Timestamp,
-    /// Confidence that asking the whole roster would give this outcome: agreement of models, not truth.
+    /// Confidence that the whole roster, all of it heard, would give this outcome (while the poll runs: would choose
+    /// the leader): it is about these models' agreement, and says nothing about whether they are right.
     pub confidence: f64,
-    /// How the votes spread over model families.
+    /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
     /// Which models were asked.
     pub preset: String,
     /// Whether the voters are simulated.
     pub simulated: bool,
-    /// What to know about this roster.
+    /// What to know about this poll: its roster, and models that gave no vote or could not be heard.
     pub notices: Vec<String>,
     /// This result's address.
     pub result_url: String,
+    /// What it cost, where its owner asked for that with `costs: true` and it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Costs")]
+    pub costs: Option<Costs>,
+    /// How far a running poll is.
+    #[serde(flatten)]
+    pub progress: Option<Progress>,
     #[serde(skip)]
-    private: bool,
+    shown: Shown,
 }
 
-/// A result, or how far the poll is.
+/// How far a running poll is.
 #[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum ResultReply {
-    /// The poll has ended.
-    Complete(Box<PollResult>),
-    /// It still runs.
-    Running(RunningPoll),
+pub struct Progress {
+    /// The option with strictly the most votes so far; null if there is none.
+    pub leader: Option<String>,
+    /// Models that have answered, or could not.
+    pub answered: u32,
+    /// Models that may be asked.
+    pub roster_size: u32,
+    /// Wait this many milliseconds, then ask again.
+    pub poll_after_ms: u32,
 }
 
-impl ToolOutput for ResultReply {
+/// How a result is presented.
+#[derive(Debug)]
+enum Shown {
+    /// Anyone may keep it: it never changes.
+    Public(String),
+    /// For this caller: private, or with costs.
+    Private(String),
+    /// Still running.
+    Interim(RunningPoll),
+}
+
+impl ToolOutput for PollResult {
     fn presentation(&self) -> Presentation {
-        match self {
-            Self::Running(running) => running.presentation(),
-            Self::Complete(r) => {
-                let cached = if r.private { Presentation::default() } else { Presentation::immutable() };
-                let winner = r.winning_option.as_deref();
-                let summary = headline(&r.outcome, winner, &r.tally, r.confidence, &r.result_url);
-                cached.summary(summary).task(&r.poll_id)
-            }
+        match &self.shown {
+            Shown::Public(headline) => Presentation::immutable().summary(headline).task(&self.poll_id),
+            Shown::Private(headline) => Presentation::default().summary(headline).task(&self.poll_id),
+            Shown::Interim(running) => running.presentation(),
         }
     }
 }
@@ -132,50 +161,110 @@ impl Tool for GetPollResult {
         faults: &[Kind::NotFound],
     };
     type Input = ResultQuery;
-    type Output = ResultReply;
+    type Output = PollResult;
 
-    async fn call(cx: &Ctx, query: ResultQuery) -> Result<ResultReply, Fault> {
+    async fn call(cx: &Ctx, query: ResultQuery) -> Result<PollResult, Fault> {
         let state = readable(cx, &query.poll_id).await?;
+        if query.costs && !owns(&cx.caller, &state) {
+            return Err(costs_are_the_owners(cx, &state));
+        }
         let url = result_url(cx, &state.record.id);
+        let age = cx.clock().now().since(state.record.created_at);
         Ok(match &state.record.closing {
-            Some(closing) => ResultReply::Complete(Box::new(PollResult::new(&state, closing, url))),
-            None => ResultReply::Running(RunningPoll::new(&state, url)),
+            Some(closing) => PollResult::closed(&state, closing, url, query.costs),
+            None => PollResult::running(&state, url, age, query.costs),
         })
     }
 }
 
+/// The refusal of a caller who does not own the poll whose costs are asked for.
+fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
+    let (kind, advice) = match cx.caller.user() {
+        None => (Kind::Unauthenticated, "send an API key of the account that asked it, or leave costs out"),
+        Some(_) => (Kind::NotFound, "this account did not ask it; leave costs out"),
+    };
+    Fault::new(kind, format!("what poll {} cost is told to its owner alone: {advice}", state.record.id))
+}
+
 impl PollResult {
-    fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
+    fn closed(state: &PollState, closing: &Closing, result_url: String, costs: bool) -> Self {
         let plan = &state.record.plan;
         let summary = Summary::new(state, closing);
+        let headline = headline(&summary, plan.roster.len(), &result_url);
+        let public = !plan.private && !costs;
+        Self {
+            status: summary.status,
+            outcome: Some(summary.outcome),
+            winning_option: summary.winning_option,
+            is_tie: summary.is_tie,
+            early_terminated: summary.skipped + summary.unused > 0,
+            termination_reason: closing.reason,
+            models_skipped: summary.skipped,
+            models_unused: summary.unused,
+            models_requested: summary.counted + summary.unused,
+            timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
+            confidence: summary.confidence,
+            notices: notices(state, Some(closing)),
+            costs: costs.then(|| Costs::new(state, closing)),
+            progress: None,
+            shown: if public { Shown::Public(headline) } else { Shown::Private(headline) },
+            ..Self::votes_so_far(state, result_url, costs)
+        }
+    }
+
+    fn running(state: &PollState, result_url: String, age: Duration, costs: bool) -> Self {
+        let running = RunningPoll::new(state, result_url.clone());
+        let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
+        Self {
+            timing: Timing { gather_ms, total_ms: age.as_millis() as u64 },
+            confidence: running.confidence,
+            progress: Some(Progress {
+                leader: running.leader.clone(),
+                answered: running.answered,
+                roster_size: running.roster_size,
+                poll_after_ms: running.poll_after_ms,
+            }),
+            shown: Shown::Interim(running),
+            ..Self::votes_so_far(state, result_url, costs)
+        }
+    }
+
+    /// What the ballots tell, whether or not the poll has ended.
+    fn votes_so_far(state: &PollState, result_url: String, costs: bool) -> Self {
+        let plan = &state.record.plan;
+        let tally = state.tally();
+        let counted = state.ballots.len() as u32;
         Self {
             poll_id: state.record.id.clone(),
-            status: summary.status,
-            outcome: summary.outcome,
+            status: Status::Running,
+            outcome: None,
             question: Some(plan.question.to_string()),
             options: plan.options.clone(),
             poll_type: "fptp",
-            winning_option: summary.winning_option,
-            is_tie: summary.is_tie,
+            winning_option: None,
+            is_tie: false,
             confidence_threshold: Some(plan.threshold.get()),
-            max_cost_usd: Some(Usd(plan.budget.amount())),
-            early_terminated: summary.skipped > 0,
-            termination_reason: closing.reason,
-            models_skipped: summary.skipped,
-            tally: summary.tally,
-            votes: votes(state, false),
-            models_requested: summary.requested,
-            models_succeeded: summary.succeeded,
-            models_failed: summary.requested - summary.succeeded,
-            timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
+            max_cost_usd: (!plan.is_free()).then(|| Usd(plan.budget.amount())),
+            early_terminated: false,
+            termination_reason: None,
+            models_skipped: 0,
+            models_unused: 0,
+            tally: tally.named(&plan.options),
+            votes: votes(state, costs),
+            models_requested: counted,
+            models_succeeded: tally.votes(),
+            models_failed: counted - tally.votes(),
+            timing: Timing { gather_ms: 0, total_ms: 0 },
             created_at: state.record.created_at,
-            confidence: summary.confidence,
-            families: summary.families,
+            confidence: 0.0,
+            families: families(state),
             preset: plan.preset.clone(),
             simulated: plan.simulated,
-            notices: plan.notices.clone(),
+            notices: notices(state, None),
             result_url,
-            private: plan.private,
+            costs: None,
+            progress: None,
+            shown: Shown::Private(String::new()),
         }
     }
 }

@@ -8,7 +8,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
@@ -85,6 +85,63 @@ pub fn decode<T: DeserializeOwned>(input: Value) -> Result<T, Fault> {
     })
 }
 
+/// A member that an operation does not know, and the known one whose name it resembles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misspelt {
+    /// The unknown name, shortened, without control characters.
+    pub given: String,
+    /// The known name.
+    pub known: String,
+}
+
+/// The members of `input` that this input schema does not know but that look like misspelt ones. Other unknown
+/// members are ignored by every operation.
+pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<Misspelt> {
+    /// No known name is nearly as long, and comparing takes the product of two lengths.
+    const MAX_NAME: usize = 64;
+    let Some(Value::Object(properties)) = schema.get("properties") else { return Vec::new() };
+    let unknown = input.keys().filter(|name| !properties.contains_key(*name) && name.len() <= MAX_NAME);
+    let found = unknown.filter_map(|given| {
+        let near = properties.keys().map(|known| (likeness(given, known), known));
+        let (_, known) = near.filter(|(likeness, _)| *likeness > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let given = given.chars().filter(|c| !c.is_control()).collect();
+        Some(Misspelt { given, known: known.clone() })
+    });
+    found.take(8).collect()
+}
+
+/// How much a name resembles a known one, up to 1; 0 if it is another name altogether.
+fn likeness(given: &str, known: &str) -> f64 {
+    let (given, known) = (words(given), words(known));
+    let similarity = |one: &str, other: &str| strsim::normalized_damerau_levenshtein(one, other);
+    let whole = similarity(&given.concat(), &known.concat());
+    // `max_cost` for max_cost_usd; `threshold` or `treshold` for confidence_threshold.
+    let part_of = |word: &String| known.iter().any(|known| known.len() > 3 && similarity(word, known) > 0.8);
+    let parts = given.iter().all(|word| known.contains(word) || part_of(word)) && given.iter().any(part_of);
+    match whole {
+        whole if whole >= 0.75 => whole,
+        whole if parts => whole.max(0.5),
+        _ => 0.0,
+    }
+}
+
+/// The words of a name in any style, in lower case: `maxCost`, `max-cost` and `MAX_COST` are two words.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && lower) {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Decodes an optional word: one of an enum's names, as text and nothing else. (By itself the decoder
 /// would also take a map with the name as its key.)
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
@@ -140,6 +197,55 @@ mod tests {
         assert_eq!(schema["properties"]["count"], json!({ "type": "integer", "minimum": 0 }));
         assert_eq!(schema["required"], json!(["name"]));
         assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
+    }
+
+    #[test]
+    fn misspelt_members_are_told_from_foreign_ones() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Poll {
+            question: String,
+            options: Vec<String>,
+            confidence_threshold: f64,
+            max_cost_usd: f64,
+            preset: String,
+            wait_ms: u32,
+            poll_type: String,
+            private: bool,
+            dry_run: bool,
+        }
+        let schema = input::<Poll>();
+        let meant = |name: &str| {
+            let found = misspelt(&schema, &Map::from_iter([(name.to_owned(), json!(1))]));
+            found.into_iter().next().map(|found| found.known)
+        };
+        for (given, known) in [
+            ("max_cost", "max_cost_usd"),
+            ("maxCostUsd", "max_cost_usd"),
+            ("max_cost_us", "max_cost_usd"),
+            ("max_costs_usd", "max_cost_usd"),
+            ("cost", "max_cost_usd"),
+            ("treshold", "confidence_threshold"),
+            ("threshold", "confidence_threshold"),
+            ("confidenceTreshold", "confidence_threshold"),
+            ("confidence", "confidence_threshold"),
+            ("option", "options"),
+            ("Question", "question"),
+            ("dryrun", "dry_run"),
+            ("presets", "preset"),
+            ("wait", "wait_ms"),
+        ] {
+            assert_eq!(meant(given).as_deref(), Some(known), "{given}");
+        }
+        for foreign in
+            ["question", "max_cost_usd", "user", "trace_id", "idempotency_key", "context", "_meta", ""]
+        {
+            assert_eq!(meant(foreign), None, "{foreign}");
+        }
+        let hostile =
+            Map::from_iter([("x".repeat(100_000), json!(1)), ("max_cost\u{1b}".to_owned(), json!(1))]);
+        assert_eq!(misspelt(&schema, &hostile).len(), 1);
+        assert_eq!(misspelt(&schema, &hostile)[0].given, "max_cost");
     }
 
     #[test]

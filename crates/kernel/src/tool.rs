@@ -17,13 +17,13 @@ use futures::future::BoxFuture;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind};
-use crate::schema;
+use crate::schema::{self, Misspelt};
 
 pub use crate::answer::{Body, Cache, Presentation, SessionChange, ToolOutput};
 pub use crate::method::Method;
@@ -313,6 +313,18 @@ impl Entry {
     /// The schema of its output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
         self.output.get()
+    }
+
+    /// Refuses members that look like misspelt ones. For callers that can correct themselves at once: elsewhere
+    /// unknown members are ignored, with a notice where money is at stake.
+    pub fn without_misspelt(&self, input: &Map<String, Value>) -> Result<(), Fault> {
+        match schema::misspelt(self.input(), input).first() {
+            None => Ok(()),
+            Some(Misspelt { given, known }) => {
+                let rule = format!("is not a member of {}; did you mean {known}?", self.spec.name);
+                Err(Fault::invalid(given.clone(), rule))
+            }
+        }
     }
 
     /// Its REST binding and its event stream, as far as it has them.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::order::Seed;
 use super::roster::ModelId;
+use super::stopping::FinalAnswer;
 use super::text::comparison_key;
 use crate::money::Spend;
 
@@ -123,6 +124,23 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Whether the model was heard. If not, its answer is unknown: the call failed on its way, so the model did
+    /// not choose to give no vote. A rejected call is one of these: an account without credit is no opinion of
+    /// the model.
+    pub const fn was_heard(self) -> bool {
+        match self {
+            Self::Refused | Self::Unparsable | Self::Conflicting | Self::Truncated => true,
+            Self::Timeout
+            | Self::Deadline
+            | Self::Unreachable
+            | Self::RateLimited
+            | Self::Rejected
+            | Self::UpstreamError => false,
+        }
+    }
+}
+
 /// Why a member cast no vote, with a detail for the public result: no secrets, no addresses, at most
 /// [`NoVote::MAX_DETAIL`] characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,6 +234,17 @@ pub struct Ballot {
     pub spend: Spend,
     /// The model that answered, if the upstream names another one than was asked.
     pub answered_by: Option<String>,
+}
+
+impl Ballot {
+    /// What it says to the stopping rule.
+    pub fn answer(&self) -> FinalAnswer {
+        match &self.vote {
+            Ok(option) => FinalAnswer::Vote(*option),
+            Err(no_vote) if no_vote.reason.was_heard() => FinalAnswer::NoVote,
+            Err(_) => FinalAnswer::Unknown,
+        }
+    }
 }
 
 #[cfg(test)]

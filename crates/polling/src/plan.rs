@@ -108,8 +108,24 @@ impl Plan {
     /// The money to set aside for the poll; `first_wave` is the number of calls made before the first answer.
     pub fn hold(&self, first_wave: usize) -> Hold {
         let worst = |members: usize| (0..members).map(|position| self.worst_case(position)).sum::<MicroUsd>();
-        let everything = worst(self.roster.len());
-        let at_most = everything.min(self.budget.amount());
+        let at_most = self.at_most();
         Hold { at_least: worst(first_wave.min(self.roster.len())).min(at_most), at_most }
+    }
+
+    /// Whether every member is known to charge nothing, so that the poll cannot cost anything.
+    pub fn is_free(&self) -> bool {
+        self.roster.iter().all(|member| member.price.is_some_and(|price| price.is_free()))
+    }
+
+    /// The most that the poll can cost: every member's worst case, or the budget if that is less.
+    pub fn at_most(&self) -> MicroUsd {
+        let everything = (0..self.roster.len()).map(|position| self.worst_case(position)).sum::<MicroUsd>();
+        everything.min(self.budget.amount())
+    }
+
+    /// The smallest budget at which the poll can begin, whichever member comes first: the greatest worst case of
+    /// one member.
+    pub fn least_budget(&self) -> MicroUsd {
+        (0..self.roster.len()).map(|position| self.worst_case(position)).max().unwrap_or_default()
     }
 }

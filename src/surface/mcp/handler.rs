@@ -157,7 +157,8 @@ impl Handler {
             progress: sink,
             ..Call::new(request)
         };
-        let mut dispatched = dispatch(&self.app, entry, call, Ok(Value::Object(arguments)));
+        let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
+        let mut dispatched = dispatch(&self.app, entry, call, input);
         let done = loop {
             tokio::select! {
                 biased;

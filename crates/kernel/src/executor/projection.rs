@@ -53,9 +53,8 @@ impl<'a> EventProjection<'a> {
         let position = ballot.position as usize;
         // Whoever has answered was asked, and so was everyone before.
         while self.responses.launched() <= position && self.responses.launch().is_some() {}
-        let option = ballot.vote.as_ref().ok().copied();
-        self.responses.record(position, option);
-        if let Some(option) = option {
+        self.responses.record(position, ballot.answer());
+        if let Ok(option) = ballot.vote {
             self.tally.count(option);
         }
         self.cost = self.cost.plus(ballot.spend.amount);

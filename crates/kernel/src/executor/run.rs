@@ -38,7 +38,9 @@ pub struct Finished {
     pub cancelled: bool,
     /// Every ballot, earlier ones included, in order.
     pub ballots: Vec<Ballot>,
-    /// Calls whose answers are no longer wanted but may still cost money.
+    /// Members asked whose answers came too late to count.
+    pub unused_calls: u32,
+    /// Those of the unused calls that may still cost money.
     pub unfinished: Unfinished,
     /// From the first call to the last answer that counted.
     pub gather: Duration,
@@ -303,7 +305,7 @@ impl Run<'_> {
 
     fn tally(&mut self, ballot: Ballot) {
         let position = ballot.position as usize;
-        self.responses.record(position, ballot.vote.as_ref().ok().copied());
+        self.responses.record(position, ballot.answer());
         self.reserved.retain(|(reserved, _)| *reserved != position);
         self.spent = self.spent.plus(ballot.spend.amount);
         self.ballots.push(ballot);
@@ -316,6 +318,9 @@ impl Run<'_> {
         let about_another = decision.differs_from_tally();
         match decision.reason {
             TerminationReason::Confidence if about_another && !out_of_budget => return None,
+            TerminationReason::RosterExhausted if about_another => {
+                (decision.option, decision.p) = (decision.standing.leader, 1.0);
+            }
             TerminationReason::Confidence | TerminationReason::Budget if about_another => {
                 decision.reason = TerminationReason::Budget;
                 (decision.option, decision.p) = (decision.standing.leader, 1.0);
@@ -327,6 +332,7 @@ impl Run<'_> {
 
     /// Answers that have not been tallied by now are not part of the poll, neither as votes nor as failures.
     fn finish(self, decision: Decision, cancelled: bool, too_late: Vec<Reply>) -> Finished {
+        let unused_calls = (self.calls.len() + too_late.len()) as u32;
         let drains = |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == Abandon::Drain;
         let unfinished: FuturesUnordered<Call> = self.calls.into_iter().filter(drains).collect();
         for reply in too_late {
@@ -341,6 +347,7 @@ impl Run<'_> {
                 .unwrap_or_default(),
             upstream: covered(self.busy),
             ballots: self.ballots,
+            unused_calls,
             unfinished: Unfinished(unfinished),
         }
     }

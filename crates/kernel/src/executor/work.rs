@@ -147,6 +147,7 @@ fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bo
         upstream_us: finished.upstream.as_micros() as u64,
         total_ms: closed_at.since(record.created_at).max(finished.gather).as_millis() as u64,
         closed_at,
+        unused_calls: finished.unused_calls,
         unused_calls_cost: (!draining).then_some(MicroUsd::ZERO),
     }
 }

@@ -85,6 +85,9 @@ pub struct Closing {
     pub total_ms: u64,
     /// When it closed.
     pub closed_at: Timestamp,
+    /// Members asked whose answers came too late to count; 0 for polls closed before this was kept.
+    #[serde(default)]
+    pub unused_calls: u32,
     /// What the calls still in flight at the close cost; `None` until they have ended.
     pub unused_calls_cost: Option<MicroUsd>,
 }

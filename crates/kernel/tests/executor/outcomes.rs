@@ -1,11 +1,13 @@
 //! What ends a poll, and how many it asks.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::stopping::{Decision, Pace, TerminationReason};
 use ep_polling::tally::{Outcome, Tally};
 
-use super::scripted::Case;
+use super::scripted::{Case, Script, finish};
 
 #[tokio::test(start_paused = true)]
 async fn unanimity_stops_by_confidence_after_the_fewest_calls() {
@@ -49,6 +51,44 @@ async fn without_votes_the_roster_is_exhausted_and_nothing_is_sure() {
     assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted);
     assert_eq!((finished.decision.option, finished.decision.p), (None, 1.0));
     assert_eq!(finished.ballots.len(), 12);
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_that_cannot_be_heard_leave_no_confidence() {
+    let case = Case::new(&vec![Some(0); 50]);
+    let plan = case.plan();
+    for heard in [1, 20, 26, 50] {
+        let mut script = case.script();
+        for line in plan.roster[heard..].iter().map(|member| member.model.as_str()) {
+            script.lines.get_mut(line).unwrap().takes = Duration::from_secs(10_000);
+        }
+        let models: Arc<Script> = Arc::new(script);
+        let finished = finish(&plan, &models, Vec::new(), plan.budget.amount()).await;
+        let votes = finished.ballots.iter().filter(|ballot| ballot.vote.is_ok()).count();
+        let Decision { reason, option, p, standing } = finished.decision;
+        assert_eq!(standing.leader, Some(0));
+        match heard {
+            1 => {
+                assert_eq!((reason, option, p, votes), (TerminationReason::RosterExhausted, Some(0), 1.0, 1));
+            }
+            _ => assert!(reason == TerminationReason::Confidence && p <= 0.05, "{heard}: {reason}, {p}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_were_not_needed_are_counted_apart() {
+    let mut case = Case::new(&vec![Some(1); 50]);
+    case.pace = Pace::Fast;
+    let plan = case.plan();
+    let mut script = case.script();
+    for member in plan.roster.iter().skip(10) {
+        script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(100);
+    }
+    let script = Arc::new(script);
+    let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
+    assert_eq!(script.asked.lock().unwrap().len(), 50);
+    assert_eq!((finished.ballots.len(), finished.unused_calls), (10, 40));
 }
 
 #[tokio::test(start_paused = true)]

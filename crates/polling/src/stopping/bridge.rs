@@ -6,13 +6,14 @@ use super::dead_heat::{MAX_ROSTER, dead_heat};
 
 /// What is known of a poll: two counts of votes and the number of members not yet counted.
 ///
-/// Members that gave no vote are in none of the three: they have answered and count for nobody. An answer
-/// that is not known yet may be added to `rival` (as [`Prefix`](super::Prefix) does), never to `leader`.
+/// Members that were heard and gave no vote are in none of the three: they have answered and count for nobody.
+/// An answer that is not known, yet or ever, may be added to `rival` (as [`Prefix`](super::Prefix) does), never
+/// to `leader`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Evidence {
     /// x: votes for the leading option.
     pub leader: u32,
-    /// y: votes for the strongest other option; equal to `leader` when there is no unique leader.
+    /// y: votes for the strongest other option; at least `leader` when there is no unique leader.
     pub rival: u32,
     /// R: members whose answers are not counted yet.
     pub remaining: u32,

@@ -17,7 +17,7 @@ pub enum TerminationReason {
     Confidence,
     /// The next call did not fit the budget.
     Budget,
-    /// Every member has given its final answer.
+    /// Every member was asked, and has answered or could not be heard.
     RosterExhausted,
 }
 
@@ -47,7 +47,7 @@ pub struct Decision {
     /// The option the confidence is about, by index. None for a tie, and when nothing can be said.
     pub option: Option<usize>,
     /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and
-    /// when all have answered (even a tie is certain then). 1 when nothing can be said.
+    /// when all were heard (even a tie is certain then). 1 when nothing can be said.
     pub p: f64,
     /// The count over all completed answers.
     pub standing: Standing,
@@ -68,16 +68,20 @@ impl Decision {
 }
 
 /// Decides whether the poll ends; call it after every answer. The reasons are tried in this order:
-/// everybody has answered; the lock on all completed votes; the confidence of the best prefix; the budget.
+/// nobody is left to ask or to wait for; the lock on all completed votes; the confidence of the best prefix; the budget.
 ///
 /// `out_of_budget` says that the next call does not fit the budget and none is in flight. The guarantee
-/// covers the confidence of a poll ended by its budget as well.
+/// covers the confidence of a poll ended by its budget as well, and of one some of whose members were not heard.
 pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option<Decision> {
     use TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
     let standing = responses.overall();
     let ended = |reason, option, p| Some(Decision { reason, option, p, standing });
     if responses.is_exhausted() {
         // Nothing was left unasked, even if the last answer was the one that locked the result.
+        if responses.unknown() > 0 {
+            let highest = responses.highest_confidence();
+            return ended(RosterExhausted, highest.option, highest.p);
+        }
         let p = if standing.evidence.leader > 0 { 0.0 } else { 1.0 };
         return ended(RosterExhausted, standing.leader, p);
     }

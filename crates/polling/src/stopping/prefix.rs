@@ -2,32 +2,46 @@
 //!
 //! Fast models may favour one option, so counting votes as they arrive would let latency choose the sample.
 //! Only the *dispatch* order is random. Evidence is therefore read from prefixes of that order, and a member
-//! of the prefix that has not answered yet counts for the rival. The guarantee covers all prefixes at all
-//! times, so the one with the highest confidence may be used.
+//! of the prefix that has not answered yet counts for the rival. So does one whose call failed: which members
+//! fail may depend on what they would have answered. The guarantee covers all prefixes at all times, so the one
+//! with the highest confidence may be used.
 
 use super::bridge::{Evidence, p_value};
 use super::rule::Rule;
 
 /// The responses of one poll: which members have been asked, and what they finally answered.
 ///
-/// Members are numbered by their position in the dispatch order and asked in that order. A final answer is an
-/// option, or none (the call failed, the model refused, or its answer could not be read). The order must have
+/// Members are numbered by their position in the dispatch order and asked in that order. The order must have
 /// been drawn uniformly at random before the first call, without looking at question, price, speed or health;
 /// nothing here can check that.
 #[derive(Debug, Clone)]
 pub struct Responses {
-    members: Box<[Response]>,
+    members: Box<[Option<FinalAnswer>]>,
     launched: usize,
     completed: usize,
+    unknown: usize,
     in_flight: usize,
     counts: VoteCounts,
 }
 
+/// What came of asking one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Response {
-    Pending,
-    NoVote,
+pub enum FinalAnswer {
+    /// It chose this option, by index.
     Vote(usize),
+    /// It was heard and chose none: it refused, or its answer could not be read. This is its answer, as a vote
+    /// is.
+    NoVote,
+    /// It was not heard: the call failed. It has an answer that nobody knows, so it counts for the rival, as
+    /// long as the poll lasts and beyond.
+    Unknown,
+}
+
+impl From<Option<usize>> for FinalAnswer {
+    /// A vote, or none from a member that was heard.
+    fn from(option: Option<usize>) -> Self {
+        option.map_or(Self::NoVote, Self::Vote)
+    }
 }
 
 /// The state of the count over all completed answers, in whatever order they came.
@@ -35,9 +49,9 @@ enum Response {
 pub struct Standing {
     /// The option strictly ahead, by index; none while two share the lead or nobody has voted.
     pub leader: Option<usize>,
-    /// Votes of the leader, votes of the strongest rival, and the number of members without a final answer.
-    /// Valid for the lock and for planning calls, but *not* for confidence, because latency chose which
-    /// votes are in it.
+    /// Votes of the leader, votes of the strongest rival together with the members whose answer is unknown, and
+    /// the number of members without a final answer. Valid for the lock and for planning calls, but *not* for
+    /// confidence, because latency chose which votes are in it.
     pub evidence: Evidence,
 }
 
@@ -48,7 +62,7 @@ pub struct Prefix {
     pub members: usize,
     /// The leading option, by index.
     pub option: usize,
-    /// Its evidence, with unanswered members counted for the rival.
+    /// Its evidence, with unanswered and unknown members counted for the rival.
     pub evidence: Evidence,
 }
 
@@ -82,9 +96,10 @@ impl Responses {
     /// A poll of `roster` members about `options` options; nobody has been asked yet.
     pub fn new(options: usize, roster: usize) -> Self {
         Self {
-            members: vec![Response::Pending; roster].into(),
+            members: vec![None; roster].into(),
             launched: 0,
             completed: 0,
+            unknown: 0,
             in_flight: 0,
             counts: VoteCounts::new(options),
         }
@@ -95,23 +110,25 @@ impl Responses {
         let position = self.launched;
         let response = *self.members.get(position)?;
         self.launched += 1;
-        self.in_flight += usize::from(response == Response::Pending);
+        self.in_flight += usize::from(response.is_none());
         Some(position)
     }
 
-    /// Takes the final answer of the member at `position`: an option by index, or none. An option that the
-    /// question does not have is no vote. A member answers once: for a second answer, or a position outside
-    /// the roster, this returns false and changes nothing.
+    /// Takes the final answer of the member at `position`. An option that the question does not have is no
+    /// vote. A member answers once: for a second answer, or a position outside the roster, this returns false
+    /// and changes nothing.
     ///
     /// A member may answer before it is launched (its answer is known from an earlier run). Its vote then
     /// counts for the standing at once, and as evidence once it is launched.
-    pub fn record(&mut self, position: usize, option: Option<usize>) -> bool {
-        let Some(member @ Response::Pending) = self.members.get_mut(position) else { return false };
-        *member = match option {
-            Some(option) if self.counts.add(option) => Response::Vote(option),
-            _ => Response::NoVote,
+    pub fn record(&mut self, position: usize, answer: impl Into<FinalAnswer>) -> bool {
+        let Some(member @ None) = self.members.get_mut(position) else { return false };
+        let answer = match answer.into() {
+            FinalAnswer::Vote(option) if !self.counts.add(option) => FinalAnswer::NoVote,
+            other => other,
         };
+        *member = Some(answer);
         self.completed += 1;
+        self.unknown += usize::from(answer == FinalAnswer::Unknown);
         self.in_flight -= usize::from(position < self.launched);
         true
     }
@@ -119,7 +136,7 @@ impl Responses {
     /// Whether the member at `position` has given its final answer. A member that did so before
     /// [`Responses::launch`] returned it need not be called.
     pub fn is_final(&self, position: usize) -> bool {
-        self.members.get(position).is_some_and(|response| *response != Response::Pending)
+        self.members.get(position).is_some_and(Option::is_some)
     }
 
     /// Members in the roster.
@@ -132,9 +149,14 @@ impl Responses {
         self.launched
     }
 
-    /// Members with a final answer, votes or not.
+    /// Members with a final answer: votes, no votes, and unknown ones.
     pub fn completed(&self) -> usize {
         self.completed
+    }
+
+    /// Members among the [`completed`](Self::completed) ones whose answer is unknown.
+    pub fn unknown(&self) -> usize {
+        self.unknown
     }
 
     /// Members asked that have no final answer yet.
@@ -142,7 +164,7 @@ impl Responses {
         self.in_flight
     }
 
-    /// Whether every member's answer is final.
+    /// Whether nobody is left to ask or to wait for.
     pub fn is_exhausted(&self) -> bool {
         self.completed == self.members.len()
     }
@@ -150,23 +172,24 @@ impl Responses {
     /// The count over all completed answers.
     pub fn overall(&self) -> Standing {
         let remaining = (self.members.len() - self.completed) as u32;
-        let evidence = Evidence { leader: self.counts.first, rival: self.counts.second, remaining };
+        let rival = self.counts.second + self.unknown as u32;
+        let evidence = Evidence { leader: self.counts.first, rival, remaining };
         Standing { leader: self.counts.leader(), evidence }
     }
 
     /// Every prefix of the members asked that has a unique leader, shortest first.
     pub fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
         let mut counts = VoteCounts::new(self.counts.votes.len());
-        let mut pending = 0;
+        let mut unheard = 0;
         self.members.iter().take(self.launched).enumerate().filter_map(move |(position, response)| {
             match *response {
-                Response::Pending => pending += 1,
-                Response::NoVote => {}
-                Response::Vote(option) => _ = counts.add(option),
+                None | Some(FinalAnswer::Unknown) => unheard += 1,
+                Some(FinalAnswer::NoVote) => {}
+                Some(FinalAnswer::Vote(option)) => _ = counts.add(option),
             }
             let members = position + 1;
             let remaining = (self.members.len() - members) as u32;
-            let evidence = Evidence { leader: counts.first, rival: counts.second + pending, remaining };
+            let evidence = Evidence { leader: counts.first, rival: counts.second + unheard, remaining };
             Some(Prefix { members, option: counts.leader()?, evidence })
         })
     }

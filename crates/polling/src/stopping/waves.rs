@@ -8,8 +8,8 @@ use super::rule::Rule;
 /// The least number of further answers after which the rule could stop: the least k ≥ 1 such that the rule
 /// stops if the next k answers all go to the leader. At most the members remaining, so 0 when none remain.
 ///
-/// `standing` counts all completed answers (see [`super::Responses::overall`]); members in flight are among
-/// the remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and
+/// `standing` counts all completed answers (see [`super::Responses::overall`]), unknown ones for the rival;
+/// members in flight are among the remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and
 /// computing the number again after every answer, therefore makes exactly the calls of asking one by one.
 /// (Checked by simulation of rosters up to 150; not proved.)
 pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
@@ -29,7 +29,7 @@ pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
 pub enum Pace {
     /// Fewest calls: only as many at once as are needed to stop.
     Thrifty,
-    /// Twice as many at once: half the waiting for a fifth more calls, as simulated (docs/pace.md).
+    /// Twice as many at once: half the waiting for a sixth more calls, as simulated (docs/pace.md).
     #[default]
     Balanced,
     /// The whole roster at once: the least waiting, the most calls.

@@ -19,7 +19,7 @@ impl StopTable {
         Self { roster, least }
     }
 
-    fn stops(&self, x: usize, y: usize, answered: usize) -> bool {
+    pub(crate) fn stops(&self, x: usize, y: usize, answered: usize) -> bool {
         answered >= usize::from(self.least[x * (self.roster + 1) + y])
     }
 }

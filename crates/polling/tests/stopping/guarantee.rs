@@ -64,7 +64,7 @@ fn misleading_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
         .map(|member| {
             let fast = member < 25;
             let answer = Some(usize::from(rng.random_bool(if fast { 0.35 } else { 0.75 })));
-            Member { answer, seconds: lognormal(rng, if fast { 2.0 } else { 8.0 }, 0.4) }
+            Member { answer, unknown: false, seconds: lognormal(rng, if fast { 2.0 } else { 8.0 }, 0.4) }
         })
         .collect();
     members.shuffle(rng);

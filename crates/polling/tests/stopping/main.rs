@@ -11,6 +11,7 @@ mod invariants;
 mod reference;
 mod responses;
 mod simulation;
+mod unknown;
 mod waves;
 
 use ep_polling::stopping::{Evidence, Rule};

@@ -1,12 +1,14 @@
 //! A poll in simulated time: members answer after a given latency, the stopping rule is the real one.
 
-use ep_polling::stopping::{Decision, Evidence, Pace, Responses, Rule, answers_needed, decide};
+use ep_polling::stopping::{Decision, Evidence, FinalAnswer, Pace, Responses, Rule, answers_needed, decide};
 use rand::{Rng, RngExt};
 
 /// A member of the roster: its answer, and how long it takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) answer: Option<usize>,
+    /// Whether its call fails, so that its answer is never known.
+    pub(crate) unknown: bool,
     pub(crate) seconds: f64,
 }
 
@@ -42,7 +44,8 @@ pub(crate) fn run(
         let (next, _) = calls.iter().enumerate().min_by(|a, b| a.1.0.total_cmp(&b.1.0)).unwrap();
         let (finished, position) = calls.swap_remove(next);
         now = finished;
-        responses.record(position, members[position].answer);
+        let Member { answer, unknown, .. } = members[position];
+        responses.record(position, if unknown { FinalAnswer::Unknown } else { answer.into() });
     }
 }
 
@@ -105,6 +108,7 @@ pub(crate) fn members(rng: &mut impl Rng, roster: usize, options: usize, a: f64)
         .into_iter()
         .map(|answer| Member {
             answer: answer.filter(|_| !rng.random_bool(0.1)),
+            unknown: false,
             seconds: lognormal(rng, 4.0, 1.0),
         })
         .collect()

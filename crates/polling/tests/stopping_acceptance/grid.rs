@@ -87,7 +87,7 @@ fn check(roster: usize, options: usize, asking: Asking) {
                 .map(|answer| {
                     // Members that choose 0 are slow, so that latency and answer are correlated.
                     let median = if answer == Some(0) { 8.0 } else { 2.0 };
-                    Member { answer, seconds: lognormal(&mut rng, median, 0.8) }
+                    Member { answer, unknown: false, seconds: lognormal(&mut rng, median, 0.8) }
                 })
                 .collect();
             for (rule, agreed) in rules.iter().zip(&mut agreed) {

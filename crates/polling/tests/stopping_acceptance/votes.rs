@@ -46,7 +46,7 @@ fn replay(questions: &Questions, rule: &Rule) -> (f64, f64, f64) {
     for poll in 0..POLLS {
         let answers = &questions[poll % questions.len()];
         let mut members: Vec<Member> =
-            answers.iter().map(|answer| Member { answer: *answer, seconds: 1.0 }).collect();
+            answers.iter().map(|answer| Member { answer: *answer, unknown: false, seconds: 1.0 }).collect();
         members.shuffle(&mut rng);
         let run = run(&members, OPTIONS, rule, |_| 1);
         let calls = run.calls as f64;

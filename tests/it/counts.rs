@@ -1,0 +1,284 @@
+//! What a poll says about its own count: who was heard, who was not needed, what it cost and what limited it.
+
+use std::time::Duration;
+
+use ep_polling::money::{MicroUsd, UsdFigure};
+use ep_upstream::testing::{Action, Behaviour, Billing, Script, VoteFor, priced};
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Setup, question};
+
+/// A panel of so many models that all choose Beta and report this cost.
+fn panel(size: usize, cost_usd: f64) -> Script {
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(size) };
+    script.default.billing = Billing::Cost(120, 12, cost_usd);
+    script
+}
+
+/// The model with this number in [`Script::panel`].
+fn model(n: usize) -> String {
+    format!("maker{}/line-{n}", n % 10)
+}
+
+fn notices(answer: &Value) -> String {
+    let notices = answer["notices"].as_array().unwrap().iter().map(|notice| notice.as_str().unwrap());
+    notices.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn one_vote_of_fifty_is_a_winner_without_confidence() {
+    for action in [
+        Action::Status(500, r#"{"error":{"message":"down"}}"#.into()),
+        Action::Status(402, r#"{"error":{"message":"no credit"}}"#.into()),
+        Action::BreakOff,
+    ] {
+        let mut script = panel(50, 0.0001);
+        let obeys = script.default.clone();
+        script.default = Behaviour::of(vec![action.clone()]);
+        script.behaviours.insert(model(7), obeys);
+        let service = Setup::scripted(script).boot().await;
+        let client = service.user().await;
+        let poll = client.poll(json!({ "pace": "fast" })).await.expect(200);
+        assert_eq!((&poll["outcome"], &poll["tally"]["Beta"]), (&json!("Beta"), &json!(1)), "{action:?}");
+        assert_eq!((&poll["confidence"], &poll["status"]), (&json!(0.0), &json!("partial")), "{action:?}");
+        assert_eq!(poll["termination_reason"], "roster_exhausted");
+        let said = notices(&poll);
+        assert!(said.contains("1 of the roster's 50 models were heard; 49 could not be"), "{said}");
+        assert!(
+            said.contains("status is partial: 49 of the 50 models that counted gave no vote (49 "),
+            "{said}"
+        );
+        let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+        let result = service.anonymous().get(&path).await.expect(200);
+        assert_eq!(notices(&result), said);
+        assert_eq!((&result["models_failed"], &result["confidence"]), (&json!(49), &json!(0.0)));
+    }
+}
+
+#[tokio::test]
+async fn models_that_were_heard_and_chose_nothing_are_no_votes() {
+    let mut script = panel(20, 0.0001);
+    let obeys = script.default.clone();
+    script.default = Behaviour::of(vec![Action::Says("I cannot choose.".into())]);
+    (0..3).for_each(|n| drop(script.behaviours.insert(model(n), obeys.clone())));
+    let service = Setup::scripted(script).boot().await;
+    let poll = service.user().await.poll(json!({ "pace": "fast" })).await.expect(200);
+    assert_eq!((&poll["outcome"], &poll["confidence"]), (&json!("Beta"), &json!(1.0)));
+    let said = notices(&poll);
+    assert!(said.contains("17 of the 20 models that counted gave no vote (17 "), "{said}");
+    assert!(!said.contains("heard"), "{said}");
+}
+
+/// Reads the costs of a poll until the unused calls have ended.
+async fn final_costs(read: impl AsyncFn() -> Value) -> Value {
+    for _ in 0..200 {
+        let costs = read().await["costs"].clone();
+        if !costs["unused_calls_cost"].is_null() {
+            return costs;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("the unused calls did not end within 5 s");
+}
+
+#[tokio::test]
+async fn calls_that_were_not_needed_are_told_apart_and_their_cost_is_told_later() {
+    let mut script = panel(50, 0.0001);
+    for n in 0..5 {
+        let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
+        script.behaviours.insert(model(n), slow);
+    }
+    let service = Setup::scripted(script).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let poll = client.poll(json!({ "pace": "fast", "confidence_threshold": 0.5 })).await.expect(200);
+    let votes = poll["votes"].as_array().unwrap().len() as u64;
+    let number = |name: &str| poll[name].as_u64().unwrap();
+    assert_eq!(number("models_skipped"), 0, "all were asked");
+    assert_eq!(number("models_unused"), 50 - votes);
+    assert_eq!(poll["early_terminated"], true);
+    assert_eq!(poll["costs"]["unused_calls_cost"], Value::Null);
+
+    let id = poll["poll_id"].clone();
+    let path = format!("/api/results/{}", id.as_str().unwrap());
+    let spent = service.settled_cost(user).await;
+    let costs = final_costs(async || client.get(&format!("{path}?costs=true")).await.expect(200)).await;
+    let usd = |member: &str| costs[member].to_string().parse::<UsdFigure>().unwrap().ceil_micro();
+    assert_eq!((usd("total_estimated_cost"), spent.micro()), (spent, 5_000));
+    assert_eq!(usd("unused_calls_cost").micro(), 100 * number("models_unused") as i64);
+
+    // Every surface, with a key: MCP, A2A, and the command line's way over REST.
+    let tool = client.tool("get_poll_result", json!({ "poll_id": id, "costs": true })).await;
+    assert_eq!(tool["structuredContent"]["costs"], costs);
+    let data = json!({ "poll_id": id, "costs": true });
+    let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "data": data }] });
+    let task = client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+    assert!(task.to_string().contains(&costs["total_estimated_cost"].to_string()), "{task}");
+
+    // Nobody else, and nobody by accident.
+    let with_costs = client.get(&format!("{path}?costs=true")).await;
+    assert_eq!(with_costs.header("cache-control"), "no-store");
+    assert!(with_costs.json()["votes"][0]["estimated_cost"].is_number());
+    for public in [client.get(&path).await, service.anonymous().get(&path).await] {
+        let result = public.expect(200);
+        assert!(result.get("costs").is_none() && !result.to_string().contains("cost\""), "{result}");
+        assert_eq!(
+            (&result["models_requested"], &result["models_unused"]),
+            (&json!(50), &poll["models_unused"])
+        );
+    }
+    assert!(service.anonymous().get(&format!("{path}?costs=true")).await.refused(401).contains("owner"));
+    assert!(service.user().await.get(&format!("{path}?costs=true")).await.refused(404).contains("owner"));
+}
+
+#[tokio::test]
+async fn a_budget_too_small_for_one_call_is_refused_with_the_smallest_that_works() {
+    let mut script = panel(20, 0.0001);
+    script.models.push(priced("dear/model-1", "0.000001", "0.000009"));
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let refused = client.poll(json!({ "max_cost_usd": 0.000_002 })).await.refused(400);
+    let words = refused.split_whitespace().collect::<Vec<_>>();
+    let least = words.iter().position(|word| *word == "send").map(|at| words[at + 1]).unwrap();
+    assert!(refused.starts_with("max_cost_usd is too small for one call"), "{refused}");
+    let least: f64 = least.parse().unwrap();
+    client.poll(json!({ "max_cost_usd": least - 0.000_001 })).await.refused(400);
+    assert_eq!(service.upstream().total_calls(), 0);
+    for body in [
+        question(json!({ "max_cost_usd": 0.000_002 })),
+        question(json!({ "max_cost_usd": 0.000_002, "dry_run": true })),
+    ] {
+        let dry = client.post("/api/poll/dry-run", &body).await.expect(200);
+        assert_eq!(dry["valid"], false);
+        assert!(dry["errors"][0].as_str().unwrap().contains("too small"), "{dry}");
+        assert!(dry["estimates"].is_object());
+    }
+    let poll = client.poll(json!({ "max_cost_usd": least })).await.expect(200);
+    assert!(!poll["votes"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_balance_that_limits_a_poll_is_named_to_its_owner() {
+    let service = Setup::scripted(panel(50, 0.0001)).boot().await;
+    let rich = service.user().await.poll(json!({})).await.expect(200);
+    assert!(!notices(&rich).contains("balance"), "{}", notices(&rich));
+    let dry = service.user().await.poll(json!({ "dry_run": true })).await.expect(200);
+    let most = dry["estimates"]["cost_usd_at_most"].as_f64().unwrap();
+    let half = (most / 2.0).to_string().parse::<UsdFigure>().unwrap().ceil_micro();
+    let (_, poor) = service.user_with(half).await;
+    let poll = poor.poll(json!({})).await.expect(200);
+    let said = notices(&poll);
+    assert!(
+        said.contains("the available balance limits this poll") && said.contains("not max_cost_usd"),
+        "{said}"
+    );
+    let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+    let result = service.anonymous().get(&path).await.expect(200);
+    assert!(!notices(&result).contains("balance"), "a balance is its owner's business");
+    let budget = poor.poll(json!({ "max_cost_usd": 0.01 })).await;
+    assert!(budget.status == 402 || !notices(&budget.json()).contains("balance"));
+}
+
+#[tokio::test]
+async fn misspelt_members_get_a_notice_and_agents_an_error() {
+    let service = Setup::scripted(panel(50, 0.0001)).boot().await;
+    let client = service.user().await;
+    let misspelt = json!({ "max_cost": 0.01, "treshold": 0.5, "trace": "mine" });
+    let poll = client.poll(misspelt.clone()).await.expect(200);
+    let said = notices(&poll);
+    assert!(said.contains("max_cost has no effect") && said.contains("did you mean max_cost_usd?"), "{said}");
+    assert!(said.contains("did you mean confidence_threshold?") && !said.contains("trace"), "{said}");
+    let dry = client.post("/api/poll/dry-run", &question(misspelt.clone())).await.expect(200);
+    assert!(notices(&dry["estimates"]).contains("did you mean max_cost_usd?"), "{dry}");
+    let calls = service.upstream().total_calls();
+    let refused = client.tool("poll_question", question(misspelt)).await;
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["code"]),
+        (&json!(true), &json!("invalid_input"))
+    );
+    assert!(refused["content"][0]["text"].as_str().unwrap().contains("did you mean"), "{refused}");
+    let fine = client.tool("poll_question", question(json!({ "trace": "mine" }))).await;
+    assert_eq!(fine["isError"], false);
+    assert!(service.upstream().total_calls() > calls);
+}
+
+/// The members that the interface gives a result, with the types that a running poll has them in.
+const RESULT: [(&str, &str); 20] = [
+    ("poll_id", "string"),
+    ("status", "string"),
+    ("question", "string"),
+    ("options", "array"),
+    ("poll_type", "string"),
+    ("winning_option", "null"),
+    ("is_tie", "boolean"),
+    ("confidence_threshold", "number"),
+    ("max_cost_usd", "number"),
+    ("early_terminated", "boolean"),
+    ("termination_reason", "null"),
+    ("models_skipped", "number"),
+    ("tally", "object"),
+    ("votes", "array"),
+    ("models_requested", "number"),
+    ("models_succeeded", "number"),
+    ("models_failed", "number"),
+    ("timing", "object"),
+    ("created_at", "string"),
+    ("outcome", "null"),
+];
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[tokio::test]
+async fn a_running_poll_is_read_with_every_member_of_a_result() {
+    let mut script = panel(50, 0.0001);
+    for n in 0..30 {
+        let slow = Behaviour { latency: Duration::from_millis(1500), ..script.default.clone() };
+        script.behaviours.insert(model(n), slow);
+    }
+    let service = Setup::scripted(script).boot().await;
+    let client: Client = service.user().await;
+    let running =
+        client.poll(json!({ "wait_ms": 0, "pace": "fast", "confidence_threshold": 1 })).await.expect(202);
+    let path = format!("/api/results/{}", running["poll_id"].as_str().unwrap());
+    let mut seen = 0;
+    loop {
+        let reply = service.anonymous().get(&path).await;
+        let result = reply.json();
+        assert_eq!(reply.status, 200, "{result}");
+        if result["status"] != "running" {
+            assert!(result.get("leader").is_none() && result["termination_reason"].is_string());
+            break;
+        }
+        assert_eq!((reply.header("cache-control"), reply.header("retry-after")), ("no-store", "2"));
+        for (member, expected) in RESULT {
+            assert_eq!(result.get(member).map(kind), Some(expected), "{member} in {result}");
+        }
+        let votes = result["votes"].as_array().unwrap().len();
+        assert_eq!(result["answered"], json!(votes));
+        assert_eq!(result["tally"]["Beta"], json!(votes));
+        assert!(result["timing"]["total_ms"].as_u64() >= result["timing"]["gather_ms"].as_u64());
+        seen = seen.max(votes);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(seen > 0, "no votes were seen while the poll ran");
+}
+
+#[tokio::test]
+async fn free_results_have_no_maximum_cost() {
+    let mut script = panel(3, 0.0);
+    script.models = (0..12).map(|n| priced(&format!("open{n}/weights-{n}:free"), "0", "0")).collect();
+    let service = Setup::scripted(script).boot().await;
+    let anyone = service.anonymous();
+    let free = anyone.post("/api/poll", &json!({ "question": "Is water wet?" })).await.expect(200);
+    let path = format!("/api/results/{}", free["poll_id"].as_str().unwrap());
+    let result = anyone.get(&path).await.expect(200);
+    assert_eq!(result.get("max_cost_usd"), Some(&Value::Null));
+}
