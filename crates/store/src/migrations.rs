@@ -22,7 +22,8 @@ macro_rules! step {
 }
 
 /// Every migration, oldest first.
-const STEPS: &[Step] = &[step!(1, "0001", "initial"), step!(3, "0003", "ballot_mode")];
+const STEPS: &[Step] =
+    &[step!(1, "0001", "initial"), step!(3, "0003", "ballot_mode"), step!(7, "0007", "fallback_level_time")];
 
 pub(crate) fn sqlite() -> Migrator {
     migrator(|step| step.sqlite)

@@ -1,7 +1,9 @@
 //! Rows as both engines give them, and what they mean.
 
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::ports::{Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, StoreError};
+use ep_kernel::ports::{
+    Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, SavedFallbackLevel, StoreError,
+};
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::poll_id::PollId;
@@ -129,7 +131,7 @@ row! {
 
 row! {
     /// A model's fallback level.
-    FallbackLevelRow { model: String, level: i64 }
+    FallbackLevelRow { model: String, level: i64, saved_at: i64 }
 }
 
 /// A ballot as it is written: `poll_id` and the columns of [`BallotRow`].
@@ -293,9 +295,13 @@ impl From<ModelListRow> for CachedModelList {
     }
 }
 
-impl From<FallbackLevelRow> for (ModelId, u8) {
+impl From<FallbackLevelRow> for SavedFallbackLevel {
     fn from(row: FallbackLevelRow) -> Self {
-        (ModelId::new(row.model), u8::try_from(row.level).unwrap_or_default())
+        Self {
+            model: ModelId::new(row.model),
+            level: u8::try_from(row.level).unwrap_or_default(),
+            saved_at: Timestamp::from_millis(row.saved_at),
+        }
     }
 }
 

@@ -143,6 +143,7 @@ pub(crate) const SAVE_MODEL_LIST: &str = "INSERT INTO upstream_registries (upstr
      VALUES ($1, $2, $3) \
      ON CONFLICT (upstream) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body";
 pub(crate) const FALLBACK_LEVELS: &str =
-    "SELECT model, rung AS level FROM upstream_rungs WHERE upstream = $1 ORDER BY model";
-pub(crate) const SAVE_FALLBACK_LEVEL: &str = "INSERT INTO upstream_rungs (upstream, model, rung) \
-     VALUES ($1, $2, $3) ON CONFLICT (upstream, model) DO UPDATE SET rung = excluded.rung";
+    "SELECT model, rung AS level, saved_at FROM upstream_rungs WHERE upstream = $1 ORDER BY model";
+pub(crate) const SAVE_FALLBACK_LEVEL: &str = "INSERT INTO upstream_rungs (upstream, model, rung, saved_at) \
+     VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (upstream, model) DO UPDATE SET rung = excluded.rung, saved_at = excluded.saved_at";

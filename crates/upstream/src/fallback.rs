@@ -2,15 +2,16 @@
 //!
 //! Models and servers differ in which tool calls they support. Each model starts at the strictest level
 //! that its registry entry lists as supported (or at the stored one). It falls back to a lower level when a
-//! request is rejected or its answers ignore the format, and stays there: the level is stored per upstream
-//! and model. Optional parameters that a server rejects are left out for the life of the process.
+//! request is rejected or its answers ignore the format, and stays there for a day: the level is stored per
+//! upstream and model. Optional parameters that a server rejects are left out for as long.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use ep_kernel::ports::UpstreamCache;
+use ep_kernel::ports::{Clock, SavedFallbackLevel, UpstreamCache};
 use ep_polling::roster::ModelId;
+use ep_polling::time::Timestamp;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
@@ -98,11 +99,18 @@ pub(crate) struct RequestProfile {
     unsupported_levels: u8,
     /// A set of [`OptionalParameter`]s.
     unsupported_parameters: u8,
+    /// When the level or the parameters last changed.
+    changed_at: Option<Timestamp>,
 }
 
 impl RequestProfile {
     fn starting_at(level: FallbackLevel) -> Self {
-        Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0 }
+        Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0, changed_at: None }
+    }
+
+    /// Whether what is sent is the same.
+    fn sends_like(self, other: Self) -> bool {
+        (self.level, self.unsupported_parameters) == (other.level, other.unsupported_parameters)
     }
 
     /// Whether this parameter is to be sent.
@@ -156,6 +164,8 @@ impl RequestProfile {
 
 /// After so many answers in a row that ignored the format, a model falls back to a lower level.
 const MAX_IGNORED: u8 = 2;
+/// After this time a model is asked at its first level again: servers learn, and a level can be lost to a mishap.
+const RECOVERY: Duration = Duration::from_hours(24);
 /// How long a vote waits for the stored levels.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -163,8 +173,9 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct FallbackLevels {
     upstream: Arc<str>,
     cache: Arc<dyn UpstreamCache>,
+    clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    stored: OnceCell<HashMap<ModelId, FallbackLevel>>,
+    stored: OnceCell<HashMap<ModelId, (FallbackLevel, Timestamp)>>,
     profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
 }
 
@@ -176,34 +187,53 @@ pub(crate) struct ModelFallback<'l> {
 }
 
 impl FallbackLevels {
-    pub(crate) fn new(upstream: Arc<str>, cache: Arc<dyn UpstreamCache>, tasks: TaskTracker) -> Self {
-        Self { upstream, cache, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
+    pub(crate) fn new(
+        upstream: Arc<str>,
+        cache: Arc<dyn UpstreamCache>,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+    ) -> Self {
+        Self { upstream, cache, clock, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
     }
 
-    /// The fallback level of this model: the stored one, else `start`.
+    /// The fallback level of this model: the stored one unless it is older than a day, else `start`.
     pub(crate) async fn of_model<'l>(
         &'l self,
         model: &'l ModelId,
         start: FallbackLevel,
     ) -> ModelFallback<'l> {
         let known = self.profiles.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned();
+        let recovers = |changed_at: Timestamp| self.clock.now().since(changed_at) >= RECOVERY;
         let profile = if let Some(profile) = known {
             profile
         } else {
-            let level = self.stored_level(model).await.unwrap_or(start);
+            let stored = self.stored_level(model).await;
+            let new = match stored {
+                Some((level, saved_at)) => {
+                    RequestProfile { changed_at: Some(saved_at), ..RequestProfile::starting_at(level) }
+                }
+                None => RequestProfile::starting_at(start),
+            };
             let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
-            let new = || Arc::new(Mutex::new(RequestProfile::starting_at(level)));
-            Arc::clone(profiles.entry(model.clone()).or_insert_with(new))
+            Arc::clone(profiles.entry(model.clone()).or_insert_with(|| Arc::new(Mutex::new(new))))
         };
+        {
+            let mut current = profile.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.changed_at.is_some_and(recovers) {
+                *current = RequestProfile::starting_at(start);
+            }
+        }
         ModelFallback { levels: self, model, profile }
     }
 
     /// The level in the database. If it cannot be read in time, the vote goes on without it, and the next
     /// model that has no profile yet tries again.
-    async fn stored_level(&self, model: &ModelId) -> Option<FallbackLevel> {
+    async fn stored_level(&self, model: &ModelId) -> Option<(FallbackLevel, Timestamp)> {
         let load = self.stored.get_or_try_init(|| async {
             let stored = self.cache.fallback_levels(&self.upstream).await?;
-            let known = |(model, number)| FallbackLevel::from_number(number).map(|level| (model, level));
+            let known = |saved: SavedFallbackLevel| {
+                FallbackLevel::from_number(saved.level).map(|level| (saved.model, (level, saved.saved_at)))
+            };
             Ok::<_, ep_kernel::ports::StoreError>(stored.into_iter().filter_map(known).collect())
         });
         match tokio::time::timeout(LOAD_TIMEOUT, load).await {
@@ -249,11 +279,14 @@ impl ModelFallback<'_> {
 
     fn change<T>(&self, change: impl FnOnce(&mut RequestProfile) -> T) -> T {
         let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = profile.level;
+        let before = *profile;
         let result = change(&mut profile);
+        if !profile.sends_like(before) {
+            profile.changed_at = Some(self.levels.clock.now());
+        }
         let after = profile.level;
         drop(profile);
-        if before != after {
+        if before.level != after {
             self.store(after);
         }
         result
@@ -264,12 +297,14 @@ impl ModelFallback<'_> {
         tracing::info!(model = %self.model, fallback_level = level.as_str(), "model moved to a lower fallback level");
         let (cache, upstream) = (Arc::clone(&self.levels.cache), Arc::clone(&self.levels.upstream));
         let (model, profile) = (self.model.clone(), Arc::clone(&self.profile));
+        let saved_at = self.levels.clock.now();
         self.levels.tasks.spawn(async move {
             // Read here, so that two writes in flight never store an outdated level.
-            let level = profile.lock().unwrap_or_else(PoisonError::into_inner).level;
-            if let Err(error) = cache.save_fallback_level(&upstream, &model, level as u8).await {
+            let level = profile.lock().unwrap_or_else(PoisonError::into_inner).level as u8;
+            let saved = SavedFallbackLevel { model, level, saved_at };
+            if let Err(error) = cache.save_fallback_level(&upstream, &saved).await {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(%model, error, "a fallback level could not be stored");
+                tracing::warn!(model = %saved.model, error, "a fallback level could not be stored");
             }
         });
     }

@@ -59,7 +59,12 @@ impl Upstream {
                 config.max_concurrent,
                 Arc::clone(&clock),
             ),
-            fallback: FallbackLevels::new(Arc::clone(&endpoint.name), Arc::clone(&store), tasks.clone()),
+            fallback: FallbackLevels::new(
+                Arc::clone(&endpoint.name),
+                Arc::clone(&store),
+                Arc::clone(&clock),
+                tasks.clone(),
+            ),
             limits: RateLimits::new(config.requests_per_minute, free),
             secret: config.api_key,
             is_openrouter: endpoint.is_openrouter,

@@ -80,9 +80,9 @@ enum NextStep {
     Finish(Result<usize, NoVote>),
     /// Ask again at this level.
     AskAgain(FallbackLevel),
-    /// Ask again after this time, or after a default one. If there is no time left for that, this is the
-    /// result.
-    Wait(Option<Duration>, NoVote),
+    /// Ask again at this level after this time, or after a default one. If there is no time left for that, this is
+    /// the result.
+    Wait(FallbackLevel, Option<Duration>, NoVote),
     /// Ask again at this level, after the unusable answer.
     Repair(FallbackLevel, String),
 }
@@ -166,7 +166,10 @@ impl Vote<'_> {
                 }
                 NextStep::AskAgain(next) => level = next,
                 NextStep::Repair(next, bad) => (level, bad_answer) = (next, Some(bad)),
-                NextStep::Wait(wait, otherwise) => self.wait(wait, otherwise).await?,
+                NextStep::Wait(next, wait, otherwise) => {
+                    self.wait(wait, otherwise).await?;
+                    level = next;
+                }
             }
         }
     }
@@ -371,9 +374,19 @@ impl Vote<'_> {
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
             RetryAction::Wait(wait) if error.is_rate_limit() => {
-                NextStep::Wait(wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
+                NextStep::Wait(request.level, wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
             }
-            RetryAction::Wait(wait) => NextStep::Wait(wait, no_vote(Reason::UpstreamError, "failed")),
+            RetryAction::Wait(wait) => {
+                // Some servers break while they build a forced call: if it fails twice, ask for less.
+                let breaks = status == 500 && request.level.has_tool() && self.waits > 0;
+                let next = if breaks {
+                    self.fallback.note_answer(request.level, false);
+                    self.fallback.profile().repair_level(request.level)
+                } else {
+                    request.level
+                };
+                NextStep::Wait(next, wait, no_vote(Reason::UpstreamError, "failed"))
+            }
             RetryAction::GiveUp(reason) => NextStep::Finish(Err(match (reason, status) {
                 // The upstream's text about keys, credit and accounts is not for callers.
                 (Reason::Rejected, 401) => {

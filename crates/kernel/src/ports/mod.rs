@@ -22,7 +22,7 @@ pub use keys::{KeyOwner, KeyStore, NewKey};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};
-pub use upstreams::{CachedModelList, UpstreamCache};
+pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{NewUser, UserStore};
 
 use crate::fault::{Fault, Kind};

@@ -15,8 +15,19 @@ pub struct CachedModelList {
     pub body: String,
 }
 
-/// Keeps, per upstream, its model list and the fallback level of each model: how far a request must
-/// depart from a forced tool call until the model votes. A power loss may undo the last changes.
+/// How far requests to a model must depart from a forced tool call until it votes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedFallbackLevel {
+    /// The model.
+    pub model: ModelId,
+    /// The level, from 0.
+    pub level: u8,
+    /// When it was saved.
+    pub saved_at: Timestamp,
+}
+
+/// Keeps, per upstream, its model list and the fallback level of each model. A power loss may undo the last
+/// changes.
 #[async_trait]
 pub trait UpstreamCache: Send + Sync {
     /// The model list of this upstream, however old.
@@ -26,9 +37,9 @@ pub trait UpstreamCache: Send + Sync {
     async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError>;
 
     /// The fallback levels saved for this upstream, ordered by model. Models without one are at level 0.
-    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError>;
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError>;
 
     /// Saves a model's fallback level.
-    async fn save_fallback_level(&self, upstream: &str, model: &ModelId, level: u8)
+    async fn save_fallback_level(&self, upstream: &str, level: &SavedFallbackLevel)
     -> Result<(), StoreError>;
 }

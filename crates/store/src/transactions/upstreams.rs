@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 
-use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
-use ep_polling::roster::ModelId;
+use ep_kernel::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 
 use super::Database;
 use crate::engine::{Durability, Engine};
@@ -23,7 +22,7 @@ impl<E: Engine> UpstreamCache for Database<E> {
         self.0.execute(Durability::ProcessCrash, sql::SAVE_MODEL_LIST, values).await.map(drop)
     }
 
-    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError> {
         let levels: Vec<FallbackLevelRow> = self.0.fetch_all(sql::FALLBACK_LEVELS, values![upstream]).await?;
         Ok(levels.into_iter().map(Into::into).collect())
     }
@@ -31,10 +30,9 @@ impl<E: Engine> UpstreamCache for Database<E> {
     async fn save_fallback_level(
         &self,
         upstream: &str,
-        model: &ModelId,
-        level: u8,
+        level: &SavedFallbackLevel,
     ) -> Result<(), StoreError> {
-        let values = values![upstream, model.as_str(), u32::from(level)];
+        let values = values![upstream, level.model.as_str(), u32::from(level.level), level.saved_at];
         self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
     }
 }

@@ -1,6 +1,6 @@
 //! What is cached about upstreams.
 
-use ep_kernel::ports::CachedModelList;
+use ep_kernel::ports::{CachedModelList, SavedFallbackLevel};
 use ep_polling::roster::ModelId;
 
 use crate::test_database::{TestDatabase, at};
@@ -19,11 +19,21 @@ async fn keeps_the_last_model_list(db: TestDatabase) {
 
 async fn keeps_fallback_levels_per_upstream(db: TestDatabase) {
     let (one, two) = (ModelId::new("maker/one"), ModelId::new("maker/two"));
-    db.upstream_cache.save_fallback_level("a", &two, 255).await.unwrap();
-    db.upstream_cache.save_fallback_level("a", &one, 1).await.unwrap();
-    db.upstream_cache.save_fallback_level("a", &one, 2).await.unwrap();
-    db.upstream_cache.save_fallback_level("b", &one, 3).await.unwrap();
-    assert_eq!(db.upstream_cache.fallback_levels("a").await.unwrap(), [(one.clone(), 2), (two, 255)]);
-    assert_eq!(db.upstream_cache.fallback_levels("b").await.unwrap(), [(one, 3)]);
+    let saved = |model: &ModelId, level: u8, saved_at: i64| SavedFallbackLevel {
+        model: model.clone(),
+        level,
+        saved_at: at(saved_at),
+    };
+    for (upstream, level) in [
+        ("a", saved(&two, 255, 1)),
+        ("a", saved(&one, 1, 2)),
+        ("a", saved(&one, 2, 3)),
+        ("b", saved(&one, 3, 4)),
+    ] {
+        db.upstream_cache.save_fallback_level(upstream, &level).await.unwrap();
+    }
+    let levels = async |upstream| db.upstream_cache.fallback_levels(upstream).await.unwrap();
+    assert_eq!(levels("a").await, [saved(&one, 2, 3), saved(&two, 255, 1)]);
+    assert_eq!(levels("b").await, [saved(&one, 3, 4)]);
     assert_eq!(db.upstream_cache.fallback_levels("c").await.unwrap(), []);
 }

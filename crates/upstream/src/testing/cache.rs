@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use ep_kernel::ports::{CachedModelList, StoreError, UpstreamCache};
+use ep_kernel::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use ep_polling::roster::ModelId;
 
 /// Stores what upstreams cache for the life of the value. Two upstreams that share it are one before and
@@ -12,7 +12,7 @@ use ep_polling::roster::ModelId;
 #[derive(Debug, Default)]
 pub struct InMemoryCache {
     model_lists: Mutex<HashMap<String, CachedModelList>>,
-    levels: Mutex<HashMap<(String, ModelId), u8>>,
+    levels: Mutex<HashMap<(String, ModelId), SavedFallbackLevel>>,
 }
 
 #[async_trait]
@@ -27,20 +27,19 @@ impl UpstreamCache for InMemoryCache {
         Ok(())
     }
 
-    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<(ModelId, u8)>, StoreError> {
+    async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError> {
         let levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         let of_upstream = levels.iter().filter(|((of, _), _)| of == upstream);
-        Ok(of_upstream.map(|((_, model), level)| (model.clone(), *level)).collect())
+        Ok(of_upstream.map(|(_, level)| level.clone()).collect())
     }
 
     async fn save_fallback_level(
         &self,
         upstream: &str,
-        model: &ModelId,
-        level: u8,
+        level: &SavedFallbackLevel,
     ) -> Result<(), StoreError> {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
-        levels.insert((upstream.to_owned(), model.clone()), level);
+        levels.insert((upstream.to_owned(), level.model.clone()), level.clone());
         Ok(())
     }
 }

@@ -1,13 +1,15 @@
 //! The fallback levels, against servers that behave like real ones.
 
-use ep_kernel::ports::{Models as _, UpstreamCache as _};
-use ep_polling::ballot::BallotMode;
+use std::time::Duration;
+
+use ep_kernel::ports::{Models as _, SavedFallbackLevel, UpstreamCache as _};
+use ep_polling::ballot::{BallotMode, Reason};
 use ep_polling::roster::ModelId;
 use ep_upstream::Upstream;
 use ep_upstream::testing::{Action, Behaviour, Form, Forms, RequestedForm, Script, bare, priced};
 use serde_json::{Value, json};
 
-use super::{FIRST, Fixture, LONG, member, view, vote};
+use super::{FIRST, Fixture, LONG, NOW, member, reason, view, vote};
 use ep_upstream::testing::RequestedForm::{Auto, Object, Prose, Required, Schema};
 
 /// The forms in which this many votes are asked for on such a server.
@@ -69,11 +71,55 @@ async fn fallback_levels_are_kept_over_a_restart() {
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     fixture.settle().await;
     let kept = fixture.cache.fallback_levels(&fixture.server.base_url()).await.unwrap();
-    assert_eq!(kept, [(ModelId::new("m"), 2)]);
+    assert_eq!(kept, [SavedFallbackLevel { model: ModelId::new("m"), level: 2, saved_at: NOW }]);
     let before = fixture.server.calls("m");
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     let received = fixture.server.received("m");
     assert_eq!(received[before..].iter().map(|request| request.requested_form).collect::<Vec<_>>(), [Auto]);
+}
+
+#[tokio::test]
+async fn a_server_that_breaks_at_a_forced_call_is_asked_for_less() {
+    let breaks = Form::Refused(500, "Value is not callable: null");
+    let forms = Forms { required: breaks, object: breaks, auto: breaks, ..Forms::ALL };
+    assert_eq!(
+        asked(forms, 3).await,
+        [Required, Required, Schema, Required, Required, Schema, Object, Object, Schema],
+        "every vote is cast, and the level that breaks is left after two of them"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_no_option_fits_is_not_a_vote() {
+    // A server that does not enforce the enum, and a forced call that the model leaves empty.
+    for arguments in [r#"{"option":"Neptune"}"#, "{}", ""] {
+        let fixture = Fixture::with_actions([
+            Action::Calls("vote", vec![arguments.to_owned()]),
+            Action::Says("{\"option\":\"{value}\"}".into()),
+        ]);
+        assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST), "asked once more");
+        let (reason, calls, _) = reason([Action::Calls("vote", vec![arguments.to_owned()])]).await;
+        assert_eq!((reason, calls), (Reason::Unparsable, 2), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_level_is_left_after_a_day() {
+    let fixture = Fixture::with_actions([Action::Obey(Forms::THINKING)]);
+    let upstream = fixture.upstream();
+    assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
+    fixture.settle().await;
+    let asked_next = async |upstream: &Upstream| {
+        let before = fixture.server.calls("m");
+        assert_eq!(vote(upstream).await.vote, Ok(FIRST));
+        fixture.server.received("m")[before].requested_form
+    };
+    fixture.clock.advance(Duration::from_hours(23));
+    assert_eq!(asked_next(&upstream).await, Auto);
+    fixture.clock.advance(Duration::from_hours(1));
+    assert_eq!(asked_next(&fixture.upstream()).await, Required, "after a restart, too");
+    assert_eq!(asked_next(&upstream).await, Required);
+    assert_eq!(asked_next(&upstream).await, Auto, "what it learns anew, it keeps");
 }
 
 /// An entry of the model list with these members in addition to the usual ones.
@@ -239,7 +285,6 @@ async fn messages_about_something_else_do_not_fall_back() {
     for (status, message) in [
         (400, "This model's maximum context length is 8192 tokens, of which 100 in the functions"),
         (404, "The model does not exist"),
-        (500, "error parsing tool call"),
     ] {
         let fixture =
             Fixture::with_actions([Action::Status(status, json!({ "error": message }).to_string())]);
