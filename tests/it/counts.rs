@@ -282,3 +282,45 @@ async fn free_results_have_no_maximum_cost() {
     let result = anyone.get(&path).await.expect(200);
     assert_eq!(result.get("max_cost_usd"), Some(&Value::Null));
 }
+
+/// Every description of a member with this name, wherever it is in a schema.
+fn descriptions<'a>(schema: &'a Value, member: &str, found: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if name == member && (value.get("type").is_some() || value.get("$ref").is_some()) {
+                    found.push(value["description"].as_str().unwrap_or(""));
+                }
+                descriptions(value, member, found);
+            }
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| descriptions(element, member, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_words_let_confidence_pass_for_correctness() {
+    let says_one_of = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    for entry in ep_tools::TOOLS.iter() {
+        let output = serde_json::to_value(entry.output()).unwrap();
+        let mut found = Vec::new();
+        descriptions(&output, "confidence", &mut found);
+        for text in &found {
+            assert!(says_one_of(text, &["roster", "all free models"]), "{}: {text}", entry.spec.name);
+            assert!(
+                says_one_of(text, &["not truth", "whether they are right"]),
+                "{}: {text}",
+                entry.spec.name
+            );
+        }
+        found.clear();
+        descriptions(&output, "families", &mut found);
+        assert!(found.iter().all(|text| text.contains("weak proxy")), "{}: {found:?}", entry.spec.name);
+        let words = format!("{} {}", entry.spec.summary, entry.spec.manual);
+        if words.contains("confiden") {
+            let modest = ["not what is true", "not truth", "roster's outcome", "stops early"];
+            assert!(says_one_of(&words, &modest), "{}: {words}", entry.spec.name);
+        }
+    }
+}
