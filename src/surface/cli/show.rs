@@ -114,27 +114,23 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let rest = if decided { "not needed" } else { "without an answer" };
     let counts =
         [(heard - voted, "of them without a vote"), (unheard, "could not be heard"), (unneeded, rest)];
-    let counts: String = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
+    let counts: Vec<String> = std::iter::once(format!("{heard} models answered"))
+        .chain(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")))
         .collect();
-    term.write_line(&format!("  Stopped by  {why}: {heard} models answered{counts}"))?;
+    term.write_line(&format!("  Stopped by  {why}: {}", counts.join(", ")))?;
     let families = number("/families/heard") as u64;
     term.write_line(&format!(
         "  Families    {families} (makers and product lines: a weak sign of independence)"
     ))?;
     let unknown = number("/costs/unknown_cost_calls") as u64;
-    let mut cost = format!("${:.6}", number("/costs/total_estimated_cost"));
-    if unknown > 0 {
-        cost.push_str(&format!(" plus {unknown} answers of unknown cost"));
-    }
-    if answer["costs"]["unused_calls_cost"].is_null() && number("/models_unused") > 0.0 {
-        cost.push_str(" so far: get_poll_result with costs tells the final cost");
-    }
-    if answer["simulated"] == true {
-        cost.push_str(", simulated: nothing was charged");
-    }
+    let unused_unknown = answer["costs"]["unused_calls_cost"].is_null() && number("/models_unused") > 0.0;
+    let cost = [
+        (true, format!("${:.6}", number("/costs/total_estimated_cost"))),
+        (unknown > 0, format!(" plus {unknown} answers of unknown cost")),
+        (unused_unknown, " so far: get_poll_result with costs tells the final cost".to_owned()),
+        (answer["simulated"] == true, ", simulated: nothing was charged".to_owned()),
+    ];
+    let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
     if answer.get("costs").is_some() {
         term.write_line(&format!("  Cost        {cost}"))?;
     }
