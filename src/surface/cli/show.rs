@@ -128,7 +128,7 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
         (true, format!("${:.6}", number("/costs/total_estimated_cost"))),
         (unknown > 0, format!(" plus {unknown} answers of unknown cost")),
         (unused_unknown, " so far: get_poll_result with costs tells the final cost".to_owned()),
-        (answer["simulated"] == true, ", simulated: nothing was charged".to_owned()),
+        (answer["simulated"] == true, ", simulated: no model was paid".to_owned()),
     ];
     let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
     if answer.get("costs").is_some() {
