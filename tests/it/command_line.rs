@@ -45,7 +45,17 @@ fn a_newcomer_polls_with_nothing_configured() {
     let data = tempfile::tempdir().unwrap();
     let output = ep(data.path(), ASK, &[]);
     let shown = stdout(&output, 0);
-    for words in ["Alpha", "Beta", "Outcome", "Confidence", "Cost", "/api/results/EP-", "Simulated voters"] {
+    for words in [
+        "Alpha",
+        "Beta",
+        "Outcome",
+        "Confidence",
+        "Cost",
+        "/api/results/EP-",
+        "Simulated voters",
+        "not that it is right",
+        "no model was paid",
+    ] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let json = stdout(&ep(data.path(), &[ASK, &["--json"]].concat(), &[]), 0);

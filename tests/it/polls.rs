@@ -169,7 +169,9 @@ async fn aliases_profiles_and_names_of_presets() {
 async fn a_roster_smaller_than_its_preset_says_so() {
     let service = Setup::scripted(unanimous(12, "Alpha")).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
-    assert_eq!(poll["votes"].as_array().unwrap().len() as u64 + poll["models_skipped"].as_u64().unwrap(), 12);
+    let number = |name: &str| poll[name].as_u64().unwrap();
+    let votes = poll["votes"].as_array().unwrap().len() as u64;
+    assert_eq!(votes + number("models_skipped") + number("models_unused"), 12);
     assert!(poll["notices"][0].as_str().unwrap().contains("12"), "{}", poll["notices"]);
 }
 

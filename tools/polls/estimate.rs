@@ -40,7 +40,7 @@ pub struct Estimates {
     pub typical_vote_ms: Option<u32>,
     /// The longest a poll may take, in milliseconds.
     pub latency_ms_at_most: u64,
-    /// The confidence at which the poll stops early.
+    /// The confidence (that the whole roster would give the same outcome) at which the poll stops early.
     pub confidence_threshold: f64,
     /// Whether the voters are simulated.
     pub simulated: bool,

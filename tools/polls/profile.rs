@@ -32,7 +32,7 @@ pub struct Bundle {
     pub description: &'static str,
     /// The preset that names the roster.
     pub preset: &'static str,
-    /// The confidence at which a poll stops early.
+    /// The confidence (that the whole roster would give the same outcome) at which a poll stops early.
     pub confidence_threshold: f64,
     /// The most the poll may spend, in USD.
     pub max_cost_usd: Usd,

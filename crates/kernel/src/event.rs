@@ -57,8 +57,8 @@ pub struct VoteEvent {
     pub tally: NamedTally,
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster would elect the leader; 0 while the evidence favours another
-    /// option.
+    /// Confidence so far that the whole roster, all of it heard, would choose the leader: agreement, not truth. 0 while
+    /// it is too early to say.
     pub confidence: f64,
     /// Cost so far.
     pub cost_so_far: Usd,

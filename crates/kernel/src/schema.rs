@@ -99,15 +99,17 @@ pub struct Misspelt {
 pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<Misspelt> {
     /// No known name is nearly as long, and comparing takes the product of two lengths.
     const MAX_NAME: usize = 64;
+    /// More unknown members than any mistake makes.
+    const MAX_UNKNOWN: usize = 64;
     let Some(Value::Object(properties)) = schema.get("properties") else { return Vec::new() };
     let unknown = input.keys().filter(|name| !properties.contains_key(*name) && name.len() <= MAX_NAME);
-    let found = unknown.filter_map(|given| {
+    let found = unknown.take(MAX_UNKNOWN).filter_map(|given| {
         let near = properties.keys().map(|known| (likeness(given, known), known));
         let (_, known) = near.filter(|(likeness, _)| *likeness > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?;
         let given = given.chars().filter(|c| !c.is_control()).collect();
         Some(Misspelt { given, known: known.clone() })
     });
-    found.take(8).collect()
+    found.collect()
 }
 
 /// How much a name resembles a known one, up to 1; 0 if it is another name altogether.

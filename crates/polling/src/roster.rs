@@ -35,7 +35,7 @@ impl fmt::Display for ModelId {
 pub struct Member {
     /// Its name.
     pub model: ModelId,
-    /// The group of models with the same maker and training; their votes are correlated.
+    /// Its maker and product line, as its id tells them: a weak proxy for which votes are correlated.
     pub family: String,
     /// What it charges; `None` if unknown.
     pub price: Option<Price>,

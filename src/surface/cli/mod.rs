@@ -20,7 +20,7 @@ use crate::config::{self, Config};
 use crate::wiring::{self, Environment};
 use crate::{documents, server, surface, telemetry};
 
-/// Asks many AI models one question; each votes, and the poll stops once the confidence is high enough.
+/// Asks many AI models one question; each votes, and the poll stops once the rest is unlikely to change the outcome.
 #[derive(Parser)]
 #[command(name = "ep", version, about, max_term_width = 100)]
 struct Ep {

@@ -26,7 +26,7 @@ pub(super) struct Arguments {
     /// A bundle of settings: conservative, balanced, quick
     #[arg(long)]
     profile: Option<String>,
-    /// The confidence at which the poll stops early, from 0 to 1 (default 0.95)
+    /// How sure the poll must be of the whole roster's outcome to stop early, from 0 to 1 (default 0.95)
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     threshold: Option<f64>,
     /// The most to spend, in USD (default 1)

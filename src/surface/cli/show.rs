@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use console::{Term, measure_text_width, style, truncate_str};
 use ep_kernel::event::{StartedEvent, VoteEvent};
+use ep_polling::ballot::Reason;
 use ep_polling::poll_id::PollId;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Deserialize;
 use serde_json::Value;
 
 /// The poll while it runs, on standard error.
@@ -19,8 +21,11 @@ impl Live {
     /// Draws nothing where `shown` is false.
     pub(super) fn new(shown: bool) -> Self {
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        Self { bar, shown, poll_id: None }
+        Self::on(target, shown)
+    }
+
+    fn on(target: ProgressDrawTarget, shown: bool) -> Self {
+        Self { bar: ProgressBar::with_draw_target(None, target), shown, poll_id: None }
     }
 
     /// The poll, once it has begun.
@@ -30,18 +35,19 @@ impl Live {
 
     pub(super) fn started(&mut self, event: &StartedEvent) {
         self.poll_id = Some(event.poll_id.clone());
-        self.bar.set_length(u64::from(event.roster_size));
-        let template = "{bar:30.cyan/dim} {pos}/{len} models · {elapsed} · {wide_msg}";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("━━─"));
-        }
-        self.bar.enable_steady_tick(Duration::from_millis(100));
         if self.shown && event.simulated {
             eprintln!(
                 "{}",
                 style("These voters are simulated: the demo roster shows how it works.").yellow()
             );
         }
+        // From its first length on the bar is drawn, so it has its form before that.
+        let template = "{bar:30.cyan/dim} {pos}/{len} models · {elapsed} · {wide_msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("━━─"));
+        }
+        self.bar.set_length(u64::from(event.roster_size));
+        self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
     pub(super) fn vote(&mut self, event: &VoteEvent) {
@@ -50,7 +56,11 @@ impl Live {
             .leader
             .as_deref()
             .map_or_else(|| "no leader yet".to_owned(), |option| format!("{option} leads"));
-        self.bar.set_message(format!("{leader} · confidence {}", percent(event.confidence)));
+        let sure = match event.confidence {
+            known if known > 0.0 => format!("confidence {}", percent(known)),
+            _ => "not sure yet".to_owned(),
+        };
+        self.bar.set_message(format!("{leader} · {sure}"));
     }
 
     pub(super) fn clear(&self) {
@@ -80,32 +90,50 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
         None => style("no votes".to_owned()).red().bold(),
     };
     term.write_line(&format!("\n  Outcome     {outcome}"))?;
-    let asked = answer.get("votes").and_then(Value::as_array).map_or(0, Vec::len);
-    let failed =
-        answer["votes"].as_array().into_iter().flatten().filter(|vote| vote["success"] == false).count();
-    let skipped = number("/models_skipped") as u64;
-    let confidence = percent(number("/confidence"));
-    let threshold = percent(number("/confidence_threshold"));
-    term.write_line(&format!(
-        "  Confidence  {confidence} (threshold {threshold}) that the full roster of {} models gives this outcome",
-        asked as u64 + skipped
-    ))?;
+    let votes = answer["votes"].as_array().map_or(&[] as &[Value], Vec::as_slice);
+    let voted = votes.iter().filter(|vote| vote["success"] == true).count();
+    let unheard = votes.iter().filter(|vote| was_not_heard(vote)).count();
+    let heard = votes.len() - unheard;
+    let unneeded = number("/models_skipped") as usize + number("/models_unused") as usize;
+    let roster = votes.len() + unneeded;
+    let confidence = match number("/confidence") {
+        known if known > 0.0 => format!(
+            "{} (threshold {}) that the full roster of {roster} models gives this outcome, not that it is right",
+            percent(known),
+            percent(number("/confidence_threshold"))
+        ),
+        _ => format!("none: too little is known to say what the full roster of {roster} models would choose"),
+    };
+    term.write_line(&format!("  Confidence  {confidence}"))?;
     let why = match answer.get("termination_reason").and_then(Value::as_str) {
         Some(reason) => reason.replace('_', " "),
         None => "cancelled".to_owned(),
     };
     // Only these two reasons say that the rest was not needed.
     let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
-    let reason = if decided { "not needed" } else { "without an answer" };
-    let skipped_text = if skipped > 0 { format!(", {skipped} {reason}") } else { String::new() };
-    let failed_text = if failed > 0 { format!(", {failed} of them without a vote") } else { String::new() };
-    term.write_line(&format!("  Stopped by  {why}: {asked} models answered{failed_text}{skipped_text}"))?;
-    let families = (number("/families/heard") as u64, number("/families/effective"));
-    term.write_line(&format!("  Families    {} (effective number {:.1})", families.0, families.1))?;
+    let rest = if decided { "not needed" } else { "without an answer" };
+    let counts =
+        [(heard - voted, "of them without a vote"), (unheard, "could not be heard"), (unneeded, rest)];
+    let counts: Vec<String> = std::iter::once(format!("{heard} models answered"))
+        .chain(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")))
+        .collect();
+    term.write_line(&format!("  Stopped by  {why}: {}", counts.join(", ")))?;
+    let families = number("/families/heard") as u64;
+    term.write_line(&format!(
+        "  Families    {families} (makers and product lines: a weak sign of independence)"
+    ))?;
     let unknown = number("/costs/unknown_cost_calls") as u64;
-    let unknown_text =
-        if unknown > 0 { format!(" plus {unknown} answers of unknown cost") } else { String::new() };
-    term.write_line(&format!("  Cost        ${:.6}{unknown_text}", number("/costs/total_estimated_cost")))?;
+    let unused_unknown = answer["costs"]["unused_calls_cost"].is_null() && number("/models_unused") > 0.0;
+    let cost = [
+        (true, format!("${:.6}", number("/costs/total_estimated_cost"))),
+        (unknown > 0, format!(" plus {unknown} answers of unknown cost")),
+        (unused_unknown, " so far: get_poll_result with costs tells the final cost".to_owned()),
+        (answer["simulated"] == true, ", simulated: no model was paid".to_owned()),
+    ];
+    let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
+    if answer.get("costs").is_some() {
+        term.write_line(&format!("  Cost        {cost}"))?;
+    }
     term.write_line(&format!("  Time        {:.1} s", number("/timing/total_ms") / 1000.0))?;
     let later = if here { " (available while `ep serve` is running)" } else { "" };
     term.write_line(&format!("  Result      {}{later}", style(text("result_url")).underlined()))?;
@@ -121,6 +149,11 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
         ))?;
     }
     Ok(())
+}
+
+/// Whether a vote is missing because its call failed.
+fn was_not_heard(vote: &Value) -> bool {
+    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.was_heard())
 }
 
 fn tally(term: &Term, answer: &Value) -> anyhow::Result<()> {
@@ -151,4 +184,75 @@ fn dry_run(term: &Term, answer: &Value) -> anyhow::Result<()> {
         term.write_line(&format!("  Costs ${low:.6} at least and ${high:.6} at most"))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use indicatif::TermLike;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A terminal that keeps everything that was ever written to it.
+    #[derive(Debug, Clone, Default)]
+    struct Paper(Arc<Mutex<String>>);
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            120
+        }
+        fn move_cursor_up(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, line: &str) -> std::io::Result<()> {
+            self.write_str(line)
+        }
+        fn write_str(&self, text: &str) -> std::io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+        fn clear_line(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+        fn flush(&self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_bar_has_one_form_and_claims_nothing_that_it_does_not_know() {
+        let paper = Paper::default();
+        let target = ProgressDrawTarget::term_like_with_hz(Box::new(paper.clone()), 255);
+        let mut live = Live::on(target, false);
+        let started = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "result_url": "u", "question": "q", "options": ["a", "b"],
+            "roster_size": 50, "simulated": true });
+        live.started(&serde_json::from_value(started).unwrap());
+        let vote = |answered: u32, confidence: f64| {
+            let vote = json!({ "seq": answered, "model_id": "m", "chosen_option": "a", "error": null, "latency_ms": 1,
+                "tally": { "a": answered, "b": 0 }, "leader": "a", "confidence": confidence, "cost_so_far": 0.0,
+                "answered": answered, "roster_size": 50 });
+            serde_json::from_value(vote).unwrap()
+        };
+        live.vote(&vote(1, 0.0));
+        live.bar.force_draw();
+        let early = paper.0.lock().unwrap().clone();
+        assert!(early.contains("a leads · not sure yet") && !early.contains("0.0 %"), "{early}");
+        live.vote(&vote(6, 0.9739));
+        live.bar.force_draw();
+        let shown = paper.0.lock().unwrap().clone();
+        assert!(shown.contains("6/50 models") && shown.contains("confidence 97.3 %"), "{shown}");
+        assert!(!shown.contains('░') && !shown.contains('█'), "the default form was drawn: {shown}");
+        live.clear();
+    }
 }

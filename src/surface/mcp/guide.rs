@@ -28,8 +28,9 @@ pub(super) fn prompt_for(question: &str, options: Option<&str>) -> GetPromptResu
     };
     let text = format!(
         "Poll many AI models on this question: {question}\n\n{options} Word the question neutrally and so that it can be \
-         answered without any context. Then report the winner, the tally, the confidence and the link, and say that this is \
-         what models agree on, not proof."
+         answered without any context. Then report the winner, the tally, the confidence and the link. Say that this is what \
+         models agree on, not proof, and that the confidence is about what the whole roster would choose, not about what is \
+         right."
     );
     GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
 }

@@ -157,7 +157,8 @@ fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
     metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
     metrics::histogram!("ep_poll_duration_seconds").record(finished.gather);
     metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());
-    let skipped = record.plan.roster.len() - finished.ballots.len();
+    let asked = finished.ballots.len() + finished.unused_calls as usize;
+    let skipped = record.plan.roster.len().saturating_sub(asked);
     metrics::counter!("ep_calls_saved_total").increment(skipped as u64);
     for ballot in &finished.ballots {
         let result = ballot.vote.as_ref().map_or_else(|no_vote| no_vote.reason.as_str(), |_| "vote");

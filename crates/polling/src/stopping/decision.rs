@@ -13,7 +13,7 @@ use super::rule::Rule;
 pub enum TerminationReason {
     /// No possible answers of the remaining members could change the winner.
     MathematicalLock,
-    /// The confidence reached the threshold.
+    /// The confidence that all members together would choose this winner reached the threshold.
     Confidence,
     /// The next call did not fit the budget.
     Budget,

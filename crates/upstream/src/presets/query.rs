@@ -8,8 +8,8 @@ use ep_polling::stopping::MAX_ROSTER;
 use serde::Deserialize;
 use wildmatch::WildMatchPattern;
 
-use crate::registry::family::base_id;
 use crate::registry::listing::ListedModel;
+use crate::registry::weights::weights;
 
 /// A preset's query. The fields are described at the top of `presets.toml`.
 #[derive(Debug, Deserialize)]
@@ -81,16 +81,17 @@ impl Query {
         });
         let mut taken = vec![false; models.len()];
         let mut count = 0;
-        let mut base_ids = HashSet::new();
+        // The same weights on another host would vote the same again.
+        let mut voters = HashSet::new();
         for id in self.pinned.iter().take(self.size) {
             if let Some(index) = models.iter().position(|model| model.variant.id == *id)
-                && base_ids.insert(base_id(id))
+                && voters.insert(weights(id))
             {
                 taken[index] = true;
                 count += 1;
             }
         }
-        ranked.retain(|(index, model)| !taken[*index] && base_ids.insert(base_id(&model.variant.id)));
+        ranked.retain(|(index, model)| !taken[*index] && voters.insert(weights(&model.variant.id)));
         let mut per_family: HashMap<&str, usize> = HashMap::new();
         let mut limit = self.max_per_family.unwrap_or(usize::MAX);
         while count < self.size.min(models.len()) {

@@ -3,6 +3,7 @@
 mod cache;
 pub(crate) mod family;
 pub(crate) mod listing;
+pub(crate) mod weights;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

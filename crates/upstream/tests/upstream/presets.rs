@@ -115,6 +115,24 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
 }
 
 #[tokio::test]
+async fn the_same_weights_on_several_hosts_are_one_model() {
+    let hosts = ["meta-llama", "groq", "together/meta-llama", "deepinfra"];
+    let same = hosts.map(|host| priced(&format!("{host}/Llama-3.3-70B-Instruct"), "0.0000003", "0.0000003"));
+    let cheaper = priced("fp8-host/llama-3.3-70b-instruct-fp8", "0.0000001", "0.0000001");
+    let other = priced("groq/llama-3.1-8b-instruct", "0.0000001", "0.0000001");
+    let models = same.into_iter().chain([cheaper, other]).collect();
+    let fixture = Fixture::new(Script { models, ..Script::default() });
+    let roster = roster(&fixture.upstream(), "fast_and_cheap").await;
+    let ids: Vec<&str> = roster.members().iter().map(|member| member.model.as_str()).collect();
+    assert_eq!(
+        ids,
+        ["fp8-host/llama-3.3-70b-instruct-fp8", "groq/llama-3.1-8b-instruct"],
+        "the cheapest host"
+    );
+    assert!(roster.notices[0].contains("has 2 that fit"), "{:?}", roster.notices);
+}
+
+#[tokio::test]
 async fn impossible_rosters_are_refused() {
     let fixture = Fixture::new(Script { models: vec![], ..Script::default() });
     let upstream = fixture.upstream();
