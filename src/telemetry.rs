@@ -1,6 +1,6 @@
 //! Logs and metrics.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 
 use ep_kernel::tasks::Tasks;
@@ -20,7 +20,10 @@ const SECONDS: &[f64] = &[
 /// Begins logging to standard error, so that standard output stays the program's own. Does nothing where
 /// a subscriber is already set.
 pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&settings.log)?;
+    let mut filter = EnvFilter::try_new(&settings.log)?;
+    if !settings.log.contains("rmcp") {
+        filter = filter.add_directive("rmcp=off".parse()?);
+    }
     let json = match settings.log_format {
         LogFormat::Json => true,
         LogFormat::Text => false,
@@ -34,12 +37,14 @@ pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
                     .json()
                     .with_current_span(true)
                     .with_span_list(false)
-                    .with_writer(std::io::stderr),
+                    .with_writer(|| OneLine { to: io::stderr(), styled: false }),
             )
             .try_init()
     } else {
-        let mut layer = fmt::layer().with_target(false).with_writer(std::io::stderr);
-        if !std::io::stderr().is_terminal() {
+        let styled = io::stderr().is_terminal();
+        let writer = move || OneLine { to: io::stderr(), styled };
+        let mut layer = fmt::layer().with_target(false).with_writer(writer);
+        if !styled {
             layer.set_ansi(false);
         }
         registry.with(layer).try_init()
@@ -48,6 +53,54 @@ pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
         tracing::debug!("logging had already begun");
     }
     Ok(())
+}
+
+/// Writes each event as one line, so that no text from outside can look like an event of its own: line breaks and
+/// other control characters are escaped. The formatter writes one event at a time.
+struct OneLine<W> {
+    to: W,
+    /// Whether the formatter writes styles: of the terminal sequences, these are let through.
+    styled: bool,
+}
+
+impl<W: Write> Write for OneLine<W> {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        if !line.contains(breaks_out) {
+            self.to.write_all(event)?;
+            return Ok(event.len());
+        }
+        let mut escaped = String::with_capacity(text.len() + 16);
+        for (at, c) in line.char_indices() {
+            match c {
+                '\n' => escaped.push_str("\\n"),
+                '\r' => escaped.push_str("\\r"),
+                '\u{1b}' if self.styled && is_style(&line[at + 1..]) => escaped.push(c),
+                c if breaks_out(c) => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c => escaped.push(c),
+            }
+        }
+        escaped.push('\n');
+        self.to.write_all(escaped.as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Whether a character could end a line, or begin a terminal sequence.
+fn breaks_out(c: char) -> bool {
+    (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Whether what follows an escape character sets colour or weight (ECMA-48, SGR).
+fn is_style(rest: &str) -> bool {
+    let parameters =
+        rest.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    parameters.is_some_and(|rest| rest.starts_with('m'))
 }
 
 /// Begins to gather metrics, in the Prometheus text format.
@@ -113,4 +166,55 @@ pub async fn serve_metrics(
         }
     });
     Ok(bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What is logged of this text, as text and as JSON.
+    fn logged(outside: &str, styled: bool) -> [String; 2] {
+        let (text, json) = (Buffer::default(), Buffer::default());
+        let (as_text, as_json) = (text.clone(), json.clone());
+        let layer = fmt::layer().with_ansi(styled);
+        let subscriber = tracing_subscriber::registry()
+            .with(layer.with_writer(move || OneLine { to: as_text.clone(), styled }))
+            .with(fmt::layer().json().with_writer(move || OneLine { to: as_json.clone(), styled: false }));
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(name = %outside, value = ?outside, "refused: {outside}");
+        });
+        let read = |buffer: Buffer| String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+        [read(text), read(json)]
+    }
+
+    #[test]
+    fn text_from_outside_stays_on_its_line() {
+        let forged = "x\r\n2026-01-01T00:00:00Z  INFO all is well\u{85}\u{2028}\u{9b}31m\u{1b}[2J\u{7f} end";
+        for log in [logged(forged, false), logged(forged, true)].concat() {
+            let line = log.strip_suffix('\n').unwrap();
+            let unstyled = console::strip_ansi_codes(line);
+            assert!(!unstyled.contains(|c: char| c.is_control() || c == '\u{2028}'), "{unstyled:?}");
+            assert!(!line.contains("\u{1b}[2J"), "{line:?}");
+            assert!(line.contains("all is well") && line.contains(" end"), "{line}");
+        }
+        assert!(logged("caf\u{e9}", false)[0].contains("refused: caf\u{e9}"));
+        assert!(logged("fine", true)[0].contains('\u{1b}'), "colours stay");
+        let json: serde_json::Value = serde_json::from_str(&logged(forged, false)[1]).unwrap();
+        assert_eq!(json["fields"]["name"], forged);
+    }
 }

@@ -51,6 +51,13 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let client = Client::new(&url, Some(key.clone()));
     client.poll(json!({})).await.expect(200);
     client.with_key("ep_k_secretguess").poll(json!({})).await.expect(401);
+    // Mistakes of clients, of which rmcp warns.
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 5 });
+    client.post("/api/mcp", &initialize).await;
+    client
+        .post_with("/api/mcp", &json!({ "jsonrpc": "2.0", "result": {} }), &[("mcp-protocol-version", "x")])
+        .await;
+    client.tool("nope", json!({})).await;
     let metrics = Client::new(&format!("http://{}", metrics.unwrap()), None);
     let text = metrics.get("/metrics").await.text;
     for metric in [
@@ -71,6 +78,8 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     }
     let logs = seen.join("\n");
     assert!(logs.contains("call answered") && logs.contains("poll closed"), "{logs}");
+    let of_rmcp = seen.iter().filter(|line| line.contains("\"target\":\"rmcp")).count();
+    assert_eq!(of_rmcp, 0, "{logs}");
     for secret in [key.as_str(), "ep_k_secretguess", "Which of the two"] {
         assert!(!logs.contains(secret), "{secret} is in the logs");
     }
