@@ -203,3 +203,46 @@ fn beyond_loopback_a_secret_key_is_required() {
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("EP_SECRET_KEY"));
 }
+
+/// A server that answers every request with this JSON.
+fn hostile(status: u16, body: &Value) -> String {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let body = body.to_string();
+    let kind = "content-type: application/json\r\nconnection: close";
+    let answer = format!("HTTP/1.1 {status} X\r\n{kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 65_536]);
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_server_cannot_write_to_the_terminal_but_text() {
+    let data = tempfile::tempdir().unwrap();
+    let escape = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\r";
+    let result = json!({ "question": escape, "outcome": escape, "winning_option": escape, "is_tie": false,
+        "tally": { escape: 3 }, "votes": [], "termination_reason": escape, "result_url": escape,
+        "notices": [escape], "text": "plain" });
+    let problem = json!({ "code": "invalid_input", "detail": escape });
+    let answers = [(200, &result), (400, &problem)];
+    for (status, answer) in answers {
+        let url = hostile(status, answer);
+        let poll = [ASK, &["--server", &url]].concat();
+        let json = [ASK, &["--server", &url, "--json"]].concat();
+        for arguments in [&poll[..], &json, &["call", "list_profiles", "--server", &url]] {
+            let output = ep(data.path(), arguments, &[]);
+            for shown in [&output.stdout, &output.stderr] {
+                let shown = String::from_utf8(shown.clone()).unwrap();
+                let unsafe_character = |c: char| c.is_control() && c != '\n';
+                assert!(!shown.contains(unsafe_character), "{arguments:?}: {shown:?}");
+            }
+            assert!(!output.stdout.is_empty() || !output.stderr.is_empty());
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod admin;
 mod call;
 mod hints;
 mod poll;
+mod printable;
 mod remote;
 mod show;
 mod target;
@@ -16,6 +17,7 @@ use clap::{Parser, Subcommand};
 use ep_kernel::fault::Fault;
 use tokio::time::Instant;
 
+use self::printable::printable;
 use crate::config::{self, Config};
 use crate::wiring::{self, Environment};
 use crate::{documents, server, surface, telemetry};
@@ -95,7 +97,7 @@ pub fn main() -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Code(code)) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("ep: {error:#}");
+            eprintln!("ep: {}", printable(&format!("{error:#}")));
             // A fault knows its exit code; anything else is unexpected.
             ExitCode::from(error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit))
         }
@@ -177,9 +179,9 @@ fn render(check: bool) -> anyhow::Result<End> {
     Ok(if stale.is_empty() { End::Done } else { End::Code(1) })
 }
 
-/// Writes a line to standard output. A reader that has closed the pipe has read enough.
+/// Writes a line to standard output, its control characters escaped. A reader that has closed the pipe has read enough.
 fn print(line: &str) -> std::io::Result<()> {
-    match writeln!(std::io::stdout(), "{line}") {
+    match writeln!(std::io::stdout(), "{}", printable(line)) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

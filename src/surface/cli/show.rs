@@ -10,6 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::printable::{printable, printable_value};
+
 /// The poll while it runs, on standard error.
 pub(super) struct Live {
     bar: ProgressBar,
@@ -52,10 +54,10 @@ impl Live {
 
     pub(super) fn vote(&mut self, event: &VoteEvent) {
         self.bar.set_position(u64::from(event.answered));
-        let leader = event
-            .leader
-            .as_deref()
-            .map_or_else(|| "no leader yet".to_owned(), |option| format!("{option} leads"));
+        let leader = event.leader.as_deref().map_or_else(
+            || "no leader yet".to_owned(),
+            |option| format!("{} leads", printable(option).replace('\n', " ")),
+        );
         let sure = match event.confidence {
             known if known > 0.0 => format!("confidence {}", percent(known)),
             _ => "not sure yet".to_owned(),
@@ -75,6 +77,7 @@ fn percent(share: f64) -> String {
 
 /// Prints what a poll came to.
 pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
+    let answer = &printable_value(answer);
     let term = Term::stdout();
     if answer.get("dry_run") == Some(&Value::Bool(true)) {
         return dry_run(&term, answer);

@@ -1,0 +1,62 @@
+//! Text that others wrote, made safe to print: a server or a model could otherwise move the cursor, retitle the
+//! terminal or hide what it says.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+/// The text with control characters escaped as in JSON, but for line breaks and tabs.
+pub(super) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// The same for every text and every name in a value; line breaks within them are escaped too.
+pub(super) fn printable_value(value: &Value) -> Value {
+    let line = |text: &str| printable(text).replace('\n', "\\n");
+    match value {
+        Value::String(text) => Value::String(line(text)),
+        Value::Array(items) => Value::Array(items.iter().map(printable_value).collect()),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (line(name), printable_value(member))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Control characters, and those that change the direction of what follows (UAX #9).
+fn is_unsafe(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t'))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_reaches_the_terminal_but_text() {
+        let hostile = "a\u{1b}]0;title\u{7}b\u{9b}2Jc\rd\u{202e}e";
+        let shown = printable(hostile);
+        assert_eq!(shown, "a\\u001b]0;title\\u0007b\\u009b2Jc\\u000dd\\u202ee");
+        assert_eq!(printable("caf\u{e9}\n\ttea"), "caf\u{e9}\n\ttea");
+        let value = printable_value(&json!({ "x\u{1b}[2J": [1, "two\nlines"] }));
+        assert_eq!(value, json!({ "x\\u001b[2J": [1, "two\\nlines"] }));
+        // Escaped JSON is the same JSON.
+        let written = serde_json::to_string(&json!({ "name": hostile })).unwrap();
+        let read: Value = serde_json::from_str(&printable(&written)).unwrap();
+        assert_eq!(read["name"], hostile);
+    }
+}
