@@ -17,6 +17,7 @@ use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVe
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
+use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_upstream::{Demo, DemoConfig, FreeLimit, HttpClients, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
@@ -63,8 +64,10 @@ pub struct Assembled {
     pub app: Arc<App>,
     /// What is served, and the documents about it.
     pub site: Arc<Site>,
-    store: Store,
+    store: Arc<Store>,
     lease: Duration,
+    /// How long polls that nobody owns are kept.
+    keep_anonymous: Option<Duration>,
 }
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
@@ -137,7 +140,9 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         entropy,
         tasks,
     };
-    Ok(Assembled { app: Arc::new(app), site, store, lease })
+    let days = config.polls.keep_anonymous_days;
+    let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
+    Ok(Assembled { app: Arc::new(app), site, store: Arc::new(store), lease, keep_anonymous })
 }
 
 fn models(
@@ -188,7 +193,7 @@ fn models(
 
 impl Assembled {
     /// Starts the background tasks: renewing leases, resuming polls, storing last-use times of keys, checking
-    /// the database, forgetting callers, deleting expired records.
+    /// the database, forgetting callers, deleting expired records and old anonymous polls.
     pub fn start_background_work(&self) {
         self.every("renew leases", self.lease / 3, |app| async move { app.ports.polls.renew().await });
         self.every(
@@ -211,6 +216,13 @@ impl Assembled {
         self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
             app.idempotency.sweep().await
         });
+        if let Some(keep) = self.keep_anonymous {
+            let store = Arc::clone(&self.store);
+            self.every("delete old anonymous polls", Duration::from_hours(1), move |app| {
+                let store = Arc::clone(&store);
+                async move { delete_anonymous_polls(&app, &store, keep).await }
+            });
+        }
     }
 
     fn every<F>(&self, name: &'static str, period: Duration, work: impl Fn(Arc<App>) -> F + Send + 'static)
@@ -240,6 +252,26 @@ impl Assembled {
         }
         self.store.close().await;
     }
+}
+
+/// Deletes a few polls at a time, so that others who write need not wait long.
+async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {
+    const AT_ONCE: u32 = 20;
+    const AT_MOST: u64 = 10_000;
+    let before = app.ports.clock.now().millis().saturating_sub(keep.as_millis() as i64);
+    let before = Timestamp::from_millis(before);
+    let mut deleted = 0;
+    loop {
+        let some = store.delete_anonymous_polls(before, AT_ONCE).await?;
+        deleted += some;
+        if some < u64::from(AT_ONCE) || deleted >= AT_MOST {
+            break;
+        }
+    }
+    if deleted > 0 {
+        tracing::info!(deleted, "old anonymous polls deleted");
+    }
+    Ok(())
 }
 
 async fn write_key_uses(app: &App) -> Result<(), Fault> {

@@ -37,6 +37,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
     ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
     ("EP_LEASE_MS", "polls", "lease_ms"),
+    ("EP_KEEP_ANONYMOUS_DAYS", "polls", "keep_anonymous_days"),
     ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),
     ("EP_LOG", "telemetry", "log"),
     ("EP_LOG_FORMAT", "telemetry", "log_format"),

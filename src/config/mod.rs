@@ -115,6 +115,7 @@ pub struct Polls {
     pub deadline_ms: u64,
     pub lease_ms: u64,
     pub mcp_wait_ms: u64,
+    pub keep_anonymous_days: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]

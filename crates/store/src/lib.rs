@@ -27,8 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, UpstreamCache, UserStore,
+    Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, StoreError, UpstreamCache, UserStore,
 };
+use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -65,6 +66,7 @@ pub struct Store {
 trait AnyDatabase: UserStore + KeyStore + Ledger + PollStore + IdempotencyStore + UpstreamCache {
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
+    fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 impl<E: Engine> AnyDatabase for Database<E> {
@@ -74,6 +76,10 @@ impl<E: Engine> AnyDatabase for Database<E> {
 
     fn close_connections(&self) -> BoxFuture<'_, ()> {
         self.0.close().boxed()
+    }
+
+    fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
+        transactions::polls::delete_anonymous(self, before, limit).boxed()
     }
 }
 
@@ -130,6 +136,12 @@ impl Store {
     /// Request limits that all replicas share; `None` on SQLite, which has no replicas.
     pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
         self.limiter.clone()
+    }
+
+    /// Deletes polls that nobody owns, opened before a time and settled, with their ballots: up to `limit` in one
+    /// transaction. Returns how many.
+    pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        self.database.delete_anonymous(before, limit).await
     }
 
     /// The engine's name: `sqlite` or `postgres`.

@@ -55,6 +55,23 @@ pub(crate) const RENEW_LEASES: &str =
 pub(crate) const ADOPT_POLLS: &str = adopt_polls!("");
 pub(crate) const ADOPT_POLLS_FOR_UPDATE: &str = adopt_polls!(" FOR UPDATE SKIP LOCKED");
 
+/// Old anonymous polls that are settled. They have no hold: nobody pays for them.
+macro_rules! old_anonymous_polls {
+    () => {
+        "(SELECT id FROM polls WHERE owner IS NULL AND settled = 1 AND created_at < $1 \
+         ORDER BY created_at, id LIMIT $2)"
+    };
+}
+
+pub(crate) const DELETE_BALLOTS_OF_OLD_POLLS: &str =
+    concat!("DELETE FROM ballots WHERE poll_id IN ", old_anonymous_polls!());
+/// After their ballots.
+pub(crate) const DELETE_OLD_POLLS: &str = concat!(
+    "DELETE FROM polls WHERE id IN ",
+    old_anonymous_polls!(),
+    " AND NOT EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id)"
+);
+
 // Money.
 
 pub(crate) const AVAILABLE: &str = available!("");

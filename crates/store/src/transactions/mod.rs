@@ -15,7 +15,7 @@ mod holds;
 mod idempotency;
 mod keys;
 mod ledger;
-mod polls;
+pub(crate) mod polls;
 mod upstreams;
 mod users;
 

@@ -3,7 +3,7 @@
 use ep_kernel::ports::{Opened, StoreError};
 use ep_polling::money::Settlement;
 
-use crate::test_database::{TestDatabase, closing, hold, lease, new_poll, plan, usd};
+use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
 
 on_both_engines!(
     reads_back_what_it_was_given,
@@ -12,6 +12,7 @@ on_both_engines!(
     an_id_is_taken_once,
     closes_once,
     answers_pings_until_it_is_closed,
+    old_anonymous_polls_are_deleted_a_few_at_a_time,
     a_poll_outlives_its_connection,
 );
 
@@ -95,6 +96,32 @@ async fn closes_once(db: TestDatabase) {
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
+}
+
+async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let running = db.running(None, None).await;
+    let owned = db.running(Some(user), None).await;
+    let mut old = Vec::new();
+    for _ in 0..3 {
+        old.push(db.running(None, None).await);
+    }
+    for poll in old.iter().chain([&owned]) {
+        db.polls.record(poll, &[ballot(1, 0)]).await.unwrap();
+        db.polls.close(poll, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    }
+    // All were opened at the same time.
+    let delete = async |before, limit| db.store.delete_anonymous_polls(at(before), limit).await.unwrap();
+    assert_eq!(delete(7, 10).await, 0, "none is older");
+    assert_eq!((delete(8, 2).await, delete(8, 2).await, delete(8, 2).await), (2, 1, 0));
+    for poll in &old {
+        assert_eq!(db.polls.poll(poll).await.unwrap(), None);
+        assert!(db.polls.ballots(poll, 0).await.unwrap().is_empty());
+    }
+    for kept in [&running, &owned] {
+        assert!(db.polls.poll(kept).await.unwrap().is_some());
+    }
+    assert_eq!(db.polls.ballots(&owned, 0).await.unwrap().len(), 1);
 }
 
 async fn answers_pings_until_it_is_closed(db: TestDatabase) {
