@@ -97,7 +97,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let site = Arc::new(routes::site(documents::SiteSettings { base_url: config.base_url() }, tools));
+    let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
         poll_deadline: config.poll_deadline(),

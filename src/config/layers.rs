@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::Config;
+use super::{Config, Operator};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -21,6 +21,11 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_MAX_CONNECTIONS_PER_ADDRESS", "server", "max_connections_per_address"),
     ("EP_FIRST_REQUEST_S", "server", "first_request_s"),
     ("EP_NEXT_REQUEST_S", "server", "next_request_s"),
+    ("EP_OPERATOR_NAME", "operator", "name"),
+    ("EP_OPERATOR_URL", "operator", "url"),
+    ("EP_CONTACT", "operator", "contact"),
+    ("EP_DOCUMENTATION_URL", "operator", "documentation_url"),
+    ("EP_ADD_FUNDS_URL", "operator", "add_funds_url"),
     ("EP_DATABASE_URL", "database", "url"),
     ("EP_UPSTREAM_URL", "upstream", "url"),
     ("EP_UPSTREAM_API_KEY", "upstream", "api_key"),
@@ -110,6 +115,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     let config = Config::deserialize_from(settings)?;
     config.check_base_url()?;
     config.check_allowed_origins()?;
+    config.check_operator()?;
     Ok(config)
 }
 
@@ -132,6 +138,24 @@ impl Config {
         }
         let expected = "origins such as https://app.example, or *";
         Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
+    }
+
+    fn check_operator(&self) -> Result<(), ConfigError> {
+        let Operator { url, documentation_url, add_funds_url, .. } = &self.operator;
+        let pages = [
+            ("EP_OPERATOR_URL", url),
+            ("EP_DOCUMENTATION_URL", documentation_url),
+            ("EP_ADD_FUNDS_URL", add_funds_url),
+        ];
+        for (variable, page) in pages {
+            let is_page =
+                url::Url::parse(page).is_ok_and(|page| matches!(page.scheme(), "http" | "https" | "mailto"));
+            if !page.is_empty() && !is_page {
+                let expected = "a URL that begins with http://, https:// or mailto:";
+                return Err(ConfigError::Variable { variable, expected });
+            }
+        }
+        Ok(())
     }
 
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
@@ -215,6 +239,7 @@ mod tests {
         for origin in ["app.example", "localhost:3000", "https://a.example,null"] {
             assert!(with(&[("EP_ALLOWED_ORIGINS", origin)]).is_err(), "{origin}");
         }
+        assert!(with(&[("EP_ADD_FUNDS_URL", "javascript:alert(1)")]).is_err());
         assert!(with(&[("EP_CONFIG", "/does/not/exist.toml")]).is_err());
     }
 

@@ -22,6 +22,7 @@ pub use secret::secret_key;
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Config {
     pub server: Server,
+    pub operator: Operator,
     pub database: Database,
     pub upstream: Upstream,
     pub billing: Billing,
@@ -45,6 +46,17 @@ pub struct Server {
     pub first_request_s: u64,
     pub next_request_s: u64,
     pub shutdown_grace_s: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Operator {
+    pub name: String,
+    pub url: String,
+    pub contact: String,
+    pub documentation_url: String,
+    pub add_funds_url: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

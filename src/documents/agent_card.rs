@@ -5,13 +5,13 @@
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
-use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
 use super::Site;
+use crate::config::Operator;
 
-/// What people own about the agent: name, provider, tags.
+/// What people own about the agent: name, description, tags.
 const OWNER: &str = include_str!("../../well-known/owner.json");
 
 /// The members of 1.0 alone.
@@ -51,9 +51,8 @@ fn card(site: &Site) -> Map<String, Value> {
     let card = json!({
         "name": owner["name"],
         "description": owner["description"],
-        "provider": owner["provider"],
+        "provider": provider(site),
         "version": "1.0.0",
-        "documentationUrl": Kind::catalogue(&site.links),
         "supportedInterfaces": [interface("1.0"), interface("0.3")],
         "capabilities": { "streaming": false, "pushNotifications": false, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
@@ -63,16 +62,31 @@ fn card(site: &Site) -> Map<String, Value> {
                 "httpAuthSecurityScheme": {
                     "scheme": "bearer",
                     "bearerFormat": "ep_k_…",
-                    "description": "An API key of this service."
+                    "description": key_description(site)
                 }
             }
         },
         "securityRequirements": [{ "schemes": { "bearer": { "list": [] } } }],
         "skills": skills
     });
-    match card {
-        Value::Object(card) => card,
-        _ => Map::new(),
+    let Value::Object(mut card) = card else { return Map::new() };
+    let documentation = &site.settings.operator.documentation_url;
+    if !documentation.is_empty() {
+        card.insert("documentationUrl".into(), documentation.as_str().into());
+    }
+    card
+}
+
+fn provider(site: &Site) -> Value {
+    let Operator { name, url, .. } = &site.settings.operator;
+    let url = if url.is_empty() { &site.settings.base_url } else { url };
+    json!({ "organization": name, "url": url })
+}
+
+fn key_description(site: &Site) -> String {
+    match site.settings.operator.contact.as_str() {
+        "" => "An API key of this service.".to_owned(),
+        contact => format!("An API key of this service; ask {contact} for one."),
     }
 }
 

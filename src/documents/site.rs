@@ -3,10 +3,13 @@
 use std::sync::OnceLock;
 
 use axum::body::Bytes;
+use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
+use url::Url;
 
 use super::{DOCUMENTS, Form};
+use crate::config::{Config, Operator};
 use crate::surface::http::EntityTag;
 use crate::surface::route::Route;
 
@@ -15,6 +18,28 @@ use crate::surface::route::Route;
 pub struct SiteSettings {
     /// The public base URL, without a trailing slash.
     pub base_url: String,
+    /// Who runs the service.
+    pub operator: Operator,
+}
+
+impl SiteSettings {
+    /// What these settings say.
+    pub fn new(config: &Config) -> Self {
+        Self { base_url: config.base_url(), operator: config.operator.clone() }
+    }
+
+    /// Where an account is funded.
+    fn add_funds_url(&self, links: &Links) -> String {
+        let Operator { add_funds_url, contact, .. } = &self.operator;
+        if !add_funds_url.is_empty() {
+            return add_funds_url.clone();
+        }
+        match Url::parse(contact) {
+            Ok(_) => contact.clone(),
+            Err(_) if contact.contains('@') => format!("mailto:{contact}"),
+            Err(_) => links.url(super::AGENT_CARD, &[]),
+        }
+    }
 }
 
 /// Everything that documents are rendered from: settings, operations, routes, and each other.
@@ -51,7 +76,9 @@ impl Site {
     /// The site with everything that is served.
     pub fn with_routes(mut self, routes: Vec<Route>) -> Self {
         let named = routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string()));
-        self.links = Links::new(&self.settings.base_url, named);
+        let links = Links::new(&self.settings.base_url, named);
+        let add_funds = self.settings.add_funds_url(&links);
+        self.links = links.with_page(ADD_FUNDS, add_funds);
         self.routes = routes;
         self
     }

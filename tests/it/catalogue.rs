@@ -9,7 +9,7 @@ use ep_kernel::tool::{Agents, Entry, Method, Task};
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
-use crate::harness::Setup;
+use crate::harness::{Setup, configured};
 
 fn members(entry: &Entry) -> Vec<(String, Value)> {
     let schema = serde_json::to_value(entry.input()).unwrap();
@@ -124,7 +124,7 @@ fn tasks_have_one_operation_each() {
 
 #[test]
 fn every_recovery_names_something_that_is_served() {
-    let site = routes::site(SiteSettings { base_url: String::new() }, &TOOLS);
+    let site = routes::site(SiteSettings::new(&configured(&[("EP_CONFIG", "/dev/null".into())])), &TOOLS);
     for recovery in Kind::all().flat_map(|kind| kind.row().recovery) {
         if let Some(name) = recovery.request {
             assert!(site.links.has(name), "{} leads to {name}, which is not served", recovery.action);

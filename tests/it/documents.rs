@@ -3,11 +3,20 @@
 use ensemble_poll::documents::{DOCUMENTS, SiteSettings};
 use ensemble_poll::surface::routes;
 
-use crate::harness::Setup;
+use crate::harness::{Setup, configured};
 
 #[test]
 fn every_served_document_as_a_snapshot() {
-    let site = routes::site(SiteSettings { base_url: "https://polls.example.com".into() }, &ep_tools::TOOLS);
+    let variables = [
+        ("EP_CONFIG", "/dev/null"),
+        ("EP_BASE_URL", "https://polls.example.com/"),
+        ("EP_OPERATOR_NAME", "Example Polls Ltd"),
+        ("EP_OPERATOR_URL", "https://example.com/about"),
+        ("EP_CONTACT", "keys@example.com"),
+        ("EP_DOCUMENTATION_URL", "https://docs.example.com/polls"),
+    ];
+    let config = configured(&variables.map(|(name, value)| (name, value.to_owned())));
+    let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
     let mut seen = 0;
     for document in DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty()) {
         for (place, form) in document.forms.iter().enumerate() {

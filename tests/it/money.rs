@@ -43,6 +43,24 @@ async fn charged_what_the_upstream_says_on_postgres() {
 }
 
 #[tokio::test]
+async fn an_empty_balance_is_told_what_works_without_money() {
+    let fund = "https://polls.example.com/fund";
+    let service = Setup::demo().with("EP_ADD_FUNDS_URL", fund).boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    assert!(client.poll(json!({})).await.refused(402).contains("preset free"));
+    let asked = client.post_with("/api/poll", &question(json!({})), &[("x-machine-client", "true")]).await;
+    let problem = asked.expect(402);
+    let actions = problem["recovery_actions"].as_array().unwrap();
+    let add_funds = actions.iter().find(|action| action["action"] == "add_funds").unwrap();
+    assert_eq!((&add_funds["method"], &add_funds["href"]), (&json!("GET"), &json!(fund)));
+    client.poll(json!({ "preset": "free" })).await.expect(200);
+    // Where the operator names no page, the link leads to whom to ask.
+    let unnamed = Setup::demo().with("EP_CONTACT", "money@example.com").boot().await;
+    let catalog = unnamed.anonymous().get("/api/errors/catalog").await.expect(200).to_string();
+    assert!(catalog.contains("mailto:money@example.com"), "{catalog}");
+}
+
+#[tokio::test]
 async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
     let service = Setup::scripted(dear(0.0001)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(10)).await;

@@ -11,6 +11,8 @@ use crate::method::Method;
 pub struct Links {
     base_url: String,
     routes: HashMap<String, (Method, String)>,
+    /// Absolute URLs of pages that others serve.
+    pages: HashMap<String, String>,
 }
 
 impl Links {
@@ -20,11 +22,17 @@ impl Links {
         base_url: impl Into<String>,
         routes: impl IntoIterator<Item = (String, Method, String)>,
     ) -> Self {
-        let mut links = Self { base_url: base_url.into(), routes: HashMap::new() };
+        let mut links = Self { base_url: base_url.into(), routes: HashMap::new(), pages: HashMap::new() };
         for (name, method, path) in routes {
             links.routes.entry(name).or_insert((method, path));
         }
         links
+    }
+
+    /// The links with a page that others serve, at an absolute URL.
+    pub fn with_page(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
+        self.pages.insert(name.into(), url.into());
+        self
     }
 
     /// The public base URL, without a trailing slash: the only source of absolute links.
@@ -32,8 +40,11 @@ impl Links {
         &self.base_url
     }
 
-    /// Method and URL of the route with this name; the base URL if there is none.
+    /// Method and URL of the route or page with this name; the base URL if there is none.
     pub fn request(&self, name: &str) -> (Method, String) {
+        if let Some(url) = self.pages.get(name) {
+            return (Method::Get, url.clone());
+        }
         let (method, path) =
             self.routes.get(name).map_or((Method::Get, ""), |(method, path)| (*method, path));
         (method, format!("{}{path}", self.base_url))
@@ -48,9 +59,9 @@ impl Links {
         url
     }
 
-    /// Whether a route has this name.
+    /// Whether a route or page has this name.
     pub fn has(&self, name: &str) -> bool {
-        self.routes.contains_key(name)
+        self.routes.contains_key(name) || self.pages.contains_key(name)
     }
 }
 
@@ -63,6 +74,8 @@ mod tests {
         let routes = [("get_result".to_owned(), Method::Get, "/api/results/{poll_id}".to_owned())];
         let links = Links::new("https://ep.example", routes);
         assert_eq!(links.url("get_result", &[("poll_id", "EP-1")]), "https://ep.example/api/results/EP-1");
+        let links = links.with_page("shop", "https://shop.example/a?b={c}");
+        assert_eq!(links.request("shop"), (Method::Get, "https://shop.example/a?b={c}".to_owned()));
         assert_eq!(links.request("unknown"), (Method::Get, "https://ep.example".to_owned()));
     }
 }

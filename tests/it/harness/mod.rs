@@ -4,4 +4,4 @@ mod client;
 mod service;
 
 pub use client::{Client, Reply, by_rest, example, question, without_durations};
-pub use service::{Engine, Service, Setup};
+pub use service::{Engine, Service, Setup, configured};

@@ -217,7 +217,7 @@ impl Service {
 }
 
 /// The settings that these variables make.
-fn configured(variables: &[(&'static str, String)]) -> Config {
+pub fn configured(variables: &[(&'static str, String)]) -> Config {
     // The last one named wins, as a later `export` would.
     config::load(|name| {
         variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone())

@@ -60,7 +60,7 @@ pub struct Recovery {
     pub action: &'static str,
     /// The action in a sentence.
     pub description: &'static str,
-    /// The operation or document to ask for, by its name, if the action is a request.
+    /// The operation, document or page to ask for, by its name, if the action is a request.
     pub request: Option<&'static str>,
 }
 
@@ -71,6 +71,9 @@ const fn advice(action: &'static str, description: &'static str) -> Recovery {
 const fn call(action: &'static str, description: &'static str, name: &'static str) -> Recovery {
     Recovery { action, description, request: Some(name) }
 }
+
+/// The page where an account is funded, among the links.
+pub const ADD_FUNDS: &str = "add_funds";
 
 const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
 const DRY_RUN: Recovery =
@@ -142,8 +145,11 @@ static TABLE: [Row; 21] = [
         (402, 40200, 40200, 6),
         false,
         &[
-            advice("lower_cost", "Lower max_cost_usd or choose a cheaper preset, for example budget."),
-            advice("add_funds", "Add funds to the account."),
+            advice(
+                "lower_cost",
+                "Lower max_cost_usd or choose a cheaper preset, for example budget; the preset free costs nothing.",
+            ),
+            call("add_funds", "Add funds to the account.", ADD_FUNDS),
         ],
     ),
     row(

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use kind::{Kind, Recovery, Row};
+pub use kind::{ADD_FUNDS, Kind, Recovery, Row};
 pub use problem::{ErrorBody, Problem, RecoveryAction};
 
 /// A failure as its caller sees it. The source, if any, goes to the log and is never shown.

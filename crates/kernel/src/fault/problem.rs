@@ -45,11 +45,11 @@ pub struct RecoveryAction {
     pub action: String,
     /// The action in a sentence.
     pub description: String,
-    /// HTTP method, if the action is to send a request.
+    /// HTTP method, if the action is to send a request or to open a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub method: Option<String>,
-    /// URL, if the action is to send a request.
+    /// URL, if the action is to send a request or to open a page.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub href: Option<String>,
@@ -62,7 +62,8 @@ pub struct RecoveryAction {
 impl RecoveryAction {
     /// The action as callers see it.
     pub fn new(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Self {
-        let request = recovery.request.map(|name| links.request(name));
+        let served = recovery.request.filter(|name| links.has(name));
+        let request = served.map(|name| links.request(name));
         Self {
             action: recovery.action.into(),
             description: recovery.description.into(),

@@ -103,11 +103,15 @@ pub enum StoreError {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
+            StoreError::InsufficientBalance { available, .. } if available <= MicroUsd::ZERO => Fault::new(
+                Kind::InsufficientBalance,
+                "insufficient balance: nothing is available; add funds, or choose the preset free, which costs nothing",
+            ),
             StoreError::InsufficientBalance { available, needed } => Fault::new(
                 Kind::InsufficientBalance,
                 format!(
                     "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
-                     add funds, or choose a cheaper preset or a lower max_cost_usd"
+                     add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
                 ),
             ),
             StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
