@@ -165,6 +165,10 @@ async fn anonymous_callers_and_malformed_bodies() {
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, "id"),
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, "id"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#, -32602, "params"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":5}}"#, -32602, "params._meta"),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600, "every member may come once"),
+        (r#"{"jsonrpc":"2.0","result":{}}"#, -32600, "this is a response"),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#, -32600, "this is a response"),
     ];
     for (body, code, named) in odd {
         let request = client.request(Method::POST, "/api/mcp").body(body.to_owned());

@@ -23,9 +23,13 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
         return refused(-32600, "jsonrpc must be \"2.0\"");
     }
     if !message.get("method").is_some_and(Value::is_string) {
-        // Responses are rejected by the transport.
         let response = message.contains_key("result") || message.contains_key("error");
-        return if response { None } else { refused(-32600, "method is missing; send one JSON-RPC request") };
+        let advice = if response {
+            "this is a response, and the service asks its clients nothing; send one JSON-RPC request"
+        } else {
+            "method is missing; send one JSON-RPC request"
+        };
+        return refused(-32600, advice);
     }
     let id = message.get("id");
     if !id.is_none_or(|id| id.is_string() || id.is_i64()) {
@@ -34,6 +38,10 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
     if !message.get("params").is_none_or(|params| params.is_object() || params.is_null()) {
         let id = id.unwrap_or(&Value::Null);
         return Some(rpc_error(400, id, -32602, "params must be an object"));
+    }
+    let meta = message.get("params").and_then(|params| params.get("_meta"));
+    if !meta.is_none_or(|meta| meta.is_object() || meta.is_null()) {
+        return Some(rpc_error(400, id.unwrap_or(&Value::Null), -32602, "params._meta must be an object"));
     }
     None
 }
@@ -75,9 +83,19 @@ pub(super) async fn plain_errors_as_json(response: Response<Body>) -> Response<B
         Err(_) => String::new(),
     };
     // The body's type was right, its content was not.
-    let status = if text.starts_with("fail to deserialize") { StatusCode::BAD_REQUEST } else { status };
-    let message =
-        if text.is_empty() { status.canonical_reason().unwrap_or("refused").to_owned() } else { text };
+    let no_message = text.starts_with("fail to deserialize");
+    let status = if no_message { StatusCode::BAD_REQUEST } else { status };
+    let message = match status {
+        _ if no_message => "the body is no JSON-RPC request or notification: every member may come once, \
+                            and params is an object"
+            .to_owned(),
+        StatusCode::NOT_ACCEPTABLE => {
+            "send Accept: application/json, or application/json, text/event-stream for progress".to_owned()
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "send Content-Type: application/json".to_owned(),
+        _ if text.is_empty() => status.canonical_reason().unwrap_or("refused").to_owned(),
+        _ => text,
+    };
     let code = if status == StatusCode::FORBIDDEN { 40300 } else { -32600 };
     rpc_error(status.as_u16(), &Value::Null, code, &message)
 }
