@@ -1,5 +1,6 @@
 //! Logs and metrics.
 
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 
@@ -77,7 +78,7 @@ impl<W: Write> Write for OneLine<W> {
                 '\n' => escaped.push_str("\\n"),
                 '\r' => escaped.push_str("\\r"),
                 '\u{1b}' if self.styled && is_style(&line[at + 1..]) => escaped.push(c),
-                c if breaks_out(c) => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+                c if breaks_out(c) => drop(write!(escaped, "\\u{:04x}", u32::from(c))),
                 c => escaped.push(c),
             }
         }

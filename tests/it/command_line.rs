@@ -215,7 +215,7 @@ fn hostile(status: u16, body: &Value) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 65_536]);
+            let _ = stream.read(&mut [0; 8192]);
             stream.write_all(answer.as_bytes()).unwrap();
         }
     });

@@ -37,7 +37,13 @@ pub struct ToolPorts {
 #[derive(Clone)]
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
-    last: Arc<Mutex<Option<(Instant, Result<(), Fault>)>>>,
+    last: Arc<Mutex<Option<LastAnswer>>>,
+}
+
+/// What the database answered, and when.
+struct LastAnswer {
+    at: Instant,
+    answer: Result<(), Fault>,
 }
 
 /// How long an answer is repeated.
@@ -57,14 +63,14 @@ impl DatabaseHealth {
         let too_slow = || Err(Fault::new(Kind::Unavailable, "the database takes too long; try again later"));
         let answer = async {
             let mut last = self.last.lock().await;
-            if let Some((at, answer)) = &*last
+            if let Some(LastAnswer { at, answer }) = &*last
                 && at.elapsed() < HEALTH_TTL
             {
                 return answer.clone();
             }
             let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
             let answer = asked.map_or_else(|_| too_slow(), |answer| Ok(answer?));
-            *last = Some((Instant::now(), answer.clone()));
+            *last = Some(LastAnswer { at: Instant::now(), answer: answer.clone() });
             answer
         };
         // Another caller's question may be under way.

@@ -2,6 +2,7 @@
 //! terminal or hide what it says.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if is_unsafe(c) {
-            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {
             escaped.push(c);
         }
