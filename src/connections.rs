@@ -13,6 +13,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use ipnet::IpNet;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::watch;
 
 use crate::config::Config;
@@ -45,6 +46,29 @@ impl ConnectionLimits {
         }
     }
 
+    /// Raises the process's limit of open files as far as it may, and lowers the total to what that leaves room for:
+    /// a process without free descriptors reaches neither its database nor its models.
+    pub fn within_open_files(self) -> Self {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: maximum, maximum };
+        let files = match setrlimit(Resource::Nofile, raised) {
+            Ok(()) => maximum,
+            Err(error) => {
+                tracing::debug!(%error, "the limit of open files could not be raised");
+                current
+            }
+        };
+        let total = most_connections(self.total, files);
+        if total != self.total {
+            tracing::info!(
+                max_connections = total,
+                ?files,
+                "connections are limited by the open files allowed"
+            );
+        }
+        Self { total, ..self }
+    }
+
     /// What a peer is counted as; `None` where only the total counts.
     fn address(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
@@ -56,6 +80,17 @@ impl ConnectionLimits {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         })
     }
+}
+
+/// Descriptors that connections leave to the database, to models and to files.
+const RESERVED_FILES: u64 = 768;
+
+/// How many of `wanted` connections (zero is no limit) a process may have with this many descriptors; `None` is
+/// any number.
+fn most_connections(wanted: usize, files: Option<u64>) -> usize {
+    let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return wanted };
+    let left = files.saturating_sub(RESERVED_FILES as usize).max(files / 4).max(1);
+    if wanted == 0 { left } else { wanted.min(left) }
 }
 
 /// Counts the open connections of one listener.
@@ -241,6 +276,15 @@ mod tests {
         // Proxies speak for many clients, and loopback is the operator's.
         let _many: Vec<Place> =
             ["10.0.0.1", "127.0.0.1"].iter().flat_map(|peer| (0..9).map(|_| admit(peer).unwrap())).collect();
+    }
+
+    #[test]
+    fn descriptors_are_left_for_everything_else() {
+        assert_eq!(most_connections(4096, None), 4096);
+        assert_eq!(most_connections(4096, Some(20_000)), 4096);
+        assert_eq!(most_connections(4096, Some(1024)), 256);
+        assert_eq!(most_connections(0, Some(1768)), 1000);
+        assert_eq!(most_connections(4096, Some(100)), 25);
     }
 
     #[test]

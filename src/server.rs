@@ -67,7 +67,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         stop.await;
         tracing::info!("stopping: no new requests are accepted; waiting for running polls");
     };
-    let limits = ConnectionLimits::new(config);
+    let limits = ConnectionLimits::new(config).within_open_files();
     let deadline = serve_on(listener, router(&service, config), limits, stopping, grace).await;
     service.stop(deadline).await;
     tracing::info!("stopped");
@@ -97,16 +97,23 @@ pub async fn serve_on(
     let (graceful, tracker) = (GracefulShutdown::new(), TaskTracker::new());
     let connections = Connections::new(limits);
     let mut stop = std::pin::pin!(stop);
+    let mut failing = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut stop => break,
         };
         let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
+            Ok(accepted) => {
+                failing = false;
+                accepted
+            }
             Err(error) => {
-                // Usually too many open files: wait for connections to close.
-                tracing::warn!(error = %error, "a connection could not be accepted");
+                // Usually too many open files: wait for connections to close. One line says so.
+                if !failing {
+                    tracing::warn!(error = %error, "connections cannot be accepted");
+                }
+                failing = true;
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }

@@ -162,6 +162,11 @@ pub(crate) struct TooSlow;
 )]
 pub(crate) struct FileLost;
 
+/// The disk has no room.
+#[derive(Debug, thiserror::Error)]
+#[error("the disk of the database file is full: make room")]
+pub(crate) struct DiskFull;
+
 /// The store was closed.
 #[derive(Debug, thiserror::Error)]
 #[error("the database is closed")]

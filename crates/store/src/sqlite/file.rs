@@ -8,10 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ep_kernel::ports::StoreError;
 
-use crate::error::{FileLost, failed};
+use rustix::fs::statvfs;
+
+use crate::error::{DiskFull, FileLost, failed};
 
 /// Read and written by its owner alone: it holds what private polls asked, and the hashes of keys.
 const MODE: u32 = 0o600;
+
+/// A disk with less room than this, in bytes, counts as full: a few polls need it.
+const LEAST_FREE: u64 = 4 << 20;
 
 /// Creates a folder and those above it, closed to other users.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
@@ -64,17 +69,23 @@ impl OpenFile {
         Ok(Self { path: path.to_owned(), identity, lost: AtomicBool::new(false) })
     }
 
-    /// Looks whether the file still has its name.
+    /// Looks whether the file still has its name and its disk some room.
     pub(super) fn look(&self) -> Result<(), StoreError> {
         let lost = match fs::metadata(&self.path) {
             Ok(metadata) => (metadata.dev(), metadata.ino()) != self.identity,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         self.lost.store(lost, Ordering::Relaxed);
-        self.check()
+        self.check()?;
+        // The write-ahead log reuses its room, so that small writes succeed on a full disk for a while.
+        match statvfs(&self.path) {
+            Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_FREE => Err(failed(DiskFull)),
+            Ok(_) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
     }
 
-    /// Fails if the last look found that it does not.
+    /// Fails if the last look did not find the file under its name.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         if self.lost.load(Ordering::Relaxed) { Err(failed(FileLost)) } else { Ok(()) }
     }
