@@ -50,7 +50,7 @@ struct LastAnswer {
 const HEALTH_TTL: Duration = Duration::from_secs(1);
 /// How long the database may take: a probe is answered within a second, and identifying its caller may take
 /// a part of that.
-const HEALTH_TIMEOUT: Duration = Duration::from_millis(600);
+const HEALTH_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl DatabaseHealth {
     /// Asks this store.
