@@ -14,10 +14,10 @@ use axum::middleware::from_fn_with_state;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -76,6 +76,8 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
 
 /// How often an HTTP/2 peer is asked whether it is still there.
 const PING_INTERVAL: Duration = Duration::from_secs(75);
+/// How long a silent connection may take to end in good order.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// What a connection beyond the limits is told.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
@@ -94,7 +96,7 @@ pub async fn serve_on(
     // Silent connections are closed by `OpenRequests::silence`, whatever protocol they speak.
     http.http1().header_read_timeout(None);
     http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
-    let (graceful, tracker) = (GracefulShutdown::new(), TaskTracker::new());
+    let (stopping, tracker) = (CancellationToken::new(), TaskTracker::new());
     let connections = Connections::new(limits);
     let mut stop = std::pin::pin!(stop);
     let mut failing = false;
@@ -140,23 +142,33 @@ pub async fn serve_on(
         });
         let service = TowerToHyperService::new(service);
         let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let watched = graceful.watch(connection);
-        let connections = Arc::clone(&connections);
+        let (connections, stopping) = (Arc::clone(&connections), stopping.clone());
         tracker.spawn(async move {
             let _place = place;
-            tokio::select! {
-                ended = watched => if let Err(error) = ended {
-                    tracing::debug!(error = %error, "a connection broke off");
-                },
+            let mut connection = std::pin::pin!(connection);
+            let ended = tokio::select! {
+                ended = &mut connection => ended,
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
                 () = requests.silence(&connections.limits) => {
                     metrics::counter!("ep_connections_silent_total").increment(1);
+                    // HTTP/2 clients learn which of their requests will not be answered (RFC 9113 §6.8).
+                    connection.as_mut().graceful_shutdown();
+                    tokio::time::timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
                 }
+            };
+            if let Err(error) = ended {
+                tracing::debug!(error = %error, "a connection broke off");
             }
         });
     }
     drop(listener);
     let deadline = Instant::now() + grace;
-    drop(tokio::time::timeout_at(deadline, graceful.shutdown()).await);
+    stopping.cancel();
+    tracker.close();
+    drop(tokio::time::timeout_at(deadline, tracker.wait()).await);
     deadline
 }
 

@@ -68,6 +68,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
         "ep_polls_total{reason=",
         "ep_votes_total{result=\"vote\"}",
         "ep_poll_cost_micro_usd_total",
+        "ep_connections 1",
     ] {
         assert!(text.contains(metric), "{metric} in {text}");
     }
