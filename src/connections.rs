@@ -40,8 +40,8 @@ impl ConnectionLimits {
         Self {
             total: server.max_connections,
             per_address: server.max_connections_per_address,
-            first_request: Duration::from_secs(server.first_request_s),
-            next_request: Duration::from_secs(server.next_request_s),
+            first_request: Duration::from_secs(server.first_request_s.max(1)),
+            next_request: Duration::from_secs(server.next_request_s.max(1)),
             proxies: server.trusted_proxies.clone().into(),
         }
     }

@@ -79,6 +79,8 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     }
     let logs = seen.join("\n");
     assert!(logs.contains("call answered") && logs.contains("poll closed"), "{logs}");
+    let scanned: Vec<&String> = seen.iter().filter(|line| line.contains("there is nothing at")).collect();
+    assert!(!scanned.is_empty() && scanned.iter().all(|line| line.contains("\"level\":\"DEBUG\"")));
     let of_rmcp = seen.iter().filter(|line| line.contains("\"target\":\"rmcp")).count();
     assert_eq!(of_rmcp, 0, "{logs}");
     for secret in [key.as_str(), "ep_k_secretguess", "Which of the two"] {
