@@ -16,9 +16,13 @@ async fn database(client: &Client) -> String {
 
 /// Waits until health says this: it repeats its answers for a second.
 async fn becomes(client: &Client, state: &str) {
-    while database(client).await != state {
+    for _ in 0..100 {
+        if database(client).await == state {
+            return;
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    panic!("health does not say {state}");
 }
 
 fn file(service: &Service) -> std::path::PathBuf {

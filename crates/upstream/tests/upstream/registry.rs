@@ -108,7 +108,8 @@ async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
         }
         fixture.stop.cancel();
     });
-    futures::future::join_all(each).await;
+    let all = futures::future::join_all(each);
+    tokio::time::timeout(Duration::from_secs(30), all).await.expect("a bad list stays in use");
 }
 
 #[tokio::test]
