@@ -418,8 +418,8 @@ fn log_request<T>(
         Err(fault) if fault.kind().is_ours() => {
             tracing::warn!(code, took_ms, causes = fault.causes(), "call failed: {fault}");
         }
-        // Scanners ask for what does not exist, more often than anyone calls.
-        Err(fault) if matches!(fault.kind().row().http, 404 | 405) => {
+        // Scanners and floods are counted by the metrics; a line for each would fill the log.
+        Err(fault) if matches!(fault.kind().row().http, 404 | 405 | 429) => {
             tracing::debug!(code, took_ms, "call refused: {fault}");
         }
         Err(fault) => tracing::info!(code, took_ms, "call refused: {fault}"),
