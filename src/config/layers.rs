@@ -37,6 +37,8 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
     ("EP_POLL_DEADLINE_MS", "polls", "deadline_ms"),
     ("EP_LEASE_MS", "polls", "lease_ms"),
+    ("EP_POLLS_RUNNING", "polls", "max_running"),
+    ("EP_POLLS_WAITING", "polls", "max_waiting"),
     ("EP_METRICS_LISTEN", "telemetry", "metrics_listen"),
     ("EP_LOG", "telemetry", "log"),
     ("EP_LOG_FORMAT", "telemetry", "log_format"),

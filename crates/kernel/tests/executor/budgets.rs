@@ -59,7 +59,7 @@ proptest! {
             let script = std::sync::Arc::new(case.script());
             let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
             let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
-            let unused = finished.unfinished.drain().await;
+            let unused = finished.unfinished.drain(&plan).await;
             assert!(spent.plus(unused) <= plan.budget.amount(), "{spent} and {unused} of {}", plan.budget.amount());
             let asked = script.asked.lock().unwrap().len();
             assert_eq!(spent.plus(unused).micro(), case.costs.micro() * asked as i64);

@@ -1,6 +1,6 @@
 //! Opening, reading and closing polls.
 
-use ep_kernel::ports::{Opened, StoreError};
+use ep_kernel::ports::{Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
 
 use crate::test_database::{TestDatabase, closing, hold, lease, new_poll, plan, usd};
@@ -26,7 +26,7 @@ async fn reads_back_what_it_was_given(db: TestDatabase) {
     assert_eq!((record.closing, record.settled), (None, false));
 
     let closing = closing(Some(0));
-    db.polls.close(&poll.id, &closing, Settlement::Capture(usd(33))).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &closing, Settlement::Capture(usd(33))).await.unwrap();
     let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((record.closing, record.settled, record.held), (Some(closing), true, Some(usd(400))));
 
@@ -87,11 +87,11 @@ async fn an_id_is_taken_once(db: TestDatabase) {
 async fn closes_once(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let settlement = Settlement::Capture(usd(0));
-    db.polls.close(&poll, &closing(Some(0)), settlement).await.unwrap();
-    let again = db.polls.close(&poll, &closing(Some(9)), settlement).await;
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+    let again = db.polls.close(&poll, Epoch::FIRST, &closing(Some(9)), settlement).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let unknown = db.polls.close(&unknown, &closing(None), Settlement::Later).await;
+    let unknown = db.polls.close(&unknown, Epoch::FIRST, &closing(None), Settlement::Later).await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
