@@ -172,7 +172,8 @@ async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
     let url = Some(database.url());
     let data = tempfile::tempdir().unwrap();
     let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
-    script.default.latency = Duration::from_millis(150);
+    (script.default.latency, script.default.jitter) =
+        (Duration::from_millis(300), Duration::from_millis(600));
     let upstream = ScriptedUpstream::start(script).unwrap();
     let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
     let key = admin(data.path(), url, &user).await["api_key"].as_str().unwrap().to_owned();
@@ -186,12 +187,24 @@ async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
     while client.get(&path).await.json()["answered"].as_u64().unwrap() < 3 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    signal(&paused, "-STOP").await;
     let client = Client::new(&second, Some(key));
-    let kept = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
-    let in_flight = upstream.total_calls() - kept;
-    let result = ended(&client, id).await;
+    let in_flight = loop {
+        signal(&paused, "-STOP").await;
+        let kept = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
+        match upstream.total_calls() - kept {
+            // Caught between two waves of calls.
+            0 => signal(&paused, "-CONT").await,
+            in_flight => break in_flight,
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    // It wakes up as soon as the other one asks, before that has recorded anything.
+    let before = upstream.total_calls();
+    while upstream.total_calls() == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     signal(&paused, "-CONT").await;
+    let result = ended(&client, id).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let calls = upstream.total_calls();
     assert!(calls <= 40 + in_flight, "{calls} calls for 40 models, {in_flight} were in flight at the pause");
