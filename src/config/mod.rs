@@ -172,9 +172,9 @@ impl Config {
     }
 
     /// How long after its deadline a poll is settled at the latest, whichever process has died: its lease must
-    /// end, and another process must find it.
+    /// end, and another process must find it, be it a busy one.
     pub fn settled_within(&self) -> Duration {
-        self.lease() * 2
+        self.lease() * 3
     }
 
     /// How long one poll may take.

@@ -21,8 +21,8 @@ macro_rules! adopt_polls {
         concat!(
             "UPDATE polls SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2, \
                  lease_epoch = lease_epoch + 1 \
-             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND lease_until <= (SELECT now FROM clock) \
-                 ORDER BY lease_until LIMIT $3",
+             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND lease_until <= (SELECT now FROM clock) - $3 \
+                 ORDER BY lease_until LIMIT $4",
             $lock,
             ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
         )

@@ -244,16 +244,17 @@ impl PollExecutor {
         self.0.running.cancel(id)
     }
 
-    /// Resumes polls whose lease has ended, as many as this process has room for; returns how many.
+    /// Resumes polls whose lease has ended, as many as this process has room for; returns how many. Without
+    /// room it leaves them to others, and takes a few that nobody has taken for as long as a lease lasts.
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;
-        let room = inner.slots.free().min(ADOPT_AT_ONCE) as u32;
-        if room == 0 {
-            return Ok(0);
-        }
+        let (ago, limit) = match inner.slots.free().min(ADOPT_AT_ONCE) as u32 {
+            0 => (inner.lease, ADOPT_WITHOUT_ROOM),
+            room => (Duration::ZERO, room),
+        };
         let until = Instant::now() + inner.lease;
         let lease = Lease { worker: inner.worker.clone(), lasts: inner.lease };
-        let adopted = inner.polls.adopt(&lease, room).await?;
+        let adopted = inner.polls.adopt(&lease, ago, limit).await?;
         let mut count = 0;
         for adopted in adopted {
             // After a pause longer than the lease, this can be one of this process's own.
@@ -389,6 +390,9 @@ impl Inner {
 
 /// Polls that are adopted at once at most.
 const ADOPT_AT_ONCE: usize = 32;
+
+/// Polls that are adopted at once at most by a process that has no room for them.
+const ADOPT_WITHOUT_ROOM: u32 = 8;
 
 /// How long a caller waits to learn whether a poll was opened although the database failed.
 const LOOK_UP_WITHIN: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::Inner;
 use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
-use super::slots::Place;
+use super::slots::{Place, Slot};
 use crate::executor::run::{Finished, Recorder, run};
 use crate::ports::{Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
@@ -114,7 +114,7 @@ impl Work<'_> {
             let attempt = async {
                 if slot.is_none() {
                     let again = || self.inner.slots.take_again(self.record.owner);
-                    slot = self.turn(place.take().unwrap_or_else(again)).await?;
+                    slot = self.turn(place.take().unwrap_or_else(again), deadline).await?;
                 }
                 let deadline = match deadline {
                     Some(deadline) => deadline,
@@ -160,14 +160,15 @@ impl Work<'_> {
         drop(slot);
     }
 
-    /// Waits for the poll's turn. A poll that is cancelled meanwhile needs none.
-    async fn turn(&self, place: Place) -> Result<Option<super::slots::Slot>, Interruption> {
+    /// Waits for the poll's turn. A poll that is cancelled meanwhile, or whose time is over, needs none.
+    async fn turn(&self, place: Place, deadline: Option<Instant>) -> Result<Option<Slot>, Interruption> {
         if let Place::Turn(_) = &place {
             tracing::info!("waiting for a free place");
         }
         tokio::select! {
             biased;
             () = self.running.cancel.cancelled() => Ok(None),
+            () = until(deadline) => Ok(None),
             slot = place.slot() => Ok(Some(slot)),
             () = self.inner.tasks.stopping() => Err(Interruption::Stopping),
         }
@@ -237,6 +238,14 @@ impl Work<'_> {
             inner.polls.settle(&record.id, epoch, capture, unused, inner.clock.now()).await?;
         }
         Ok(())
+    }
+}
+
+/// Resolves at the deadline, if there is one.
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

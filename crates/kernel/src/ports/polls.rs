@@ -184,9 +184,9 @@ pub trait PollStore: Send + Sync {
     /// The ballots of a poll with a sequence number above `after`, in order.
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
 
-    /// Leases up to `limit` polls to this worker whose lease has ended: running ones, and closed ones that
-    /// were never settled. Each poll goes to one worker only, in a new epoch.
-    async fn adopt(&self, lease: &Lease, limit: u32) -> Result<Vec<Adopted>, StoreError>;
+    /// Leases up to `limit` polls to this worker whose lease ended at least `ago`: running ones, and closed ones
+    /// that were never settled. Each poll goes to one worker only, in a new epoch.
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError>;
 
     /// Makes the leases on these polls last this long from now, where they are still of these epochs; returns
     /// those. No time at all ends them.

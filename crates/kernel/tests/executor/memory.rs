@@ -215,11 +215,11 @@ impl PollStore for Connection {
         self.up().await?;
         Ok(self.database.rows()[id].ballots.iter().filter(|ballot| ballot.seq > after).cloned().collect())
     }
-    async fn adopt(&self, lease: &Lease, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         self.up().await?;
         let now = Instant::now();
         let mut rows = self.database.rows();
-        let orphans = rows.values_mut().filter(|row| !row.record.settled && row.lease_until <= now);
+        let orphans = rows.values_mut().filter(|row| !row.record.settled && row.lease_until + ago <= now);
         let adopted = orphans.take(limit as usize).map(|row| {
             row.epoch = Epoch::new(row.epoch.number() + 1);
             row.lease_until = now + lease.lasts;

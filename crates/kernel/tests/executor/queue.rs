@@ -100,18 +100,40 @@ async fn a_stopping_service_hands_waiting_polls_on_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_adopted_without_room() {
+async fn a_busy_process_leaves_abandoned_polls_to_others_but_not_for_ever() {
     let (case, script, database) = case();
     let dead = Replica::new(1, &database, &script);
     let orphans = [open(&dead, &case, 1).await.unwrap(), open(&dead, &case, 2).await.unwrap()];
     dead.executor.release().await.unwrap();
-    let successor = Replica::limited(2, &database, &script, LIMITS);
-    assert_eq!(successor.executor.resume().await.unwrap(), 1);
-    assert_eq!(successor.executor.resume().await.unwrap(), 0);
-    successor.resumes();
-    for orphan in &orphans {
-        while database.row(orphan).record.closing.is_none() {
-            sleep(LEASE).await;
-        }
+    let busy = Replica::limited(2, &database, &script, LIMITS);
+    assert_eq!(busy.executor.resume().await.unwrap(), 1);
+    assert_eq!(busy.executor.resume().await.unwrap(), 0);
+    // Its own queue is never empty.
+    let mut own = Vec::new();
+    for _ in 0..8 {
+        own.extend(open(&busy, &case, 3).await);
+        sleep(Duration::from_secs(5)).await;
     }
+    assert_eq!(busy.executor.resume().await.unwrap(), 1);
+    for poll in own.iter().chain(&orphans) {
+        busy.ended(poll).await;
+    }
+    for orphan in &orphans {
+        assert_eq!(database.row(orphan).ballots.len(), 3);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_whose_time_is_over_is_closed_without_a_turn() {
+    let (case, script, database) = case();
+    let dead = Replica::new(1, &database, &script);
+    let orphan = open(&dead, &case, 1).await.unwrap();
+    dead.executor.release().await.unwrap();
+    sleep(DEADLINE + LEASE).await;
+    let busy = Replica::limited(2, &database, &script, LIMITS);
+    open(&busy, &case, 2).await.unwrap();
+    let opened = Instant::now();
+    assert_eq!(busy.executor.resume().await.unwrap(), 1);
+    busy.ended(&orphan).await;
+    assert!(opened.elapsed() < Duration::from_secs(1), "{:?}", opened.elapsed());
 }

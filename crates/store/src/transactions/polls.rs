@@ -83,14 +83,14 @@ impl<E: Engine> PollStore for Database<E> {
         self.0.ballots(id, after).await
     }
 
-    async fn adopt(&self, lease: &Lease, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         let lease = lease.clone();
         // Leases lost in a power loss are taken again.
         let adopted: Vec<AdoptedRow> = self
             .0
             .transact(Durability::ProcessCrash, move |db| {
                 async move {
-                    let values = values![&*lease.worker, lease.lasts, limit];
+                    let values = values![&*lease.worker, lease.lasts, ago, limit];
                     db.fetch_all(E::Connection::ADOPT_POLLS, values).await
                 }
                 .boxed()

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::Epoch;
@@ -86,7 +87,7 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
 
     // The next process closes the rest, and the money adds up.
     db.pass(60_000).await;
-    for poll in db.polls.adopt(&lease("successor", 60_000), 10_000).await.unwrap() {
+    for poll in db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10_000).await.unwrap() {
         db.polls
             .close(&poll.id, poll.epoch, &closing(Some(0)), Settlement::Capture(usd(CAPTURED)))
             .await

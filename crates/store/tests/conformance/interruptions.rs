@@ -147,9 +147,9 @@ impl PollStore for Connection {
         self.stall().await;
         self.store.ballots(id, after).await
     }
-    async fn adopt(&self, lease: &Lease, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         self.stall().await;
-        self.answer(self.store.adopt(lease, limit).await)
+        self.answer(self.store.adopt(lease, ago, limit).await)
     }
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
         self.stall().await;

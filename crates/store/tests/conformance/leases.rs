@@ -32,7 +32,7 @@ async fn open(db: &TestDatabase, lasts: u64) -> NewPoll {
 }
 
 async fn adopt(db: &TestDatabase) -> Vec<Adopted> {
-    db.polls.adopt(&lease("successor", 60_000), 10).await.unwrap()
+    db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10).await.unwrap()
 }
 
 fn ids(adopted: &[Adopted]) -> HashSet<PollId> {
@@ -43,6 +43,8 @@ async fn a_poll_with_an_ended_lease_is_adopted(db: TestDatabase) {
     let (old, young) = (open(&db, 60_000).await, open(&db, 180_000).await);
     assert_eq!(adopt(&db).await, []);
     db.pass(60_000).await;
+    let patient = db.polls.adopt(&lease("busy", 60_000), Duration::from_secs(30), 10).await.unwrap();
+    assert_eq!(patient, [], "its lease ended just now");
     let adopted = adopt(&db).await;
     assert_eq!((ids(&adopted), adopted[0].epoch), (HashSet::from([old.id.clone()]), Epoch::new(2)));
     assert_eq!(adopt(&db).await, []);
@@ -82,7 +84,7 @@ async fn a_renewed_lease_is_kept(db: TestDatabase) {
     db.pass(50_000).await;
     assert_eq!(adopt(&db).await, []);
     db.pass(10_000).await;
-    assert_eq!(db.polls.adopt(&lease("successor", 60_000), 2).await.unwrap().len(), 2);
+    assert_eq!(db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 2).await.unwrap().len(), 2);
     // Of the former holder only one lease is left; it is renewed although it had ended.
     assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap().len(), 1);
     assert_eq!(adopt(&db).await, []);
@@ -175,7 +177,7 @@ async fn concurrent_workers_adopt_each_poll_once(db: TestDatabase) {
             let lease = lease(&format!("worker-{worker}"), 60_000);
             let mut mine = Vec::new();
             loop {
-                let adopted = polls.adopt(&lease, 3).await.unwrap();
+                let adopted = polls.adopt(&lease, Duration::ZERO, 3).await.unwrap();
                 if adopted.is_empty() {
                     return mine;
                 }

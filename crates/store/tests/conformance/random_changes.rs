@@ -25,7 +25,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     // Once every poll is settled, nothing is held any more.
     db.pass(600_000).await;
     loop {
-        let adopted = db.polls.adopt(&lease("successor", 900_000), 50).await.unwrap();
+        let adopted = db.polls.adopt(&lease("successor", 900_000), Duration::ZERO, 50).await.unwrap();
         if adopted.is_empty() {
             break;
         }
