@@ -37,8 +37,11 @@ pub struct ToolPorts {
 #[derive(Clone)]
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
-    last: Arc<Mutex<Option<(Instant, Result<(), Fault>)>>>,
+    last: Arc<Mutex<Option<Answered>>>,
 }
+
+/// When the database was last asked, and what came of it.
+type Answered = (Instant, Result<(), Fault>);
 
 /// How long an answer is repeated.
 const HEALTH_TTL: Duration = Duration::from_secs(1);
