@@ -124,6 +124,13 @@ impl Slots {
     }
 }
 
+impl State {
+    fn measure(&self) {
+        metrics::gauge!("ep_polls_running").set(self.running as f64);
+        metrics::gauge!("ep_polls_waiting").set(self.waiting as f64);
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -132,6 +139,7 @@ impl Shared {
     fn slot(self: &Arc<Self>, state: &mut State) -> Option<Place> {
         let free = state.running < self.limits.running && state.turns.is_empty();
         state.running += usize::from(free);
+        state.measure();
         free.then(|| Place::Slot(Slot(Arc::clone(self))))
     }
 
@@ -145,6 +153,7 @@ impl Shared {
         if queue.len() == 1 {
             state.turns.push_back(account);
         }
+        state.measure();
         Place::Turn(Turn { shared: Arc::clone(self), account, ticket, woken, used: false })
     }
 
@@ -152,6 +161,11 @@ impl Shared {
     fn release(&self) {
         let mut state = self.lock();
         state.running -= 1;
+        self.serve(&mut state);
+        state.measure();
+    }
+
+    fn serve(&self, state: &mut State) {
         while state.running < self.limits.running {
             let Some(account) = state.turns.pop_front() else { return };
             let Some(queue) = state.queues.get_mut(&account) else { continue };
@@ -203,6 +217,7 @@ impl Drop for Turn {
                     state.queues.remove(&self.account);
                     state.turns.retain(|account| *account != self.account);
                 }
+                state.measure();
                 return;
             }
         }

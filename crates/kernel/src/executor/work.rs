@@ -132,6 +132,7 @@ impl Work<'_> {
                 Err(Interruption::Stopping) => return self.give_up().await,
                 Err(Interruption::LeaseEnded) if self.inner.is_released() => return,
                 Err(Interruption::LeaseEnded) => {
+                    metrics::counter!("ep_leases_lost_total").increment(1);
                     tracing::warn!(
                         "the lease on this poll has ended; nobody is asked until it is held again"
                     );

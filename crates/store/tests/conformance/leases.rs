@@ -16,6 +16,7 @@ on_both_engines!(
     a_poll_with_an_ended_lease_is_adopted,
     settled_polls_are_not_adopted,
     closed_unsettled_polls_are_adopted,
+    a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted,
     a_renewed_lease_is_kept,
     only_what_is_named_is_renewed,
     an_adopted_poll_takes_nothing_from_its_former_holder,
@@ -74,6 +75,16 @@ async fn closed_unsettled_polls_are_adopted(db: TestDatabase) {
     assert!(db.polls.settle(&poll.id, adopted[0].epoch, usd(0), usd(0), at(2_000)).await.unwrap());
     db.pass(60_000).await;
     assert_eq!(adopt(&db).await, []);
+}
+
+async fn a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted(db: TestDatabase) {
+    let polls = [open(&db, 1_000).await, open(&db, 1_000).await, open(&db, 1_000).await];
+    tamper(&db.url, format!("UPDATE polls SET plan = '{{' WHERE id = '{}'", polls[1].id)).await.unwrap();
+    db.pass(2_000).await;
+    assert_eq!(adopt(&db).await.len(), 3);
+    for (index, poll) in polls.iter().enumerate() {
+        assert_eq!(db.polls.poll(&poll.id).await.is_ok(), index != 1);
+    }
 }
 
 async fn a_renewed_lease_is_kept(db: TestDatabase) {
