@@ -27,6 +27,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_DEMO", "upstream", "demo"),
     ("EP_DEMO_PACE", "upstream", "demo_pace"),
     ("EP_UPSTREAM_TIMEOUT_MS", "upstream", "timeout_ms"),
+    ("EP_UPSTREAM_MAX_CONCURRENT", "upstream", "max_concurrent"),
     ("EP_UPSTREAM_UNPRICED_FREE", "upstream", "unpriced_is_free"),
     ("EP_PRESETS", "upstream", "presets"),
     ("EP_BILLING", "billing", "mode"),
