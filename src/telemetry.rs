@@ -121,6 +121,9 @@ fn describe() {
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
     counter!("ep_polls_opened_total", "Polls opened, by preset");
+    gauge!("ep_polls_running", "Polls that have a place in this process");
+    gauge!("ep_polls_waiting", "Polls that wait for their turn");
+    counter!("ep_leases_lost_total", "Polls that were interrupted because their lease had ended");
     counter!("ep_polls_total", "Polls closed, by what ended them");
     histogram!(
         "ep_poll_duration_seconds",
@@ -131,6 +134,10 @@ fn describe() {
     counter!(
         "ep_unused_calls_cost_micro_usd_total",
         "Cost of calls that were still in flight when their poll ended, in millionths of a dollar"
+    );
+    counter!(
+        "ep_overcharged_calls_total",
+        "Calls that claimed to cost more than their listed price allows: the operator pays the difference"
     );
     counter!(
         "ep_calls_saved_total",

@@ -8,7 +8,7 @@ use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
-use ep_kernel::executor::{self, PollExecutor};
+use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
@@ -80,7 +80,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks, http)?;
-    let lease = Duration::from_millis(config.polls.lease_ms.max(1000));
+    let lease = config.lease();
+    let limits = PollLimits { running: config.polls.max_running, waiting: config.polls.max_waiting };
     let ports = executor::Ports {
         polls: store.polls(),
         models: Arc::clone(&models),
@@ -111,7 +112,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             links: Arc::new(site.links.clone()),
             clock: Arc::clone(&clock),
             models,
-            polls: PollExecutor::new(ports, lease, config.poll_deadline()),
+            polls: PollExecutor::new(ports, lease, config.poll_deadline(), limits),
             balances: store.balances(),
             health: DatabaseHealth::new(store.polls()),
         },
@@ -135,6 +136,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock,
             entropy: Arc::clone(&entropy),
             sealer: Sealer::derive(secret, "idempotent replies"),
+            lease,
         },
         accounts,
         entropy,
@@ -192,10 +194,9 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background tasks: renewing leases, resuming polls, storing last-use times of keys, checking
-    /// the database, forgetting callers, deleting expired records and old anonymous polls.
+    /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
+    /// forgetting callers, deleting expired records and old anonymous polls.
     pub fn start_background_work(&self) {
-        self.every("renew leases", self.lease / 3, |app| async move { app.ports.polls.renew().await });
         self.every(
             "resume polls",
             self.lease / 2,
@@ -241,11 +242,11 @@ impl Assembled {
         if !ended {
             tracing::warn!(
                 polls = polls.running(),
-                "stopping with polls running; the next start resumes them"
+                "stopping with polls running; another process, or the next start, resumes them"
             );
-            if let Err(fault) = polls.release().await {
-                tracing::warn!(error = %fault, "leases could not be released; they end by themselves");
-            }
+        }
+        if let Err(fault) = polls.release().await {
+            tracing::warn!(error = %fault, "leases could not be released; they end by themselves");
         }
         if let Err(fault) = write_key_uses(&self.app).await {
             tracing::debug!(error = %fault, "key uses could not be written");

@@ -9,7 +9,7 @@ use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
-use ep_kernel::executor::{self, PollExecutor};
+use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Models};
@@ -66,7 +66,7 @@ impl Service {
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             clock,
             models,
-            polls: PollExecutor::new(executor, Duration::from_secs(30), deadline),
+            polls: PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default()),
             balances: store.balances(),
             health: DatabaseHealth::new(store.polls()),
         };

@@ -126,6 +126,8 @@ pub struct Limits {
 pub struct Polls {
     pub deadline_ms: u64,
     pub lease_ms: u64,
+    pub max_running: usize,
+    pub max_waiting: usize,
     pub mcp_wait_ms: u64,
     pub keep_anonymous_days: u32,
 }
@@ -175,6 +177,17 @@ impl Config {
         }
         let file = self.data_dir()?.join("ensemble-poll.db");
         Ok(format!("sqlite://{}", file.display()).into())
+    }
+
+    /// How long a process that no longer responds keeps its polls.
+    pub fn lease(&self) -> Duration {
+        Duration::from_millis(self.polls.lease_ms.max(1000))
+    }
+
+    /// How long after its deadline a poll is settled at the latest, whichever process has died: its lease must
+    /// end, and another process must find it, be it a busy one.
+    pub fn settled_within(&self) -> Duration {
+        self.lease() * 3
     }
 
     /// How long one poll may take.

@@ -177,6 +177,8 @@ fn accounts_keys_and_ledger() {
     run(&revoke, 0);
     run(&revoke, 7);
     assert!(run(&["admin", "audit"], 0).contains("the ledger is consistent"));
+    let audit: Value = serde_json::from_str(&run(&["admin", "audit", "--json"], 0)).unwrap();
+    assert_eq!((&audit["clean"], &audit["stranded_polls"]), (&json!(true), &json!([])));
 }
 
 #[test]

@@ -148,3 +148,133 @@ async fn a_graceful_stop_lets_requests_end_and_loses_nothing() {
     assert!(status.success());
     assert_eq!(admin(data.path(), None, &["audit", "--json"]).await["clean"], true);
 }
+
+async fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().unwrap().to_string()]).status().await.unwrap();
+    assert!(sent.success());
+}
+
+/// The result of a poll once it has ended.
+async fn ended(client: &Client, id: &str) -> Value {
+    loop {
+        let result = client.get(&format!("/api/results/{id}")).await.expect(200);
+        if !["queued", "running"].contains(&result["status"].as_str().unwrap()) {
+            return result;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A replica that stands still for longer than its lease finds its poll with another one, and asks nobody more.
+#[tokio::test]
+async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
+    let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
+    let url = Some(database.url());
+    let data = tempfile::tempdir().unwrap();
+    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
+    (script.default.latency, script.default.jitter) =
+        (Duration::from_millis(300), Duration::from_millis(600));
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
+    let key = admin(data.path(), url, &user).await["api_key"].as_str().unwrap().to_owned();
+    let (paused, first) = serve(data.path(), &upstream, url).await;
+    let (mut other, second) = serve(data.path(), &upstream, url).await;
+    let client = Client::new(&first, Some(key.clone()));
+    let body = question(json!({ "confidence_threshold": 1, "pace": "thrifty", "wait_ms": 1 }));
+    let poll = client.post("/api/poll", &body).await.expect(202);
+    let id = poll["poll_id"].as_str().unwrap();
+    let path = format!("/api/results/{id}");
+    while client.get(&path).await.json()["answered"].as_u64().unwrap() < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let client = Client::new(&second, Some(key));
+    let in_flight = loop {
+        signal(&paused, "-STOP").await;
+        let kept = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
+        match upstream.total_calls() - kept {
+            // Caught between two waves of calls.
+            0 => signal(&paused, "-CONT").await,
+            in_flight => break in_flight,
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    // It wakes up as soon as the other one asks, before that has recorded anything.
+    let before = upstream.total_calls();
+    while upstream.total_calls() == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    signal(&paused, "-CONT").await;
+    let result = ended(&client, id).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let calls = upstream.total_calls();
+    assert!(calls <= 40 + in_flight, "{calls} calls for 40 models, {in_flight} were in flight at the pause");
+    assert_eq!(client.get(&path).await.expect(200)["votes"], result["votes"]);
+    other.kill().await.unwrap();
+    assert_eq!(admin(data.path(), url, &["audit", "--json"]).await["clean"], true);
+}
+
+/// A request that was cut off by a crash can be repeated as soon as the lease of its process has ended.
+#[tokio::test]
+async fn a_request_can_be_repeated_soon_after_a_crash() {
+    let data = tempfile::tempdir().unwrap();
+    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
+    script.default.latency = Duration::from_millis(100);
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
+    let key = admin(data.path(), None, &user).await["api_key"].as_str().unwrap().to_owned();
+    let (mut child, url) = serve(data.path(), &upstream, None).await;
+    let client = Client::new(&url, Some(key.clone()));
+    let body = question(json!({ "confidence_threshold": 1, "pace": "thrifty" }));
+    let keyed = [("idempotency-key", "order-1")];
+    let cut_off = tokio::spawn({
+        let body = body.clone();
+        let request = client
+            .request(reqwest::Method::POST, "/api/poll")
+            .json(&body)
+            .header("idempotency-key", "order-1");
+        async move { request.send().await.and_then(reqwest::Response::error_for_status) }
+    });
+    let id = loop {
+        let running = client.post_with("/api/poll", &body, &keyed).await;
+        if let Some(id) = running.json()["poll_id"].as_str() {
+            break id.to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    child.kill().await.unwrap();
+    assert!(cut_off.await.unwrap().is_err());
+    let (mut child, url) = serve(data.path(), &upstream, None).await;
+    let client = Client::new(&url, Some(key));
+    let again = tokio::time::timeout(Duration::from_secs(20), async {
+        loop {
+            let reply = client.post_with("/api/poll", &body, &keyed).await;
+            if reply.status != 409 {
+                return reply;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    assert_eq!(again.await.unwrap().expect(200)["poll_id"], id);
+    child.kill().await.unwrap();
+}
+
+/// `ep poll` keeps its poll while it runs, though a server on the same database looks for abandoned ones.
+#[tokio::test]
+async fn a_poll_of_the_command_line_is_not_adopted_while_it_runs() {
+    let data = tempfile::tempdir().unwrap();
+    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
+    script.default.latency = Duration::from_millis(900);
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let (mut server, _) = serve(data.path(), &upstream, None).await;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+    command.args(["poll", "Which of the two is better?", "-o", "Alpha", "-o", "Beta", "--json"]);
+    command.args(["--threshold", "1", "--pace", "thrifty"]).env_clear().env("EP_DATA_DIR", data.path());
+    command.env("EP_UPSTREAM_URL", upstream.base_url()).env("EP_LEASE_MS", "1500").current_dir(data.path());
+    let output = command.output().await.unwrap();
+    let poll: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let answered = poll["votes"].as_array().unwrap().len();
+    assert!(answered > 20, "{answered}");
+    assert!(upstream.total_calls() <= 40, "{} calls for 40 models", upstream.total_calls());
+    server.kill().await.unwrap();
+}

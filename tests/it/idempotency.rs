@@ -137,3 +137,83 @@ async fn an_interim_answer_is_not_kept() {
     };
     assert_eq!(finished["poll_id"], running["poll_id"]);
 }
+
+#[tokio::test]
+async fn a_request_that_still_runs_names_its_poll() {
+    let mut script = Script::panel(50);
+    script.default.latency = Duration::from_millis(500);
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let headers = [("idempotency-key", "running"), ("x-machine-client", "true")];
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move { client.post_with("/api/poll", &question(json!({})), &headers).await }
+    });
+    let refused = loop {
+        let reply = client.post_with("/api/poll", &question(json!({})), &headers).await;
+        // Before the poll is opened there is nothing to name; the second request may even be the first.
+        if reply.status == 409 && reply.json()["poll_id"].is_string() {
+            break reply;
+        }
+        assert_ne!(reply.status, 200, "it must be refused before the first one ends");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert!(!refused.header("retry-after").is_empty());
+    let refused = refused.expect(409);
+    let id = refused["poll_id"].as_str().unwrap();
+    assert!(refused["detail"].as_str().unwrap().contains(id));
+    let read = &refused["recovery_actions"][0];
+    assert_eq!(read["href"], format!("{}/api/results/{id}", service.url));
+    let plain = client.post_with("/api/poll", &question(json!({})), &headers[..1]).await.expect(409);
+    assert_eq!(plain["poll_id"], id);
+    assert_eq!(first.await.unwrap().expect(200)["poll_id"], id);
+}
+
+async fn a_key_is_new_after_a_day(engine: Engine) {
+    let service = Setup::default().on(engine).seeded(1).boot().await;
+    let client = service.user().await;
+    let key = [("idempotency-key", "daily")];
+    let ask = async |members| client.post_with("/api/poll", &question(members), &key).await;
+    let first = ask(json!({})).await.expect(200);
+    ask(json!({ "preset": "budget" })).await.refused(422);
+    let day = Duration::from_hours(24) + Duration::from_secs(1);
+    service.clock.as_ref().unwrap().advance(day);
+    let other = ask(json!({ "preset": "budget" })).await;
+    assert_eq!(other.header("idempotent-replayed"), "");
+    let other = other.expect(200);
+    assert_eq!((&other["preset"], &first["preset"]), (&json!("budget"), &json!("fast_and_cheap")));
+    assert_ne!(other["poll_id"], first["poll_id"]);
+    service.clock.as_ref().unwrap().advance(day);
+    assert_ne!(ask(json!({})).await.expect(200)["poll_id"], first["poll_id"], "the same body, too");
+}
+
+#[tokio::test]
+async fn a_key_is_new_after_a_day_on_sqlite() {
+    a_key_is_new_after_a_day(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_key_is_new_after_a_day_on_postgres() {
+    a_key_is_new_after_a_day(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn dry_runs_follow_the_key_and_reads_do_not() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let key = [("idempotency-key", "dry")];
+    let first = client.post_with("/api/poll/dry-run", &question(json!({})), &key).await;
+    assert_eq!((first.header("idempotency-key"), first.header("idempotent-replayed")), ("dry", ""));
+    let first = first.expect(200);
+    let again = client.post_with("/api/poll/dry-run", &question(json!({})), &key).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(200), first);
+    let other = question(json!({ "preset": "budget" }));
+    client.post_with("/api/poll/dry-run", &other, &key).await.refused(422);
+    let models =
+        || client.send(client.request(reqwest::Method::GET, "/api/models").header("idempotency-key", "dry"));
+    for _ in 0..2 {
+        let read = models().await;
+        assert_eq!((read.status, read.header("idempotent-replayed")), (200, ""));
+    }
+}

@@ -156,13 +156,59 @@ async fn unknown_costs_are_said_to_be_unknown() {
     let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
     let mut script = Script { models, votes_for: VoteFor::Text("Alpha".into()), ..Script::default() };
     script.default.billing = Billing::Tokens(100, 10);
-    let service = Setup::scripted(script).boot().await;
+    let service = Setup::scripted(script).with("EP_BILLING", "off").boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let poll = client.poll(json!({})).await.expect(200);
     let votes = poll["votes"].as_array().unwrap();
     assert!(votes.iter().all(|vote| vote["cost_basis"] == "unknown"));
     assert_eq!(poll["costs"]["unknown_cost_calls"].as_u64(), Some(votes.len() as u64));
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
+}
+
+#[tokio::test]
+async fn models_without_a_price_are_not_asked_where_polls_are_charged() {
+    let bare = |count: usize| (0..count).map(|n| ep_upstream::testing::bare(&format!("local-{n}")));
+    let local = Script { models: bare(9).collect(), ..Script::default() };
+    let service = Setup::scripted(local.clone()).boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let refused = client.poll(json!({})).await.refused(400);
+    assert!(refused.contains("unpriced_is_free"), "{refused}");
+    assert_eq!(service.upstream().total_calls(), 0);
+    // The operator knows that they cost nothing.
+    let free = Setup::scripted(local).with("EP_UPSTREAM_UNPRICED_FREE", "true").boot().await;
+    let (_, client) = free.user_with(MicroUsd::ZERO).await;
+    client.poll(json!({})).await.expect(200);
+    // Beside models with a price, they are left out, and the caller is told.
+    let mut mixed = Script::panel(20);
+    mixed.models.extend(bare(5));
+    let service = Setup::scripted(mixed).boot().await;
+    let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
+    let votes = poll["votes"].as_array().unwrap();
+    assert!(votes.iter().all(|vote| !vote["model_id"].as_str().unwrap().starts_with("local-")));
+    assert!(
+        poll["notices"].to_string().contains("5 of the preset's models are left out"),
+        "{}",
+        poll["notices"]
+    );
+}
+
+/// One model that claims a fantastic price takes no more of the hold than its own listed price allows.
+#[tokio::test]
+async fn a_claimed_cost_is_bounded_by_the_call_and_not_by_the_hold() {
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
+    script.default.billing = Billing::Cost(120, 12, 0.000_1);
+    let greedy = Behaviour { billing: Billing::Cost(120, 12, 999.0), ..script.default.clone() };
+    script.behaviours.insert("maker0/line-0".into(), greedy);
+    let service = Setup::scripted(script).boot().await;
+    let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+    let everyone = json!({ "confidence_threshold": 1, "pace": "fast", "max_cost_usd": 1 });
+    let poll = client.poll(everyone).await.expect(200);
+    let claimed = poll["votes"].as_array().unwrap().iter().find(|vote| vote["model_id"] == "maker0/line-0");
+    let spent = service.settled_cost(user).await;
+    assert!(spent.micro() < 50 * 100 + 2_000, "{spent}");
+    if let Some(claimed) = claimed {
+        assert!(claimed["estimated_cost"].as_f64().unwrap() < 0.002, "{claimed}");
+    }
 }
 
 #[tokio::test]

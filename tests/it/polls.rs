@@ -398,3 +398,34 @@ async fn ids_and_times_follow_the_clock() {
     }
     assert_eq!(seen, ["2026-11-21T12:00:00.000Z", "2026-11-22T12:00:00.000Z"]);
 }
+
+#[tokio::test]
+async fn polls_wait_for_their_turn_and_a_full_service_says_so() {
+    let mut script = unanimous(50, "Beta");
+    script.default.latency = std::time::Duration::from_millis(400);
+    let service =
+        Setup::scripted(script).with("EP_POLLS_RUNNING", "1").with("EP_POLLS_WAITING", "2").boot().await;
+    let (busy, other) = (service.user().await, service.user().await);
+    let asked = json!({ "wait_ms": 1 });
+    assert_eq!(busy.poll(asked.clone()).await.expect(202)["status"], "running");
+    let queued = busy.poll(asked.clone()).await.expect(202);
+    assert_eq!((&queued["status"], &queued["queue_position"]), (&json!("queued"), &json!(1)));
+    let path = format!("/api/results/{}", queued["poll_id"].as_str().unwrap());
+    let waiting = busy.get(&path).await.expect(200);
+    assert_eq!((&waiting["status"], &waiting["queue_position"]), (&json!("queued"), &json!(1)));
+    let refused =
+        busy.post_with("/api/poll", &question(asked.clone()), &[("x-machine-client", "true")]).await;
+    assert!(!refused.header("retry-after").is_empty());
+    assert_eq!(refused.expect(429)["code"], "busy");
+    // The last place is kept for someone else.
+    assert_eq!(other.poll(asked.clone()).await.expect(202)["queue_position"], 2);
+    other.poll(asked).await.refused(429);
+    let result = loop {
+        let result = busy.get(&path).await.expect(200);
+        if !["queued", "running"].contains(&result["status"].as_str().unwrap()) {
+            break result;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    assert_eq!(result["winning_option"], "Beta");
+}

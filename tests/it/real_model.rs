@@ -32,7 +32,11 @@ async fn real_model_votes_in_every_ballot() {
             break url.trim().to_owned();
         }
     };
-    let service = Setup { script: None, ..Setup::default() }.with("EP_UPSTREAM_URL", url).boot().await;
+    let service = Setup { script: None, ..Setup::default() }
+        .with("EP_UPSTREAM_URL", url)
+        .with("EP_UPSTREAM_UNPRICED_FREE", "true")
+        .boot()
+        .await;
     let client = service.user().await;
     let models = service.anonymous().get("/api/models").await.expect(200);
     let names: Vec<&str> =

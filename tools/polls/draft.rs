@@ -1,12 +1,14 @@
 //! The input of a poll, and the draft made from it.
 
+use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema;
 use ep_polling::budget::Budget;
 use ep_polling::options::Options;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
+use ep_polling::roster::{Member, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
@@ -91,6 +93,8 @@ impl PollRequest {
 /// Looks the preset up and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let roster = cx.models().roster(&draft.preset).await?;
+    let charged = cx.settings().billing && cx.caller != Caller::Local;
+    let roster = if charged { priced(roster, &draft.preset)? } else { roster };
     Ok(cx.polls().plan(draft, roster))
 }
 
@@ -107,6 +111,30 @@ pub fn affordable(plan: &Plan) -> Result<(), Fault> {
         "is too small for one call: one vote of this roster can cost up to {figure}; send {figure} or more, or choose cheaper models"
     );
     Err(Fault::invalid("max_cost_usd", rule))
+}
+
+/// Leaves out the models without a listed price, where polls are charged: nobody would pay for them.
+fn priced(roster: Roster, preset: &str) -> Result<Roster, Fault> {
+    let members: Vec<Member> =
+        roster.members().iter().filter(|member| member.price.is_some()).cloned().collect();
+    let unpriced = roster.members().len() - members.len();
+    if unpriced == 0 {
+        return Ok(roster);
+    }
+    if members.is_empty() {
+        let advice = format!(
+            "no model of the preset {preset} has a listed price, and polls are charged to accounts here; use another \
+             preset. If these models cost nothing, the operator can say so (upstream.unpriced_is_free), or charge \
+             nobody (billing.mode)"
+        );
+        return Err(Fault::new(Kind::InvalidPreset, advice).with_field("preset", "has no model with a price"));
+    }
+    let mut notices = roster.notices;
+    notices.push(format!(
+        "{unpriced} of the preset's models are left out because they have no listed price and polls are charged \
+         to accounts here"
+    ));
+    Roster::new(members, roster.simulated, notices).map_err(Fault::internal)
 }
 
 /// The preset of a poll that names none.

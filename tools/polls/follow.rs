@@ -10,9 +10,14 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
-/// The state of the poll when it ends, or when `wait_limit` is over.
+/// How much longer than a poll may take a caller without a limit waits for it: it may have to wait for its turn.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The state of the poll when it ends, or when `wait_limit` is over: at the latest shortly before the call
+/// itself would be given up.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
-    let until = wait_limit.map(|wait_limit| Instant::now() + wait_limit);
+    let longest = cx.settings().poll_deadline + PATIENCE;
+    let until = Instant::now() + wait_limit.unwrap_or(longest).min(longest);
     let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;
     let record = follower.record();
     let mut projection = EventProjection::new(&record);
@@ -22,14 +27,12 @@ pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Resu
         report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
     }
     loop {
-        let next = follower.next();
-        let ballots = match until {
-            Some(until) => match timeout_at(until, next).await {
-                Ok(ballots) => ballots?,
-                Err(_) => return follower.state().await,
-            },
-            None => next.await?,
-        };
+        // A timer fires a millisecond late, which is long enough for a quick poll to end.
+        if Instant::now() >= until {
+            return follower.state().await;
+        }
+        let Ok(ballots) = timeout_at(until, follower.next()).await else { return follower.state().await };
+        let ballots = ballots?;
         if ballots.is_empty() {
             break;
         }

@@ -80,7 +80,7 @@ impl Tool for PollFree {
         agents: Agents::None,
         task: Task::None,
         intents: &["ask free models", "poll without an account"],
-        faults: &[Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
+        faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = FreeRequest;
     type Output = FreeAnswer;

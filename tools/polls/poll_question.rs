@@ -44,6 +44,7 @@ impl Tool for PollQuestion {
         faults: &[
             Kind::InvalidPreset,
             Kind::InsufficientBalance,
+            Kind::Busy,
             Kind::PollFailed,
             Kind::NotConfigured,
             Kind::Unavailable,
@@ -77,7 +78,7 @@ impl Tool for PollQuestion {
             response.notices.extend(misspelt);
             PollReply::Complete(Box::new(response))
         } else {
-            let mut running = RunningPoll::new(&state, url);
+            let mut running = RunningPoll::new(&state, cx.polls().position(&state.record), url);
             running.notices.extend(misspelt);
             PollReply::Running(running)
         })

@@ -32,6 +32,8 @@ pub enum Status {
     Failed,
     /// The poll still runs.
     Running,
+    /// It waits for its turn.
+    Queued,
 }
 
 /// What `poll_question` answers.
@@ -195,14 +197,17 @@ pub struct Families {
     pub effective: f64,
 }
 
-/// A poll that still runs.
+/// A poll that still runs, or waits for its turn.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunningPoll {
     /// The result's id: ask for it later.
     pub poll_id: PollId,
-    /// Always `running`.
-    #[schemars(extend("const" = "running"))]
-    pub status: &'static str,
+    /// `queued` while it waits for its turn, then `running`.
+    #[schemars(extend("enum" = ["queued", "running"]))]
+    pub status: Status,
+    /// How many polls at most run before this one does, itself included, while it waits for its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_position: Option<u32>,
     /// The question.
     pub question: String,
     /// Votes so far.
@@ -227,24 +232,29 @@ pub struct RunningPoll {
 impl ToolOutput for RunningPoll {
     fn presentation(&self) -> Presentation {
         let Self { poll_id, answered, roster_size, .. } = self;
-        Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
-            .summary(format!(
+        let summary = match self.queue_position {
+            Some(position) => format!("Poll {poll_id} is queued: number {position} in line."),
+            None => format!(
                 "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
-            ))
+            ),
+        };
+        Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
+            .summary(summary)
             .task(poll_id)
     }
 }
 
 impl RunningPoll {
-    /// How far a poll is.
-    pub fn new(state: &PollState, result_url: String) -> Self {
+    /// How far a poll is; `queue_position` is where it stands in line, if it waits for its turn.
+    pub fn new(state: &PollState, queue_position: Option<u32>, result_url: String) -> Self {
         let plan = &state.record.plan;
         let mut projection = EventProjection::new(&state.record);
         state.ballots.iter().for_each(|ballot| projection.add(ballot));
         let tally = state.tally();
         Self {
             poll_id: state.record.id.clone(),
-            status: "running",
+            status: if queue_position.is_some() { Status::Queued } else { Status::Running },
+            queue_position,
             question: plan.question.to_string(),
             tally: tally.named(&plan.options),
             leader: tally.leader().map(|option| plan.options[option].clone()),
@@ -420,7 +430,13 @@ pub fn notices(state: &PollState, closing: Option<&Closing>) -> Vec<String> {
         Status::Failed => {
             notices.push("status is failed: the poll ended before any model had answered".to_owned());
         }
-        Status::Success | Status::Running => {}
+        Status::Success | Status::Running | Status::Queued => {}
+    }
+    if closing.reason.is_none() {
+        notices.push(
+            "the poll was cancelled, or interrupted until its time was over: it ended with the votes it had"
+                .to_owned(),
+        );
     }
     if unheard > 0 {
         let heard = counted - unheard;

@@ -42,7 +42,8 @@ pub struct ResultQuery {
 pub struct PollResult {
     /// The poll's id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the models that counted voted, or `running`.
+    /// Whether all, some or none of the models that counted voted, or `running`, or
+    /// `queued`.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`; null while the poll runs.
     pub outcome: Option<String>,
@@ -116,6 +117,9 @@ pub struct Progress {
     pub answered: u32,
     /// Models that may be asked.
     pub roster_size: u32,
+    /// How many polls at most run before this one does, itself included, while it waits for its turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_position: Option<u32>,
     /// Wait this many milliseconds, then ask again.
     pub poll_after_ms: u32,
 }
@@ -172,7 +176,7 @@ impl Tool for GetPollResult {
         let age = cx.clock().now().since(state.record.created_at);
         Ok(match &state.record.closing {
             Some(closing) => PollResult::closed(&state, closing, url, query.costs),
-            None => PollResult::running(&state, url, age, query.costs),
+            None => PollResult::running(&state, cx.polls().position(&state.record), url, age, query.costs),
         })
     }
 }
@@ -212,16 +216,24 @@ impl PollResult {
         }
     }
 
-    fn running(state: &PollState, result_url: String, age: Duration, costs: bool) -> Self {
-        let running = RunningPoll::new(state, result_url.clone());
+    fn running(
+        state: &PollState,
+        queue_position: Option<u32>,
+        result_url: String,
+        age: Duration,
+        costs: bool,
+    ) -> Self {
+        let running = RunningPoll::new(state, queue_position, result_url.clone());
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
         Self {
+            status: running.status,
             timing: Timing { gather_ms, total_ms: age.as_millis() as u64 },
             confidence: running.confidence,
             progress: Some(Progress {
                 leader: running.leader.clone(),
                 answered: running.answered,
                 roster_size: running.roster_size,
+                queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
             shown: Shown::Interim(running),

@@ -4,6 +4,7 @@
 //! in one place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::api_key::{ApiKey, Pepper};
 use crate::caller::{KeyId, UserId};
@@ -132,8 +133,9 @@ impl Accounts {
         balance.ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 
-    /// Checks balances against the ledger, and holds against the polls that need them.
-    pub async fn audit(&self) -> Result<Audit, Fault> {
-        Ok(self.ports.ledger.audit().await?)
+    /// Checks balances against the ledger, holds against the polls that need them, and polls against their
+    /// deadlines: each must be settled within this time of its own.
+    pub async fn audit(&self, settled_within: Duration) -> Result<Audit, Fault> {
+        Ok(self.ports.ledger.audit(settled_within).await?)
     }
 }

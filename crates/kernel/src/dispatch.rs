@@ -15,9 +15,10 @@ use crate::answer::Answer;
 use crate::app::App;
 use crate::ctx::Ctx;
 use crate::event::ProgressSink;
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::Claimed;
+use crate::method::Method;
 use crate::tool::{Access, Effect, Entry, Latency};
 
 /// A call as a surface hands it in.
@@ -121,11 +122,15 @@ impl AdmittedCall {
             progress,
             upstream_us: admitted.upstream_us(),
         };
-        if entry.spec.effect == Effect::Read {
+        let reads = entry.spec.effect == Effect::Read;
+        // A key belongs to a POST, even to one that changes nothing.
+        let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
+        let idempotency_key = idempotency_key.filter(|_| !reads || posted);
+        if reads && idempotency_key.is_none() {
             let answer = entry.run(cx, input);
             return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).await;
         }
-        // An operation with side effects is finished even if its client disconnects.
+        // An operation with side effects, or a key, is finished even if its client disconnects.
         let tasks = app.tasks.clone();
         let deadline = admitted.deadline();
         admitted
@@ -137,7 +142,7 @@ impl AdmittedCall {
     }
 }
 
-/// Runs an operation with side effects: once per idempotency key, if one was sent.
+/// Runs an operation once per idempotency key, if one was sent.
 async fn once(
     app: Arc<App>,
     entry: &'static Entry,
@@ -148,13 +153,30 @@ async fn once(
 ) -> Result<Dispatched, Fault> {
     let fresh = |answer| Dispatched { answer, replayed: false };
     let Some(key) = key else { return bounded(deadline, entry.run(cx, input)).await.map(fresh) };
-    match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &input, deadline).await? {
+    match app.idempotency.claim(entry.spec.name, &cx.caller, &key, &input).await? {
         Claimed::New(claim) => {
             cx.request_ref = Some(claim.request_ref().to_owned());
-            let result = bounded(deadline, entry.run(cx, input)).await;
+            let work = bounded(deadline, entry.run(cx, input));
+            let result = app.idempotency.keep(&claim, work).await;
             app.idempotency.finish(claim, &result).await;
             result.map(fresh)
         }
+        Claimed::Running(request_ref) => Err(still_running(&app, &request_ref).await),
         Claimed::Replay(reply) => reply.map(|answer| Dispatched { answer, replayed: true }),
+    }
+}
+
+/// The fault of a request that is still being carried out; names the poll that it has opened.
+async fn still_running(app: &App, request_ref: &str) -> Fault {
+    let fault = |message: String| Fault::new(Kind::InProgress, message).retry_after(Duration::from_secs(5));
+    match app.ports.polls.opened_by(request_ref).await {
+        Ok(Some(poll)) => fault(format!(
+            "a request with this Idempotency-Key is still running as poll {poll}; read how far it is, or send the \
+             request again in a few seconds"
+        ))
+        .about(poll),
+        _ => fault(
+            "a request with this Idempotency-Key is still running; send it again in a few seconds".to_owned(),
+        ),
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! Follows the IETF draft "The Idempotency-Key HTTP Header Field" (httpapi, draft 07): another body
 //! under the same key is refused, a request still running is reported as such, replies are kept for a
-//! day. Server failures and rate limits are not kept. A reply that is not final yet is not kept either:
-//! repeating the request then finds the same poll and answers how far it is.
+//! day. Server failures and refusals for lack of room are not kept. A reply that is not final yet is not kept
+//! either: repeating the request then finds the same poll and answers how far it is.
+//!
+//! A claim is a lease: it is renewed while the request is carried out, and ends soon after its process has.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::answer::{Answer, Presentation};
 use crate::caller::Caller;
 use crate::fault::{Fault, Kind, StoredFault};
-use crate::ports::{ClaimState, Clock, Entropy, IdempotencyStore};
+use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
 use crate::sealing::Sealer;
 
 /// How long replies are stored.
@@ -37,19 +39,25 @@ pub struct Idempotency {
     pub entropy: Arc<dyn Entropy>,
     /// Encrypts replies that hold a secret.
     pub sealer: Sealer,
+    /// How long the claim of a process that no longer responds is respected.
+    pub lease: Duration,
 }
 
 /// A claimed idempotent request.
 #[derive(Debug)]
 pub struct Claim {
     scope: String,
+    epoch: i64,
+    request_ref: String,
 }
 
 /// What claiming a request found.
 #[derive(Debug)]
 pub enum Claimed {
-    /// A new request: carry it out, then call [`Idempotency::finish`].
+    /// A new request: carry it out with [`Idempotency::keep`], then call [`Idempotency::finish`].
     New(Claim),
+    /// The same request is being carried out; this is its [`Claim::request_ref`].
+    Running(String),
     /// It was carried out before; this was the reply.
     Replay(Box<Result<Answer, Fault>>),
 }
@@ -79,41 +87,58 @@ fn check_key(raw: &str) -> Result<&str, Fault> {
 }
 
 impl Claim {
-    /// A key that is the same for every repetition of this request and unique otherwise.
+    fn new(scope: String, record: ClaimRecord) -> Self {
+        let request_ref = request_ref(&scope, record);
+        Self { scope, epoch: record.epoch, request_ref }
+    }
+
+    /// A key that is the same for every repetition of this request and unique otherwise: a request that uses the
+    /// same key after [`STORED_FOR`] is another one.
     pub fn request_ref(&self) -> &str {
-        &self.scope
+        &self.request_ref
     }
 }
 
 impl Idempotency {
-    /// Claims a request of this operation and caller, or finds its reply. The claim of a request that has
-    /// not ended within `deadline` is given up: its worker has died.
+    /// Claims a request of this operation and caller, or finds its reply.
     pub async fn claim(
         &self,
         operation: &str,
         caller: &Caller,
         key: &str,
         input: &Value,
-        deadline: Duration,
     ) -> Result<Claimed, Fault> {
         let scope = digest(&[&caller.scope(), operation, check_key(key)?]);
         let now = self.clock.now();
-        let (until, expires) = (now.after(deadline), now.after(STORED_FOR));
-        match self.store.begin(&scope, &fingerprint(input), now, until, expires).await? {
-            ClaimState::Fresh => Ok(Claimed::New(Claim { scope })),
-            ClaimState::Done(reply) if reply == PENDING => Ok(Claimed::New(Claim { scope })),
-            ClaimState::Done(reply) => {
+        let expires = now.after(STORED_FOR);
+        match self.store.begin(&scope, &fingerprint(input), now, self.lease, expires).await? {
+            ClaimState::Claimed(record) => Ok(Claimed::New(Claim::new(scope, record))),
+            ClaimState::Done(record, reply) if reply == PENDING => {
+                Ok(Claimed::New(Claim::new(scope, record)))
+            }
+            ClaimState::Done(_, reply) => {
                 self.read(&reply, &scope).map(|reply| Claimed::Replay(Box::new(reply)))
             }
-            ClaimState::Running => Err(Fault::new(
-                Kind::InProgress,
-                "a request with this Idempotency-Key is still running; send it again in a few seconds",
-            )
-            .retry_after(Duration::from_secs(5))),
+            ClaimState::Running(record) => Ok(Claimed::Running(request_ref(&scope, record))),
             ClaimState::Mismatch => Err(Fault::new(
                 Kind::IdempotencyMismatch,
                 "this Idempotency-Key was used for a request with another body; use a new key",
             )),
+        }
+    }
+
+    /// Carries a claimed request out, renewing the claim meanwhile.
+    pub async fn keep<T>(&self, claim: &Claim, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                () = tokio::time::sleep(self.lease / 3) => {}
+            }
+            if let Err(error) = self.store.renew(&claim.scope, claim.epoch, self.lease).await {
+                tracing::warn!(error = %error, "an idempotency claim could not be renewed");
+            }
         }
     }
 
@@ -122,15 +147,19 @@ impl Idempotency {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
             Ok(answer) => self.write(answer, &claim.scope).ok(),
-            Err(fault) if fault.kind().is_ours() || fault.kind() == Kind::RateLimited => None,
+            Err(fault)
+                if fault.kind().is_ours() || matches!(fault.kind(), Kind::RateLimited | Kind::Busy) =>
+            {
+                None
+            }
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
         let done = match stored {
-            Some(stored) => self.store.finish(&claim.scope, &stored).await,
-            None => self.store.forget(&claim.scope).await,
+            Some(stored) => self.store.finish(&claim.scope, claim.epoch, &stored).await,
+            None => self.store.renew(&claim.scope, claim.epoch, Duration::ZERO).await,
         };
         if let Err(error) = done {
-            // The claim's own deadline frees the key again.
+            // The end of the claim's lease frees the key again.
             tracing::warn!(error = %error, "an idempotent reply could not be stored");
         }
     }
@@ -165,6 +194,11 @@ impl Idempotency {
             StoredReply::Fault(fault) => Err(fault.into()),
         })
     }
+}
+
+/// See [`Claim::request_ref`].
+fn request_ref(scope: &str, record: ClaimRecord) -> String {
+    digest(&[scope, &record.expires_at.millis().to_string()])
 }
 
 /// Hash of the input, independent of the order of JSON object members.

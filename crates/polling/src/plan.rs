@@ -12,7 +12,7 @@ use super::order::Seed;
 use super::roster::{Member, Roster};
 use super::stopping::Pace;
 use super::threshold::Threshold;
-use crate::money::{Hold, MicroUsd};
+use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
 
 /// What a caller asks for, validated.
 #[derive(Debug, Clone)]
@@ -103,6 +103,25 @@ impl Plan {
     /// is charged for it.
     pub fn worst_case(&self, position: usize) -> MicroUsd {
         self.roster[position].worst_case(self.prompt_tokens()).unwrap_or(MicroUsd::ZERO)
+    }
+
+    /// What is charged for an answer of the member at this position: never more than its worst case, and an
+    /// estimate for what the upstream charged without saying how much. Without a listed price there is no
+    /// bound, and the amount stays as it is.
+    pub fn charged(&self, position: usize, spend: Spend) -> Spend {
+        let member = &self.roster[position];
+        let prompt_tokens = self.prompt_tokens();
+        let (Some(worst), Some(estimate)) =
+            (member.worst_case(prompt_tokens), member.estimate(prompt_tokens))
+        else {
+            return spend;
+        };
+        match spend.basis {
+            SpendBasis::Unknown => {
+                Spend { amount: spend.amount.plus(estimate).min(worst), basis: SpendBasis::Estimated }
+            }
+            _ => Spend { amount: spend.amount.min(worst), ..spend },
+        }
     }
 
     /// The money to set aside for the poll; `first_wave` is the number of calls made before the first answer.

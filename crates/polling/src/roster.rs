@@ -59,6 +59,14 @@ impl Member {
     }
 }
 
+impl Member {
+    /// What one request to this member is estimated to cost if nobody says: every prompt token of the bound, and
+    /// all tokens of its answer. Never more than [`Member::worst_case`]. `None` if the price is unknown.
+    pub fn estimate(&self, prompt_tokens: u64) -> Option<MicroUsd> {
+        self.price.map(|price| price.of(1, prompt_tokens, u64::from(self.output_tokens)))
+    }
+}
+
 /// The members a preset found, before the poll draws their order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {

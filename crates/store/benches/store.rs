@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::ports::{Closing, Lease, NewKey, NewPoll, NewUser, PollStore};
+use ep_kernel::ports::{Closing, Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
@@ -69,7 +69,7 @@ async fn measure(url: &str) {
         }
         let id = POLL.lock().unwrap().clone().unwrap();
         let started = Instant::now();
-        polls.record(&id, &[ballot(number as u32 % BALLOTS + 1)]).await.unwrap();
+        polls.record(&id, Epoch::FIRST, &[ballot(number as u32 % BALLOTS + 1)]).await.unwrap();
         started.elapsed()
     })
     .await;
@@ -89,7 +89,7 @@ async fn measure(url: &str) {
 
     let id = open(&*polls, Some(owner)).await;
     for seq in 1..=BALLOTS {
-        polls.record(&id, &[ballot(seq)]).await.unwrap();
+        polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
     }
     cpu("read a poll by id (50 members)", 10_000, async || drop(polls.poll(&id).await.unwrap().unwrap()))
         .await;
@@ -116,7 +116,7 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
                 let id = open(&*polls, None).await;
                 for seq in 1..=BALLOTS {
                     let asked = Instant::now();
-                    polls.record(&id, &[ballot(seq)]).await.unwrap();
+                    polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
                     waiting += asked.elapsed();
                     kept.fetch_add(1, Ordering::Relaxed);
                 }
@@ -150,10 +150,10 @@ async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize, pause: D
                     if !pause.is_zero() {
                         tokio::time::sleep(pause).await;
                     }
-                    polls.record(&id, &[ballot(seq)]).await.unwrap();
+                    polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
                 }
                 let capture = Settlement::Capture(MicroUsd::new(70));
-                polls.close(&id, &closing(), capture).await.unwrap();
+                polls.close(&id, Epoch::FIRST, &closing(), capture).await.unwrap();
                 done.fetch_add(1, Ordering::Relaxed);
             }
         })
@@ -212,8 +212,16 @@ async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let id: PollId = format!("EP-20260131-{number:010}").parse().unwrap();
     let hold = owner.map(|_| Hold { at_least: MicroUsd::new(1), at_most: MicroUsd::new(100) });
-    let poll = NewPoll { id: id.clone(), owner, plan: plan(), created_at: now(), request_ref: None, hold };
-    polls.open(&poll, &Lease { worker: "bench".into(), until: now() }).await.unwrap();
+    let poll = NewPoll {
+        id: id.clone(),
+        owner,
+        plan: plan(),
+        created_at: now(),
+        request_ref: None,
+        hold,
+        time: None,
+    };
+    polls.open(&poll, &Lease { worker: "bench".into(), lasts: Duration::from_secs(60) }).await.unwrap();
     id
 }
 

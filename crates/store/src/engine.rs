@@ -4,7 +4,9 @@
 //! [`Engine`] with what it does differently: how a transaction begins, waits and commits, how ballots are
 //! inserted and read, and the few statements that differ.
 
-use ep_kernel::ports::StoreError;
+use std::time::Duration;
+
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
@@ -16,6 +18,9 @@ use sqlx::{Database as Driver, Encode, FromRow, PgConnection, Postgres, Sqlite, 
 use crate::error::{UnexpectedData, database_error, failed};
 use crate::statements as sql;
 use crate::value::Value;
+
+/// How long an audit may take: it reads everything.
+pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// What cannot undo a change once it is acknowledged. PostgreSQL always gives [`Durability::PowerLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +48,8 @@ pub(crate) trait Connection: Send {
     const AVAILABLE: &'static str;
     /// Leases polls, without waiting for those that another transaction is leasing.
     const ADOPT_POLLS: &'static str;
+    /// Renews leases that are still of their epoch; gives the ids of those.
+    const RENEW_LEASES: &'static str;
 
     /// Runs a statement; returns the number of rows it changed.
     fn execute(
@@ -105,7 +112,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
         T: Send + 'static,
         W: Work<Self::Connection, T>;
 
-    /// Runs reads that all see the same state. May take minutes.
+    /// Runs reads that all see the same state, within [`SNAPSHOT_TIMEOUT`].
     fn snapshot<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
@@ -137,6 +144,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
     fn insert_ballots(
         &self,
         poll: &PollId,
+        epoch: Epoch,
         ballots: &[Ballot],
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
@@ -179,10 +187,11 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, renew_leases: $renew:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
+            const RENEW_LEASES: &'static str = $renew;
 
             async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
                 let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
@@ -211,9 +220,15 @@ macro_rules! connection {
 }
 
 // SQLite has one writer: no row changes between two statements of a transaction.
-connection!(SqliteConnection, Sqlite, available: sql::AVAILABLE, adopt_polls: sql::ADOPT_POLLS);
+connection!(
+    SqliteConnection, Sqlite,
+    available: sql::AVAILABLE,
+    adopt_polls: sql::ADOPT_POLLS,
+    renew_leases: sql::RENEW_LEASES
+);
 connection!(
     PgConnection, Postgres,
     available: sql::AVAILABLE_FOR_UPDATE,
-    adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE
+    adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
+    renew_leases: sql::RENEW_LEASES_POSTGRES
 );

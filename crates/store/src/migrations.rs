@@ -24,6 +24,7 @@ macro_rules! step {
 /// Every migration, oldest first.
 const STEPS: &[Step] = &[
     step!(1, "0001", "initial"),
+    step!(2, "0002", "lease_epochs"),
     step!(3, "0003", "ballot_mode"),
     step!(4, "0004", "anonymous_polls"),
     step!(7, "0007", "fallback_level_time"),

@@ -1,8 +1,11 @@
 //! Rows as both engines give them, and what they mean.
 
+use std::time::Duration;
+
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    Balance, CachedModelList, ClaimState, Closing, KeyOwner, PollRecord, SavedFallbackLevel, StoreError,
+    Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PollRecord,
+    SavedFallbackLevel, StoreError,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -56,6 +59,11 @@ row! {
         plan: String,
         closing: Option<String>,
     }
+}
+
+row! {
+    /// A poll that has just been adopted, and how much of its time is left.
+    AdoptedRow { id: String, epoch: i64, left_ms: Option<i64> }
 }
 
 row! {
@@ -116,7 +124,7 @@ row! {
 
 row! {
     /// An idempotency record.
-    IdempotencyRow { fingerprint: String, reply: Option<String> }
+    IdempotencyRow { fingerprint: String, reply: Option<String>, epoch: i64, expires_at: i64 }
 }
 
 row! {
@@ -180,6 +188,7 @@ const fn basis_name(basis: SpendBasis) -> &'static str {
     match basis {
         SpendBasis::Reported => "reported",
         SpendBasis::Priced => "priced",
+        SpendBasis::Estimated => "estimated",
         SpendBasis::Unknown => "unknown",
     }
 }
@@ -245,6 +254,15 @@ impl TryFrom<PollRow> for PollRecord {
     }
 }
 
+impl TryFrom<AdoptedRow> for Adopted {
+    type Error = StoreError;
+
+    fn try_from(row: AdoptedRow) -> Result<Self, StoreError> {
+        let left = row.left_ms.map(|left| Duration::from_millis(left.max(0).unsigned_abs()));
+        Ok(Self { id: poll_id(&row.id)?, epoch: Epoch::new(row.epoch), left })
+    }
+}
+
 /// A closing as it is written: without the cost of the unused calls, which becomes known later and has a
 /// column of its own.
 pub(crate) fn closing_json(closing: &Closing) -> Result<String, StoreError> {
@@ -281,11 +299,17 @@ impl From<BalanceRow> for Balance {
 impl IdempotencyRow {
     /// What the record says to a request with this fingerprint that could not claim it.
     pub(crate) fn state(self, fingerprint: &str) -> ClaimState {
+        let record = self.record();
         match self.reply {
             _ if self.fingerprint != fingerprint => ClaimState::Mismatch,
-            Some(reply) => ClaimState::Done(reply),
-            None => ClaimState::Running,
+            Some(reply) => ClaimState::Done(record, reply),
+            None => ClaimState::Running(record),
         }
+    }
+
+    /// The record without its reply.
+    pub(crate) const fn record(&self) -> ClaimRecord {
+        ClaimRecord { epoch: self.epoch, expires_at: Timestamp::from_millis(self.expires_at) }
     }
 }
 
@@ -323,7 +347,7 @@ mod tests {
         for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
             assert_eq!(from_name(reason.as_str()), Some(reason));
         }
-        for basis in [SpendBasis::Reported, SpendBasis::Priced, SpendBasis::Unknown] {
+        for basis in [SpendBasis::Reported, SpendBasis::Priced, SpendBasis::Estimated, SpendBasis::Unknown] {
             assert_eq!(from_name(basis_name(basis)), Some(basis));
         }
         assert_eq!(from_name::<Reason>("laziness"), None);

@@ -19,11 +19,25 @@ macro_rules! ballot_columns {
 macro_rules! adopt_polls {
     ($lock:literal) => {
         concat!(
-            "UPDATE polls SET lease_worker = $1, lease_until = $2 WHERE id IN \
-             (SELECT id FROM polls WHERE settled = 0 AND lease_until <= $3 ORDER BY lease_until LIMIT $4",
+            "UPDATE polls SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2, \
+                 lease_epoch = lease_epoch + 1 \
+             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND lease_until <= (SELECT now FROM clock) - $3 \
+                 ORDER BY lease_until LIMIT $4",
             $lock,
-            ") RETURNING ",
-            poll_columns!()
+            ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
+        )
+    };
+}
+
+/// `$held` gives rows whose `value` is an array of an id and an epoch.
+macro_rules! renew_leases {
+    ($held:literal, $epoch:literal) => {
+        concat!(
+            "UPDATE polls SET lease_until = (SELECT now FROM clock) + $2 FROM ",
+            $held,
+            " WHERE polls.id = held.value ->> 0 AND polls.lease_epoch = ",
+            $epoch,
+            " RETURNING polls.id AS id"
         )
     };
 }
@@ -40,18 +54,21 @@ pub(crate) use ballot_columns;
 
 /// Inserts nothing if a poll has this request reference.
 pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
-     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at) \
+     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1");
-pub(crate) const CLOSE_POLL: &str =
-    "UPDATE polls SET closing = $2, unused_cost = $3, settled = $4 WHERE id = $1 AND closing IS NULL";
-pub(crate) const SETTLE_POLL: &str =
-    "UPDATE polls SET settled = 1, unused_cost = $2 WHERE id = $1 AND closing IS NOT NULL AND settled = 0";
+pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
+     WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
+pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5 \
+     WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
+pub(crate) const SETTLE_POLL: &str = "UPDATE polls SET settled = 1, unused_cost = $3 \
+     WHERE id = $1 AND lease_epoch = $2 AND closing IS NOT NULL AND settled = 0";
 pub(crate) const POLL_IS_SETTLED: &str = "SELECT settled FROM polls WHERE id = $1";
-pub(crate) const RENEW_LEASES: &str =
-    "UPDATE polls SET lease_until = $2 WHERE lease_worker = $1 AND settled = 0";
+pub(crate) const RENEW_LEASES: &str = renew_leases!("json_each($1) AS held", "held.value ->> 1");
+pub(crate) const RENEW_LEASES_POSTGRES: &str =
+    renew_leases!("json_array_elements($1::json) AS held (value)", "(held.value ->> 1)::bigint");
 pub(crate) const ADOPT_POLLS: &str = adopt_polls!("");
 pub(crate) const ADOPT_POLLS_FOR_UPDATE: &str = adopt_polls!(" FOR UPDATE SKIP LOCKED");
 
@@ -122,6 +139,8 @@ pub(crate) const WRONG_HELD: &str = "\
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      WHERE holds.status = 'open' AND polls.settled = 1";
+pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
+     WHERE settled = 0 AND COALESCE(deadline_at, lease_until) + $1 < (SELECT now FROM clock) ORDER BY id";
 
 // Users and keys.
 
@@ -137,15 +156,19 @@ pub(crate) const REVOKE_KEY: &str =
 // Idempotency records. Their table is named `replays`.
 
 /// Claims a request that is unknown or expired, or whose claim has ended without a reply.
-pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
-     VALUES ($1, $2, $4, $5) \
+pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at, epoch) \
+     VALUES ($1, $2, (SELECT now FROM clock) + $4, $5, 1) \
      ON CONFLICT (scope) DO UPDATE SET fingerprint = excluded.fingerprint, reply = NULL, \
-         lease_until = excluded.lease_until, expires_at = excluded.expires_at \
-     WHERE replays.expires_at <= $3 OR (replays.reply IS NULL AND replays.lease_until <= $3 \
-         AND replays.fingerprint = excluded.fingerprint)";
-pub(crate) const CLAIMED_REQUEST: &str = "SELECT fingerprint, reply FROM replays WHERE scope = $1";
-pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $2 WHERE scope = $1";
-pub(crate) const DELETE_CLAIM: &str = "DELETE FROM replays WHERE scope = $1 AND reply IS NULL";
+         lease_until = excluded.lease_until, epoch = replays.epoch + 1, \
+         expires_at = CASE WHEN replays.expires_at <= $3 THEN excluded.expires_at ELSE replays.expires_at END \
+     WHERE replays.expires_at <= $3 OR (replays.reply IS NULL AND replays.fingerprint = excluded.fingerprint \
+         AND replays.lease_until <= (SELECT now FROM clock)) \
+     RETURNING fingerprint, reply, epoch, expires_at";
+pub(crate) const CLAIMED_REQUEST: &str =
+    "SELECT fingerprint, reply, epoch, expires_at FROM replays WHERE scope = $1";
+pub(crate) const RENEW_CLAIM: &str =
+    "UPDATE replays SET lease_until = (SELECT now FROM clock) + $3 WHERE scope = $1 AND epoch = $2";
+pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $3 WHERE scope = $1 AND epoch = $2";
 pub(crate) const DELETE_EXPIRED: &str = "DELETE FROM replays WHERE expires_at <= $1";
 
 /// Writes a row that the next deletion of expired records removes: only a write shows that the database is

@@ -1,8 +1,10 @@
 //! Values of placeholders.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
@@ -43,6 +45,25 @@ impl From<u32> for Value<'_> {
 impl From<Timestamp> for Value<'_> {
     fn from(at: Timestamp) -> Self {
         Self::Integer(Some(at.millis()))
+    }
+}
+
+/// Milliseconds.
+impl From<Duration> for Value<'_> {
+    fn from(time: Duration) -> Self {
+        Some(time).into()
+    }
+}
+
+impl From<Option<Duration>> for Value<'_> {
+    fn from(time: Option<Duration>) -> Self {
+        Self::Integer(time.map(|time| i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<Epoch> for Value<'_> {
+    fn from(epoch: Epoch) -> Self {
+        Self::Integer(Some(epoch.number()))
     }
 }
 

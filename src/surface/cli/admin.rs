@@ -1,5 +1,7 @@
 //! `ep admin`: accounts, keys and money, at the database.
 
+use std::time::Duration;
+
 use ep_kernel::accounts::Accounts;
 use ep_kernel::caller::KeyId;
 use ep_kernel::email::Email;
@@ -71,8 +73,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check that balances match the ledger, held amounts match the open holds, and every open hold belongs to
-    /// an unsettled poll
+    /// Check that balances match the ledger, held amounts match the open holds, every open hold belongs to an
+    /// unsettled poll, and no poll is left unsettled long after its deadline
     Audit {
         /// Print JSON
         #[arg(long)]
@@ -82,12 +84,12 @@ pub(super) enum Command {
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
     let service = wiring::assemble(config, Environment::system()).await?;
-    let ended = run_in(&service.app.accounts, command).await;
+    let ended = run_in(&service.app.accounts, config.settled_within(), command).await;
     service.stop(Instant::now() + GRACE).await;
     ended
 }
 
-async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
+async fn run_in(accounts: &Accounts, settled_within: Duration, command: Command) -> anyhow::Result<End> {
     match command {
         Command::CreateUser { email, credit_usd, json } => {
             if credit_usd.is_negative() {
@@ -138,13 +140,13 @@ async fn run_in(accounts: &Accounts, command: Command) -> anyhow::Result<End> {
                 )
             })?;
         }
-        Command::Audit { json } => return audit(accounts, json).await,
+        Command::Audit { json } => return audit(accounts, settled_within, json).await,
     }
     Ok(End::Done)
 }
 
-async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
-    let audit = accounts.audit().await?;
+async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> anyhow::Result<End> {
+    let audit = accounts.audit(settled_within).await?;
     let shown = json!({
         "clean": audit.is_clean(),
         "accounts": audit.accounts,
@@ -152,10 +154,10 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
         "wrong_posted": audit.wrong_posted,
         "wrong_held": audit.wrong_held,
         "orphaned_holds": audit.orphaned_holds,
+        "stranded_polls": audit.stranded_polls,
     });
     show(json, &shown, || {
-        let verdict =
-            if audit.is_clean() { "the ledger is consistent" } else { "the ledger is inconsistent" };
+        let verdict = if audit.is_clean() { "the ledger is consistent" } else { "something is wrong" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
         lines.extend(
@@ -165,6 +167,9 @@ async fn audit(accounts: &Accounts, json: bool) -> anyhow::Result<End> {
             audit.wrong_held.iter().map(|account| format!("held differs from the open holds: {account}")),
         );
         lines.extend(audit.orphaned_holds.iter().map(|hold| format!("open hold of a settled poll: {hold}")));
+        lines.extend(
+            audit.stranded_polls.iter().map(|poll| format!("not settled long after its deadline: {poll}")),
+        );
         lines.join("\n")
     })?;
     Ok(if audit.is_clean() { End::Done } else { End::Code(1) })

@@ -207,7 +207,7 @@ impl Service {
         for _ in 0..500 {
             let balance = self.app.accounts.balance(user).await.unwrap();
             if balance.held.is_zero() {
-                assert!(self.app.accounts.audit().await.unwrap().is_clean());
+                assert!(self.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
                 return balance.used;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -61,11 +61,20 @@ impl Follow {
     pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
         loop {
             if let Source::Memory(watch) = &mut self.source {
-                return watch.next().await;
+                let record = watch.state().record;
+                if let Some(ballots) = watch.next().await {
+                    return Ok(ballots);
+                }
+                if self.executor.is_stopping() {
+                    return Err(super::interrupted(&record.id));
+                }
+                // Another process has adopted it.
+                let seen = watch.seen();
+                self.source = Source::Database { state: PollState { record, ballots: Vec::new() }, seen };
             }
             let state = self.state().await?;
             let Source::Database { seen, .. } = &mut self.source else { continue };
-            let new = state.ballots[*seen..].to_vec();
+            let new = state.ballots.get(*seen..).unwrap_or_default().to_vec();
             if !new.is_empty() || state.record.closing.is_some() {
                 *seen += new.len();
                 return Ok(new);

@@ -1,12 +1,12 @@
 //! Polls running in this process, and their watchers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault::Fault;
+use super::lease::HeldLease;
 use crate::ports::{Closing, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
@@ -29,39 +29,63 @@ impl PollState {
     }
 }
 
-/// The polls this process runs.
+/// The polls this process runs, those that wait for their turn included.
 #[derive(Default)]
 pub(super) struct RunningPolls(Mutex<HashMap<PollId, Running>>);
 
-struct Running {
+/// One of them.
+#[derive(Clone)]
+pub(super) struct Running {
     state: watch::Receiver<PollState>,
-    cancel: CancellationToken,
+    pub(super) cancel: CancellationToken,
+    pub(super) lease: Arc<HeldLease>,
+    /// Its number in the queue, if it had to wait.
+    pub(super) ticket: Option<u64>,
 }
 
 impl RunningPolls {
-    pub(super) fn add(&self, state: PollState) -> (watch::Sender<PollState>, CancellationToken) {
+    pub(super) fn add(
+        &self,
+        state: PollState,
+        lease: HeldLease,
+        ticket: Option<u64>,
+    ) -> (watch::Sender<PollState>, Running) {
         let id = state.record.id.clone();
-        let (sender, receiver) = watch::channel(state);
-        let cancel = CancellationToken::new();
-        if let Ok(mut running) = self.0.lock() {
-            running.insert(id, Running { state: receiver, cancel: cancel.clone() });
+        let (sender, state) = watch::channel(state);
+        let running = Running { state, cancel: CancellationToken::new(), lease: Arc::new(lease), ticket };
+        if let Ok(mut polls) = self.0.lock() {
+            polls.insert(id, running.clone());
         }
-        (sender, cancel)
+        (sender, running)
+    }
+
+    pub(super) fn get(&self, id: &PollId) -> Option<Running> {
+        self.0.lock().ok()?.get(id).cloned()
+    }
+
+    /// The leases of all of them.
+    pub(super) fn leases(&self) -> Vec<(PollId, Arc<HeldLease>)> {
+        let leases = |polls: MutexGuard<'_, HashMap<PollId, Running>>| {
+            polls.iter().map(|(id, running)| (id.clone(), Arc::clone(&running.lease))).collect()
+        };
+        self.0.lock().map(leases).unwrap_or_default()
     }
 
     pub(super) fn cancel(&self, id: &PollId) -> bool {
-        self.0.lock().is_ok_and(|running| running.get(id).map(|poll| poll.cancel.cancel()).is_some())
+        self.get(id).map(|poll| poll.cancel.cancel()).is_some()
     }
 
-    pub(super) fn remove(&self, id: &PollId) {
-        if let Ok(mut running) = self.0.lock() {
+    /// Removes a poll, unless it has been begun anew under another lease.
+    pub(super) fn remove(&self, id: &PollId, lease: &Arc<HeldLease>) {
+        if let Ok(mut running) = self.0.lock()
+            && running.get(id).is_some_and(|poll| Arc::ptr_eq(&poll.lease, lease))
+        {
             running.remove(id);
         }
     }
 
     pub(super) fn watch(&self, id: &PollId) -> Option<Watch> {
-        let receiver = self.0.lock().ok()?.get(id)?.state.clone();
-        Some(Watch { receiver, seen: 0 })
+        Some(Watch { receiver: self.get(id)?.state, seen: 0 })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -81,20 +105,24 @@ impl Watch {
         self.receiver.borrow().clone()
     }
 
-    /// Waits for ballots since the last call and returns them; an empty list once the poll has ended.
-    pub(super) async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
+    /// How many ballots it has returned.
+    pub(super) const fn seen(&self) -> usize {
+        self.seen
+    }
+
+    /// Waits for ballots since the last call and returns them; an empty list once the poll has ended, `None`
+    /// if this process runs it no longer.
+    pub(super) async fn next(&mut self) -> Option<Vec<Arc<Ballot>>> {
         loop {
             {
                 let state = self.receiver.borrow_and_update();
-                let new = state.ballots[self.seen..].to_vec();
+                let new = state.ballots.get(self.seen..).unwrap_or_default().to_vec();
                 if !new.is_empty() || state.record.closing.is_some() {
                     self.seen += new.len();
-                    return Ok(new);
+                    return Some(new);
                 }
             }
-            if self.receiver.changed().await.is_err() {
-                return Err(super::interrupted(&self.receiver.borrow().record.id));
-            }
+            self.receiver.changed().await.ok()?;
         }
     }
 }

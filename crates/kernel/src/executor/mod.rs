@@ -6,19 +6,26 @@
 //! database, and both see the same.
 
 mod follow;
+mod lease;
 mod live;
 mod projection;
 mod recent;
 pub mod run;
+mod slots;
 mod work;
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{Clock, Entropy, Lease, Models, NewPoll, Opened, PollRecord, PollStore};
+use crate::ports::{
+    Adopted, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, StoreError,
+};
 use crate::tasks::Tasks;
+use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::poll_id::PollId;
@@ -28,6 +35,12 @@ use ep_polling::stopping::{Evidence, Rule, answers_needed};
 pub use follow::Follow;
 pub use live::PollState;
 pub use projection::EventProjection;
+pub use slots::PollLimits;
+
+use lease::HeldLease;
+use slots::{Place, Slots};
+use tokio::time::Instant;
+use work::{Job, RETRY_AFTER};
 
 /// Runs this process's polls.
 #[derive(Clone)]
@@ -42,7 +55,12 @@ struct Inner {
     worker: String,
     lease: Duration,
     deadline: Duration,
+    slots: Slots,
     running: live::RunningPolls,
+    /// Whether the task that renews leases has been started.
+    renewing: AtomicBool,
+    /// Whether all leases have been given up.
+    released: AtomicBool,
     recent: recent::RecentLatencies,
     /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
@@ -66,8 +84,9 @@ pub struct Ports {
 }
 
 impl PollExecutor {
-    /// An executor whose leases last `lease` and whose polls may take `deadline`.
-    pub fn new(ports: Ports, lease: Duration, deadline: Duration) -> Self {
+    /// An executor whose leases last `lease`, whose polls may take `deadline`, and which runs no more of them at
+    /// once than `limits` say.
+    pub fn new(ports: Ports, lease: Duration, deadline: Duration, limits: PollLimits) -> Self {
         let Ports { polls, models, clock, entropy, tasks } = ports;
         let worker = hex::encode(entropy.bytes::<16>());
         Self(Arc::new(Inner {
@@ -79,7 +98,10 @@ impl PollExecutor {
             worker,
             lease,
             deadline,
+            slots: Slots::new(limits),
             running: live::RunningPolls::default(),
+            renewing: AtomicBool::new(false),
+            released: AtomicBool::new(false),
             recent: recent::RecentLatencies::default(),
             settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
         }))
@@ -97,7 +119,8 @@ impl PollExecutor {
         answers_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
-    /// Opens a poll and starts it. The same `request_ref` opens the same poll once.
+    /// Opens a poll and starts it, now or when its turn comes. The same `request_ref` opens the same poll once.
+    /// [`Kind::Busy`] if too many polls run and wait already.
     pub async fn open(
         &self,
         plan: Plan,
@@ -106,29 +129,82 @@ impl PollExecutor {
         request_ref: Option<String>,
     ) -> Result<PollId, Fault> {
         let inner = &self.0;
+        let place = inner.slots.take(owner).ok_or_else(busy)?;
         let created_at = inner.clock.now();
         let id = PollId::new(created_at, inner.entropy.bytes());
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
-        let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold };
-        match inner.polls.open(&poll, &inner.lease()).await? {
-            Opened::Existing(id) => Ok(id),
-            Opened::New { held } => {
-                let NewPoll { id, owner, plan, created_at, .. } = poll;
-                let record = PollRecord {
-                    id: id.clone(),
-                    owner,
-                    plan,
-                    created_at,
-                    held,
-                    closing: None,
-                    settled: false,
+        let time = place.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
+        let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, time };
+        let opening = Opening { begun: Instant::now(), place, poll };
+        let lease = Lease { worker: inner.worker.clone(), lasts: inner.lease };
+        let held = match inner.polls.open(&opening.poll, &lease).await {
+            Ok(Opened::Existing(id)) => return Ok(id),
+            Ok(Opened::New { held }) => held,
+            // The answer can be lost after the commit.
+            Err(error @ StoreError::Failed(_)) => {
+                let Some(record) = self.found(&id, LOOK_UP_WITHIN).await else {
+                    self.watch_for(opening);
+                    return Err(error.into());
                 };
-                metrics::counter!("ep_polls_opened_total", "preset" => record.plan.preset.clone())
-                    .increment(1);
-                self.begin(record, Vec::new());
-                Ok(id)
+                record.held
             }
-        }
+            Err(error) => return Err(error.into()),
+        };
+        self.begin_opened(opening, held, false);
+        Ok(id)
+    }
+
+    /// Runs a poll that was opened by this process.
+    fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, cancelled: bool) {
+        let Opening { begun, place, poll } = opening;
+        let NewPoll { id, owner, plan, created_at, time, .. } = poll;
+        metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone()).increment(1);
+        let record = PollRecord { id, owner, plan, created_at, held, closing: None, settled: false };
+        let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
+        let deadline = time.map(|time| begun + time);
+        self.begin(Job { record, prior: Vec::new(), lease, place, deadline, cancelled });
+    }
+
+    /// Looks for a poll that may have been opened, until this much time has passed.
+    async fn found(&self, id: &PollId, within: Duration) -> Option<PollRecord> {
+        let looking = async {
+            loop {
+                match self.0.polls.poll(id).await {
+                    Ok(Some(record)) => return record,
+                    Ok(None) | Err(_) => tokio::time::sleep(RETRY_AFTER / 4).await,
+                }
+            }
+        };
+        tokio::time::timeout(within, looking).await.ok()
+    }
+
+    /// Looks on for a poll whose caller was told that it could not be opened. One that turns up is closed without
+    /// asking anybody, unless the same request can be repeated and then finds it. What turns up after the
+    /// lease has ended is adopted like any other.
+    fn watch_for(&self, opening: Opening) {
+        let (this, stopping) = (self.clone(), self.0.tasks.token());
+        self.0.tasks.spawn(async move {
+            let found = tokio::select! {
+                found = this.found(&opening.poll.id, this.0.lease) => found,
+                () = stopping.cancelled() => None,
+            };
+            if let Some(record) = found {
+                let cancelled = opening.poll.request_ref.is_none();
+                tracing::warn!(poll = %record.id, cancelled, "a poll was opened although the database had failed");
+                this.begin_opened(opening, record.held, cancelled);
+            }
+        });
+    }
+
+    /// The poll that the request with this reference has opened.
+    pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, Fault> {
+        Ok(self.0.polls.opened_by(request_ref).await?)
+    }
+
+    /// How many polls at most run before this one, itself included, if it waits for its turn in this process.
+    pub fn position(&self, record: &PollRecord) -> Option<u32> {
+        let ticket = self.0.running.get(&record.id)?.ticket?;
+        u32::try_from(self.0.slots.position(record.owner, ticket)?).ok()
     }
 
     /// The state of a poll, running or closed.
@@ -168,37 +244,91 @@ impl PollExecutor {
         self.0.running.cancel(id)
     }
 
-    /// Resumes polls whose lease has ended; returns how many.
+    /// Resumes polls whose lease has ended, as many as this process has room for; returns how many. Without
+    /// room it leaves them to others, and takes a few that nobody has taken for as long as a lease lasts.
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;
-        let adopted = inner.polls.adopt(&inner.lease(), inner.clock.now(), 32).await?;
+        let (ago, limit) = match inner.slots.free().min(ADOPT_AT_ONCE) as u32 {
+            0 => (inner.lease, ADOPT_WITHOUT_ROOM),
+            room => (Duration::ZERO, room),
+        };
+        let until = Instant::now() + inner.lease;
+        let lease = Lease { worker: inner.worker.clone(), lasts: inner.lease };
+        let adopted = inner.polls.adopt(&lease, ago, limit).await?;
         let mut count = 0;
-        for record in adopted {
-            // After a pause longer than the lease, these can be this process's own polls.
-            if inner.running.watch(&record.id).is_some() {
+        for adopted in adopted {
+            // After a pause longer than the lease, this can be one of this process's own.
+            if let Some(running) = inner.running.get(&adopted.id) {
+                running.lease.take(adopted.epoch, until);
                 continue;
             }
-            count += 1;
-            let ballots = inner.polls.ballots(&record.id, 0).await?;
-            tracing::info!(poll = %record.id, ballots = ballots.len(), "resuming a poll");
-            match &record.closing {
-                Some(_) => work::settle_interrupted(inner, &record, &ballots).await?,
-                None => self.begin(record, ballots),
+            match self.resume_one(&adopted, until).await {
+                Ok(()) => count += 1,
+                // Its lease is not renewed, so that it is tried again. The others are not its concern.
+                Err(error) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::error!(poll = %adopted.id, error = %error, cause, "a poll cannot be resumed");
+                }
             }
         }
         Ok(count)
     }
 
-    /// Renews this process's leases.
-    pub async fn renew(&self) -> Result<(), Fault> {
-        self.0.polls.renew(&self.0.lease()).await?;
+    async fn resume_one(&self, adopted: &Adopted, until: Instant) -> Result<(), StoreError> {
+        let inner = &self.0;
+        let now = Instant::now();
+        let Some(record) = inner.polls.poll(&adopted.id).await? else { return Ok(()) };
+        let ballots = inner.polls.ballots(&adopted.id, 0).await?;
+        let lease = HeldLease::new(adopted.epoch, until);
+        tracing::info!(poll = %record.id, ballots = ballots.len(), "resuming a poll");
+        if record.closing.is_some() {
+            return work::settle_interrupted(inner, &record, &lease, &ballots).await;
+        }
+        // A poll that has waited for its turn longer than twice the time it may take is not begun any more.
+        let waited = inner.clock.now().since(record.created_at);
+        let too_long = waited > Duration::from_millis(record.plan.deadline_ms) * 2;
+        let deadline = adopted.left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
+        let place = inner.slots.take_again(record.owner);
+        self.begin(Job { record, prior: ballots, lease, place, deadline, cancelled: false });
         Ok(())
     }
 
-    /// Ends this process's leases, so that another process can resume its polls at once.
+    /// Renews the leases of the polls that this process runs, in the background, until it stops and none is left.
+    fn keep_leases(&self) {
+        if self.0.renewing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let inner = Arc::clone(&self.0);
+        self.0.tasks.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(inner.lease / 3) => {}
+                    () = inner.finished() => return,
+                }
+                if let Err(error) = inner.renew().await {
+                    tracing::warn!(error = %error, "leases could not be renewed");
+                }
+            }
+        });
+    }
+
+    /// Stops running polls and ends their leases, so that another process can resume them at once.
     pub async fn release(&self) -> Result<(), Fault> {
-        let lease = Lease { worker: self.0.worker.clone(), until: self.0.clock.now() };
-        self.0.polls.renew(&lease).await?;
+        let inner = &self.0;
+        inner.released.store(true, Ordering::SeqCst);
+        let held: Vec<_> = inner
+            .running
+            .leases()
+            .into_iter()
+            .map(|(id, lease)| {
+                let epoch = lease.epoch();
+                lease.end(epoch);
+                (id, epoch)
+            })
+            .collect();
+        if !held.is_empty() {
+            inner.polls.renew(&held, Duration::ZERO).await?;
+        }
         Ok(())
     }
 
@@ -207,15 +337,76 @@ impl PollExecutor {
         self.0.running.count()
     }
 
-    fn begin(&self, record: PollRecord, prior: Vec<ep_polling::ballot::Ballot>) {
-        work::begin(Arc::clone(&self.0), record, prior);
+    fn is_stopping(&self) -> bool {
+        self.0.tasks.token().is_cancelled()
+    }
+
+    fn begin(&self, job: Job) {
+        self.keep_leases();
+        work::begin(Arc::clone(&self.0), job);
     }
 }
 
+/// A poll on its way into the database.
+struct Opening {
+    /// When it was sent there: its lease and its time begin no earlier.
+    begun: Instant,
+    place: Place,
+    poll: NewPoll,
+}
+
 impl Inner {
-    fn lease(&self) -> Lease {
-        Lease { worker: self.worker.clone(), until: self.clock.now().after(self.lease) }
+    fn is_released(&self) -> bool {
+        self.released.load(Ordering::SeqCst)
     }
+
+    /// Renews the leases of the polls that run here; those that another process has taken end.
+    async fn renew(&self) -> Result<(), StoreError> {
+        let leases = self.running.leases();
+        let held: Vec<_> = leases.iter().map(|(id, lease)| (id.clone(), lease.epoch())).collect();
+        if held.is_empty() || self.is_released() {
+            return Ok(());
+        }
+        let until = Instant::now() + self.lease;
+        let renewed: HashSet<PollId> = self.polls.renew(&held, self.lease).await?.into_iter().collect();
+        for ((id, lease), (_, epoch)) in leases.iter().zip(held) {
+            if renewed.contains(id) {
+                lease.renew(epoch, until);
+            } else {
+                lease.end(epoch);
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves when the service stops and no poll runs here any more.
+    async fn finished(&self) {
+        self.tasks.stopping().await;
+        while !self.is_released() && self.running.count() > 0 {
+            tokio::time::sleep(LINGER).await;
+        }
+    }
+}
+
+/// Polls that are adopted at once at most.
+const ADOPT_AT_ONCE: usize = 32;
+
+/// Polls that are adopted at once at most by a process that has no room for them.
+const ADOPT_WITHOUT_ROOM: u32 = 8;
+
+/// How long a caller waits to learn whether a poll was opened although the database failed.
+const LOOK_UP_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often a stopping service looks whether a poll still runs.
+const LINGER: Duration = Duration::from_millis(20);
+
+/// The fault of a poll for which there is no room.
+fn busy() -> Fault {
+    Fault::new(
+        Kind::Busy,
+        "too many polls are running and waiting here; send the request again in a few seconds",
+    )
+    .retry_after(Duration::from_secs(10))
 }
 
 /// The fault returned to followers of a poll that this process could not finish.

@@ -57,10 +57,15 @@ impl Unfinished {
         self.0.is_empty()
     }
 
+    /// What the rest is estimated to cost. Models without a listed price count as nothing.
+    pub fn estimate(&self, plan: &Plan) -> MicroUsd {
+        self.0.iter().map(|call| plan.charged(call.position, Spend::UNKNOWN).amount).sum()
+    }
+
     /// Waits for the rest and adds up what they cost. Their answers are not votes.
-    pub async fn drain(self) -> MicroUsd {
+    pub async fn drain(self, plan: &Plan) -> MicroUsd {
         self.0
-            .map(|reply| reply.answer.spend.amount)
+            .map(|reply| charged(plan, reply.position, reply.answer.spend).amount)
             .fold(MicroUsd::ZERO, |sum, cost| async move { sum.plus(cost) })
             .await
     }
@@ -111,11 +116,12 @@ struct Run<'a> {
     busy: Vec<(Instant, Instant)>,
 }
 
-/// Runs a poll to its end. `prior` are the ballots it already has (after a crash); `ceiling` is the most
-/// it may spend in all; `cancel` ends it with what it has.
+/// Runs a poll to its end. `prior` are the ballots it already has (after a crash); `deadline` is when it must
+/// end; `ceiling` is the most it may spend in all; `cancel` ends it with what it has.
 pub async fn run(
     plan: &Plan,
     prior: Vec<Ballot>,
+    deadline: Instant,
     ceiling: MicroUsd,
     models: &Arc<dyn Models>,
     recorder: &dyn Recorder,
@@ -133,7 +139,7 @@ pub async fn run(
         reserved: Vec::new(),
         spent: MicroUsd::ZERO,
         started: now,
-        deadline: now + Duration::from_millis(plan.deadline_ms),
+        deadline,
         first_launch: None,
         last_answer: now,
         busy: Vec::new(),
@@ -298,7 +304,7 @@ impl Run<'_> {
             option_order,
             latency_ms: (finished - launched).as_millis() as u32,
             at_ms: (finished - self.started).as_millis() as u32,
-            spend: answer.spend,
+            spend: charged(self.plan, position, answer.spend),
             answered_by: answer.answered_by,
         }
     }
@@ -353,8 +359,25 @@ impl Run<'_> {
     }
 
     fn half_time(&self) -> Instant {
-        self.started + (self.deadline - self.started) / 2
+        self.started + self.deadline.saturating_duration_since(self.started) / 2
     }
+}
+
+/// What is charged for an answer. An upstream that claims more than its listed prices allow is reported to the
+/// operator, who pays the difference.
+fn charged(plan: &Plan, position: usize, spend: Spend) -> Spend {
+    let charged = plan.charged(position, spend);
+    if charged.amount < spend.amount {
+        metrics::counter!("ep_overcharged_calls_total").increment(1);
+        let model = plan.roster[position].model.as_str();
+        tracing::error!(
+            model,
+            claimed = %spend.amount,
+            charged = %charged.amount,
+            "a model claims to have cost more than its listed price allows; the caller is charged no more than that"
+        );
+    }
+    charged
 }
 
 /// A fallback that should never be needed: [`decide`] returns a decision whenever the budget is spent.

@@ -22,6 +22,7 @@ pub enum Kind {
     UnsupportedMediaType,
     IdempotencyMismatch,
     RateLimited,
+    Busy,
     PollFailed,
     Internal,
     NotConfigured,
@@ -94,7 +95,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 21] = [
+static TABLE: [Row; 22] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -225,6 +226,7 @@ static TABLE: [Row; 21] = [
         &[advice("new_key", "Use a new Idempotency-Key for a new request.")],
     ),
     row(Kind::RateLimited, "rate_limited", "Too many requests", (429, 42900, 42900, 8), true, &[WAIT]),
+    row(Kind::Busy, "busy", "Too many polls are running and waiting", (429, 42901, 42901, 8), true, &[WAIT]),
     row(
         Kind::PollFailed,
         "poll_failed",

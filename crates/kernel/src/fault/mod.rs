@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_polling::poll_id::PollId;
 use serde::{Deserialize, Serialize};
 
 pub use kind::{ADD_FUNDS, Kind, Recovery, Row};
@@ -21,9 +22,10 @@ pub use problem::{ErrorBody, Problem, RecoveryAction};
 #[derive(Clone)]
 pub struct Fault {
     kind: Kind,
-    message: String,
+    message: Box<str>,
     fields: Vec<FieldFault>,
     retry_after: Option<Duration>,
+    poll: Option<Box<PollId>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
     replayed: bool,
 }
@@ -47,9 +49,10 @@ impl Fault {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message: message.into(),
+            message: message.into().into(),
             fields: Vec::new(),
             retry_after: None,
+            poll: None,
             source: None,
             replayed: false,
         }
@@ -86,6 +89,12 @@ impl Fault {
         self
     }
 
+    /// Names the poll that it is about, whose result can be read.
+    pub fn about(mut self, poll: PollId) -> Self {
+        self.poll = Some(Box::new(poll));
+        self
+    }
+
     /// Keeps the cause for the log.
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(Arc::from(source.into()));
@@ -105,6 +114,11 @@ impl Fault {
     /// The members of the input that are wrong.
     pub fn fields(&self) -> &[FieldFault] {
         &self.fields
+    }
+
+    /// The poll that it is about.
+    pub fn poll(&self) -> Option<&PollId> {
+        self.poll.as_deref()
     }
 
     /// When to try again, if waiting helps. Shown in whole seconds, rounded up.
@@ -163,7 +177,7 @@ impl From<&Fault> for StoredFault {
     fn from(fault: &Fault) -> Self {
         Self {
             code: fault.kind.row().code.to_owned(),
-            message: fault.message.clone(),
+            message: fault.message.to_string(),
             fields: fault.fields.clone(),
         }
     }
@@ -174,9 +188,10 @@ impl From<StoredFault> for Fault {
         let kind = Kind::from_code(&kept.code).unwrap_or(Kind::Internal);
         Self {
             kind,
-            message: kept.message,
+            message: kept.message.into(),
             fields: kept.fields,
             retry_after: None,
+            poll: None,
             source: None,
             replayed: true,
         }

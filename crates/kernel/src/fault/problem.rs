@@ -1,16 +1,22 @@
 //! The bodies in which a fault is shown.
 
+use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Fault, FieldFault, Recovery};
 use crate::links::Links;
+use crate::method::Method;
 
 /// The default error body.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     /// What went wrong and what to do next.
     pub error: String,
+    /// The poll that it is about, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollId")]
+    pub poll_id: Option<PollId>,
 }
 
 /// Problem details (RFC 9457) with our extensions: `code` and `recovery_actions`.
@@ -31,6 +37,10 @@ pub struct Problem {
     pub code: String,
     /// Whether the same request may succeed later, unchanged.
     pub retryable: bool,
+    /// The poll that it is about, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PollId")]
+    pub poll_id: Option<PollId>,
     /// Which members of the input are wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldFault>,
@@ -77,13 +87,21 @@ impl RecoveryAction {
 impl Fault {
     /// The default error body.
     pub fn body(&self) -> ErrorBody {
-        ErrorBody { error: self.message().to_owned() }
+        ErrorBody { error: self.message().to_owned(), poll_id: self.poll().cloned() }
     }
 
     /// The same failure as problem details, for this request.
     pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
         let row = self.kind().row();
         let wait = self.retry_after_seconds();
+        let read = self.poll().map(|poll| RecoveryAction {
+            action: "read_result".into(),
+            description: "Read how far the poll is.".into(),
+            method: Some(Method::Get.as_str().into()),
+            href: Some(links.url("get_poll_result", &[("poll_id", poll.as_str())])),
+            retry_after: None,
+        });
+        let known = row.recovery.iter().map(|recovery| RecoveryAction::new(recovery, links, wait));
         Problem {
             kind: self.kind().uri(links),
             title: row.title.into(),
@@ -92,8 +110,9 @@ impl Fault {
             instance: format!("urn:uuid:{request_id}"),
             code: row.code.into(),
             retryable: row.retryable,
+            poll_id: self.poll().cloned(),
             errors: self.fields().to_vec(),
-            recovery_actions: row.recovery.iter().map(|r| RecoveryAction::new(r, links, wait)).collect(),
+            recovery_actions: read.into_iter().chain(known).collect(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Money of accounts.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::StoreError;
@@ -47,12 +49,17 @@ pub struct Audit {
     pub wrong_held: Vec<String>,
     /// Open holds of polls that are settled.
     pub orphaned_holds: Vec<String>,
+    /// Polls that are not settled although their time is long over: nobody runs them.
+    pub stranded_polls: Vec<String>,
 }
 
 impl Audit {
     /// Whether the ledger is consistent.
     pub const fn is_clean(&self) -> bool {
-        self.wrong_posted.is_empty() && self.wrong_held.is_empty() && self.orphaned_holds.is_empty()
+        self.wrong_posted.is_empty()
+            && self.wrong_held.is_empty()
+            && self.orphaned_holds.is_empty()
+            && self.stranded_polls.is_empty()
     }
 }
 
@@ -77,7 +84,8 @@ pub trait Ledger: Balances {
         at: Timestamp,
     ) -> Result<CreditOutcome, StoreError>;
 
-    /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, and that
-    /// every open hold belongs to a poll that is not settled.
-    async fn audit(&self) -> Result<Audit, StoreError>;
+    /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, that every
+    /// open hold belongs to a poll that is not settled, and that every poll is settled this long after its
+    /// deadline (a poll that waits for its turn: after its lease).
+    async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

@@ -17,11 +17,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use credentials::{SessionVerifier, TokenVerifier};
-pub use idempotency::{ClaimState, IdempotencyStore};
+pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{KeyOwner, KeyStore, NewKey};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
-pub use polls::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore};
+pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{NewUser, UserStore};
 

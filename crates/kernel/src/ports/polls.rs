@@ -1,5 +1,7 @@
 //! Polls and their ballots.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +29,15 @@ pub struct NewPoll {
     pub request_ref: Option<String>,
     /// What to set aside; `None` if nobody is billed.
     pub hold: Option<Hold>,
+    /// How long it may take from now on; `None` if it waits for its turn and [`PollStore::start`] says so
+    /// later.
+    pub time: Option<Duration>,
 }
 
 /// The result of opening a poll.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
-    /// The poll is open and leased to the worker.
+    /// The poll is open and leased to the worker, in [`Epoch::FIRST`].
     New {
         /// The amount set aside; `None` if no hold was requested.
         held: Option<MicroUsd>,
@@ -41,13 +46,44 @@ pub enum Opened {
     Existing(PollId),
 }
 
-/// A process's claim on the polls it runs, renewed while the process lives.
+/// A process's claim on a poll that it runs, renewed while it does. Time is measured by the database's clock.
 #[derive(Debug, Clone)]
 pub struct Lease {
     /// A name unique to the process.
     pub worker: String,
-    /// When other processes may adopt the polls.
-    pub until: Timestamp,
+    /// How long from now until other processes may adopt the poll.
+    pub lasts: Duration,
+}
+
+/// Counts how often a poll has been leased. Whoever writes names the epoch of its lease, and is refused once
+/// another process has adopted the poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Epoch(i64);
+
+impl Epoch {
+    /// The lease that a poll is opened with.
+    pub const FIRST: Self = Self(1);
+
+    /// The epoch with this number.
+    pub const fn new(number: i64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+/// A poll that has just been adopted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adopted {
+    /// Its id.
+    pub id: PollId,
+    /// The epoch of the new lease.
+    pub epoch: Epoch,
+    /// How much of its time is left; `None` if its time has not begun.
+    pub left: Option<Duration>,
 }
 
 /// A poll as stored.
@@ -90,9 +126,14 @@ pub struct Closing {
     pub unused_calls: u32,
     /// What the calls still in flight at the close cost; `None` until they have ended.
     pub unused_calls_cost: Option<MicroUsd>,
+    /// An estimate of that cost: charged in its place if the process ends before the calls do.
+    #[serde(default)]
+    pub unused_calls_estimate: MicroUsd,
 }
 
 /// Keeps polls and ballots.
+///
+/// A failed operation may have been carried out all the same: the connection can break after the commit.
 #[async_trait]
 pub trait PollStore: Send + Sync {
     /// Opens a poll, leases it and sets its hold aside, in one transaction, acknowledged once a power loss
@@ -101,22 +142,34 @@ pub trait PollStore: Send + Sync {
     /// exists, [`StoreError::NotFound`] for an unknown owner or a hold without an owner.
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError>;
 
+    /// Begins the time of a poll that has waited for its turn. [`StoreError::NotFound`] if the poll is not
+    /// running in this epoch.
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError>;
+
     /// Adds ballots, all or none. Acknowledged once a crash of the process cannot undo them.
     /// [`StoreError::Conflict`] if a member or a sequence number has a ballot already;
-    /// [`StoreError::NotFound`] if the poll is not running, so that nothing is added to a closed poll.
-    async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError>;
+    /// [`StoreError::NotFound`] if the poll is not running in this epoch, so that nothing is added to a closed
+    /// poll, or to one that another process runs.
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError>;
 
     /// Closes a running poll and, unless calls are still in flight, captures its hold, in one transaction,
-    /// acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] if the poll is not running.
-    async fn close(&self, poll: &PollId, closing: &Closing, settlement: Settlement)
-    -> Result<(), StoreError>;
+    /// acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] if the poll is not running in
+    /// this epoch.
+    async fn close(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        closing: &Closing,
+        settlement: Settlement,
+    ) -> Result<(), StoreError>;
 
     /// Settles a closed poll whose calls in flight have ended: captures `capture` (never more than the
     /// hold), releases the rest and stores what the unused calls cost. `false` if it was settled before;
-    /// [`StoreError::NotFound`] if the poll is not closed.
+    /// [`StoreError::NotFound`] if the poll is not closed, or is another epoch's.
     async fn settle(
         &self,
         poll: &PollId,
+        epoch: Epoch,
         capture: MicroUsd,
         unused: MicroUsd,
         at: Timestamp,
@@ -125,15 +178,19 @@ pub trait PollStore: Send + Sync {
     /// The poll with this id.
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError>;
 
+    /// The poll that was opened with this request reference.
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError>;
+
     /// The ballots of a poll with a sequence number above `after`, in order.
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
 
-    /// Leases up to `limit` polls to this worker whose lease has ended by `now`: running ones, and closed
-    /// ones that were never settled. Each poll goes to one worker only.
-    async fn adopt(&self, lease: &Lease, now: Timestamp, limit: u32) -> Result<Vec<PollRecord>, StoreError>;
+    /// Leases up to `limit` polls to this worker whose lease ended at least `ago`: running ones, and closed ones
+    /// that were never settled. Each poll goes to one worker only, in a new epoch.
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError>;
 
-    /// Renews this worker's leases on polls that are running or not settled; returns how many there are.
-    async fn renew(&self, lease: &Lease) -> Result<u64, StoreError>;
+    /// Makes the leases on these polls last this long from now, where they are still of these epochs; returns
+    /// those. No time at all ends them.
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError>;
 
     /// Whether the database can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;

@@ -1,127 +1,236 @@
-//! A database that fails in the middle of polls: they go on when it does, and ask nobody twice.
+//! A database that fails in the middle of polls, and processes that pause or stop: polls go on, and ask nobody
+//! twice who has answered.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use ep_kernel::executor::{PollExecutor, PollState, Ports};
-use ep_kernel::ports::{Clock, Closing, Entropy, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
-use ep_kernel::tasks::Tasks;
-use ep_polling::ballot::Ballot;
-use ep_polling::money::{MicroUsd, Settlement};
-use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
+use ep_kernel::fault::Kind;
+use ep_kernel::ports::Epoch;
+use ep_polling::stopping::{Pace, TerminationReason};
+use tokio::time::{Instant, sleep};
 
+use super::memory::{DEADLINE, Database, LEASE, Replica};
 use super::scripted::{Case, Script};
 
-/// Keeps polls in memory; every n-th write fails, some of them after they were done.
-#[derive(Default)]
-struct Flaky {
-    polls: Mutex<HashMap<PollId, (PollRecord, Vec<Ballot>)>>,
-    writes: AtomicU32,
-    fails_every: u32,
-    settled: AtomicU32,
+/// A poll that asks all its members, a few at a time, each for this long.
+fn long(members: usize, takes: u64) -> (Case, Arc<Script>, Arc<Database>) {
+    let votes: Vec<Option<usize>> = (0..members).map(|i| Some(i % 2)).collect();
+    let mut case = Case::new(&votes);
+    (case.threshold, case.takes) = (1.0, Duration::from_secs(takes));
+    let script = Arc::new(case.script());
+    (case, script, Arc::default())
 }
 
-impl Flaky {
-    fn write<T>(&self, change: impl FnOnce() -> T) -> Result<T, StoreError> {
-        let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
-        if !number.is_multiple_of(self.fails_every) {
-            return Ok(change());
-        }
-        if number.is_multiple_of(2) {
-            // Done, but nobody hears of it.
-            change();
-        }
-        Err(StoreError::Failed("the disk is on fire".into()))
-    }
-}
-
-#[async_trait]
-impl PollStore for Flaky {
-    async fn open(&self, poll: &NewPoll, _: &Lease) -> Result<Opened, StoreError> {
-        let NewPoll { id, owner, plan, created_at, .. } = poll.clone();
-        let record =
-            PollRecord { id: id.clone(), owner, plan, created_at, held: None, closing: None, settled: false };
-        self.polls.lock().unwrap().insert(id, (record, Vec::new()));
-        Ok(Opened::New { held: None })
-    }
-    async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
-        self.write(|| self.polls.lock().unwrap().get_mut(poll).unwrap().1.extend_from_slice(ballots))
-    }
-    async fn close(&self, poll: &PollId, closing: &Closing, _: Settlement) -> Result<(), StoreError> {
-        self.write(|| self.polls.lock().unwrap().get_mut(poll).unwrap().0.closing = Some(closing.clone()))
-    }
-    async fn settle(&self, _: &PollId, _: MicroUsd, _: MicroUsd, _: Timestamp) -> Result<bool, StoreError> {
-        self.settled.fetch_add(1, Ordering::SeqCst);
-        Ok(true)
-    }
-    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
-        Ok(self.polls.lock().unwrap().get(id).map(|(record, _)| record.clone()))
-    }
-    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
-        Ok(self.polls.lock().unwrap()[id].1.iter().filter(|ballot| ballot.seq > after).cloned().collect())
-    }
-    async fn adopt(&self, _: &Lease, _: Timestamp, _: u32) -> Result<Vec<PollRecord>, StoreError> {
-        Ok(Vec::new())
-    }
-    async fn renew(&self, _: &Lease) -> Result<u64, StoreError> {
-        Ok(0)
-    }
-    async fn ping(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
-
-struct Fixed;
-
-impl Clock for Fixed {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millis(1_769_817_600_000)
-    }
-}
-
-impl Entropy for Fixed {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(7);
-    }
-}
-
-/// Conducts a poll over a store that fails every n-th write, to its end.
-async fn conducted(case: &Case, fails_every: u32) -> (PollState, Arc<Script>, Arc<Flaky>) {
-    let (script, store) = (Arc::new(case.script()), Arc::new(Flaky { fails_every, ..Flaky::default() }));
-    let ports = Ports {
-        polls: Arc::clone(&store) as Arc<dyn PollStore>,
-        models: Arc::clone(&script) as _,
-        clock: Arc::new(Fixed),
-        entropy: Arc::new(Fixed),
-        tasks: Tasks::default(),
-    };
-    let executor = PollExecutor::new(ports, Duration::from_secs(30), Duration::from_secs(180));
-    let id = executor.open(case.plan(), None, false, None).await.unwrap();
-    let mut follow = executor.follow(&id).await.unwrap().unwrap();
-    while !follow.next().await.unwrap().is_empty() {}
-    (follow.state().await.unwrap(), script, store)
+fn asked(script: &Script) -> usize {
+    script.asked.lock().unwrap().len()
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_survives_every_failing_write() {
-    let votes: Vec<Option<usize>> = (0..30).map(|i| Some(i % 2)).collect();
     for fails_every in [2, 3, 4, 5, 7] {
-        let mut case = Case::new(&votes);
-        case.threshold = 1.0;
-        let (state, script, store) = conducted(&case, fails_every).await;
-        assert!(state.record.closing.is_some(), "every {fails_every}");
-        assert_eq!(state.ballots.len(), 30, "every {fails_every}");
-        let id = &state.record.id;
-        let stored = store.ballots(id, 0).await.unwrap();
-        assert_eq!(stored.len(), 30, "memory and database agree");
+        let (case, script, database) = long(30, 1);
+        let replica = Replica::new(1, &database, &script);
+        replica.store.fails_every.store(fails_every, Ordering::SeqCst);
+        let id = replica.executor.open(case.plan(), None, false, None).await.unwrap();
+        replica.ended(&id).await;
+        let state = replica.executor.state(&id).await.unwrap().unwrap();
+        let stored = database.row(&id).ballots;
+        assert_eq!((state.ballots.len(), stored.len()), (30, 30), "memory and database agree, {fails_every}");
         let mut positions: Vec<u32> = stored.iter().map(|ballot| ballot.position).collect();
         positions.sort_unstable();
         assert_eq!(positions, (0..30).collect::<Vec<_>>());
         // Whoever was recorded is never asked again; whoever was lost on the way is.
-        assert!(script.asked.lock().unwrap().len() >= 30);
+        assert!(asked(&script) >= 30);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_opening_whose_answer_is_lost_is_found_and_run() {
+    let (case, script, database) = long(10, 1);
+    let replica = Replica::new(1, &database, &script);
+    replica.store.loses_opening.store(true, Ordering::SeqCst);
+    let store = Arc::clone(&replica.store);
+    let heals = async {
+        sleep(Duration::from_secs(2)).await;
+        store.down.store(false, Ordering::SeqCst);
+    };
+    let (opened, ()) = tokio::join!(replica.executor.open(case.plan(), None, false, None), heals);
+    replica.ended(&opened.unwrap()).await;
+    assert_eq!(asked(&script), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_that_nobody_was_told_of_is_closed_unless_its_request_can_be_repeated() {
+    for request_ref in [None, Some("request".to_owned())] {
+        let (case, script, database) = long(10, 1);
+        let replica = Replica::new(1, &database, &script);
+        replica.store.loses_opening.store(true, Ordering::SeqCst);
+        let refused = replica.executor.open(case.plan(), None, true, request_ref.clone()).await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Unavailable);
+        replica.store.down.store(false, Ordering::SeqCst);
+        sleep(LEASE).await;
+        let rows: Vec<_> = database.rows().values().cloned().collect();
+        assert!(rows[0].record.settled, "{request_ref:?}");
+        let expected = if request_ref.is_some() { 10 } else { 0 };
+        assert_eq!((rows.len(), rows[0].ballots.len(), asked(&script)), (1, expected, expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_poll_that_cannot_be_read_keeps_no_other_from_being_resumed() {
+    let (case, script, database) = long(10, 1);
+    let dead = Replica::new(1, &database, &script);
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(dead.executor.open(case.plan(), None, false, None).await.unwrap());
+    }
+    dead.executor.release().await.unwrap();
+    database.unreadable.lock().unwrap().insert(ids[1].clone());
+    let successor = Replica::new(2, &database, &script);
+    assert_eq!(successor.executor.resume().await.unwrap(), 2);
+    for id in [&ids[0], &ids[2]] {
+        successor.ended(id).await;
+    }
+    // It is not leased for ever by a process that does not run it.
+    sleep(LEASE).await;
+    database.unreadable.lock().unwrap().clear();
+    assert_eq!(successor.executor.resume().await.unwrap(), 1);
+    successor.ended(&ids[1]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes() {
+    let (mut case, script, database) = long(50, 5);
+    case.pace = Pace::Thrifty;
+    let (slow, other) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
+    let id = slow.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(7)).await;
+    let in_flight = script.in_flight.load(Ordering::SeqCst);
+    assert!(in_flight > 0 && asked(&script) < 50, "the poll must be under way");
+    slow.store.stalled.send_replace(true);
+    other.resumes();
+    let watching = slow.executor.follow(&id).await.unwrap().unwrap();
+    other.ended(&id).await;
+    slow.store.stalled.send_replace(false);
+    sleep(LEASE).await;
+    let row = database.row(&id);
+    assert_eq!((row.ballots.len(), row.epoch), (50, Epoch::new(2)));
+    let lost = asked(&script) - 50;
+    assert!(lost <= in_flight, "{lost} calls more than members, {in_flight} were in flight");
+    // Who watched the slow replica learns of the end from the database.
+    let mut watching = watching;
+    while !watching.next().await.unwrap().is_empty() {}
+    assert!(watching.state().await.unwrap().record.closing.is_some());
+    assert_eq!(slow.executor.running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_adopted_poll_is_left_alone_even_if_its_process_never_noticed() {
+    let (case, script, database) = long(30, 5);
+    let former = Replica::new(1, &database, &script);
+    let id = former.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let in_flight = script.in_flight.load(Ordering::SeqCst);
+    // Its lease ends in the database alone, as after a pause that it slept through.
+    database.rows().get_mut(&id).unwrap().lease_until = Instant::now();
+    let successor = Replica::new(2, &database, &script);
+    assert_eq!(successor.executor.resume().await.unwrap(), 1);
+    successor.ended(&id).await;
+    assert_eq!(database.row(&id).ballots.len(), 30);
+    assert!(asked(&script) <= 30 + in_flight, "{} calls", asked(&script));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_keeps_its_first_deadline_through_failures() {
+    let (case, script, database) = long(60, 170);
+    let replica = Replica::new(1, &database, &script);
+    let opened = Instant::now();
+    let id = replica.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(DEADLINE / 2).await;
+    replica.store.down.store(true, Ordering::SeqCst);
+    sleep((DEADLINE / 2).saturating_sub(Duration::from_secs(5))).await;
+    replica.store.down.store(false, Ordering::SeqCst);
+    replica.ended(&id).await;
+    let took = opened.elapsed();
+    assert!(took <= DEADLINE + Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_past_its_deadline_is_closed_with_what_it_has() {
+    let (case, script, database) = long(40, 5);
+    let dead = Replica::new(1, &database, &script);
+    let id = dead.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(8)).await;
+    dead.executor.release().await.unwrap();
+    sleep(Duration::from_hours(72)).await;
+    let (had, calls) = (database.row(&id).ballots.len(), asked(&script));
+    assert!(had > 0);
+    let successor = Replica::new(2, &database, &script);
+    successor.executor.resume().await.unwrap();
+    let closing = successor.ended(&id).await;
+    assert_eq!((closing.reason, database.row(&id).ballots.len()), (None, had));
+    assert_eq!(asked(&script), calls, "nobody is asked any more");
+    assert!(database.row(&id).record.settled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resumed_poll_has_only_the_time_that_is_left() {
+    let (case, script, database) = long(60, 170);
+    let dead = Replica::new(1, &database, &script);
+    let opened = Instant::now();
+    let id = dead.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(100)).await;
+    dead.executor.release().await.unwrap();
+    let successor = Replica::new(2, &database, &script);
+    successor.executor.resume().await.unwrap();
+    let closing = successor.ended(&id).await;
+    assert!(opened.elapsed() <= DEADLINE + Duration::from_secs(3), "{:?}", opened.elapsed());
+    assert_eq!(closing.reason, Some(TerminationReason::RosterExhausted));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopping_service_keeps_its_polls_until_its_grace_is_over() {
+    let (case, script, database) = long(40, 20);
+    let stopping = Replica::new(1, &database, &script);
+    let id = stopping.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    let other = Replica::new(2, &database, &script);
+    other.resumes();
+    let grace = LEASE * 2;
+    assert!(!stopping.tasks.shut_down(grace).await, "the poll takes longer");
+    assert_eq!(database.row(&id).epoch, Epoch::FIRST, "nobody else has run it meanwhile");
+    stopping.executor.release().await.unwrap();
+    let calls = asked(&script);
+    sleep(LEASE / 2).await;
+    assert_eq!((stopping.executor.running(), database.row(&id).epoch), (0, Epoch::new(2)));
+    assert!(asked(&script) > calls, "the other one asks who has not answered");
+    other.ended(&id).await;
+    let models: HashSet<_> = database.row(&id).ballots.iter().map(|ballot| ballot.position).collect();
+    assert_eq!(models.len(), 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_lost_with_their_process_are_charged_an_estimate() {
+    let mut case = Case::new(&vec![Some(0); 50]);
+    case.pace = Pace::Fast;
+    let plan = case.plan();
+    let mut script = case.script();
+    for member in &plan.roster[7..] {
+        script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(60);
+    }
+    let (script, database) = (Arc::new(script), Arc::<Database>::default());
+    let dead = Replica::new(1, &database, &script);
+    let id = dead.executor.open(plan.clone(), None, true, None).await.unwrap();
+    dead.ended(&id).await;
+    assert!(!database.row(&id).record.settled, "43 calls are still in flight");
+    dead.executor.release().await.unwrap();
+    let successor = Replica::new(2, &database, &script);
+    assert_eq!(successor.executor.resume().await.unwrap(), 1);
+    let row = database.row(&id);
+    let estimate = plan.charged(0, ep_polling::money::Spend::UNKNOWN).amount.micro();
+    assert!(estimate > 0);
+    assert_eq!(row.captured.unwrap().micro(), 7 * 50 + 43 * estimate);
+    assert!(row.record.settled);
 }

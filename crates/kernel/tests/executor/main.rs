@@ -5,5 +5,7 @@ mod budgets;
 mod crashes;
 mod deadlines;
 mod interruptions;
+mod memory;
 mod outcomes;
+mod queue;
 mod scripted;

@@ -115,5 +115,5 @@ async fn what_is_in_flight_at_the_stop_counts_as_skipped_but_is_paid() {
     let finished = super::scripted::finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
     assert_eq!((finished.ballots.len(), finished.decision.reason), (7, TerminationReason::Confidence));
     assert!(!finished.unfinished.is_empty());
-    assert_eq!(finished.unfinished.drain().await.micro(), 43 * 50);
+    assert_eq!(finished.unfinished.drain(&plan).await.micro(), 43 * 50);
 }

@@ -18,6 +18,7 @@ use ep_polling::plan::{Draft, Plan};
 use ep_polling::roster::{Member, ModelId, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// What one model does.
@@ -41,6 +42,14 @@ pub struct Script {
     pub most_in_flight: AtomicUsize,
 }
 
+struct InFlight<'a>(&'a AtomicUsize);
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 #[async_trait]
 impl Models for Script {
     async fn registry(&self) -> Result<Registry, Fault> {
@@ -57,8 +66,9 @@ impl Models for Script {
         let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_in_flight.fetch_max(now, Ordering::SeqCst);
         let line = self.lines[member.model.as_str()].clone();
+        // Counted down even if the call is given up.
+        let _in_flight = InFlight(&self.in_flight);
         tokio::time::sleep(line.takes.min(within)).await;
-        self.in_flight.fetch_sub(1, Ordering::SeqCst);
         let spend = Spend { amount: line.costs, basis: SpendBasis::Reported };
         let vote = match line.vote {
             _ if line.takes > within => Err(NoVote::new(Reason::Timeout, "too slow")),
@@ -157,5 +167,6 @@ impl Case {
 
 pub async fn finish(plan: &Plan, script: &Arc<Script>, prior: Vec<Ballot>, ceiling: MicroUsd) -> Finished {
     let models: Arc<dyn Models> = Arc::clone(script) as Arc<dyn Models>;
-    run(plan, prior, ceiling, &models, &Book::default(), &CancellationToken::new()).await.unwrap()
+    let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
+    run(plan, prior, deadline, ceiling, &models, &Book::default(), &CancellationToken::new()).await.unwrap()
 }

@@ -68,6 +68,9 @@ pub enum SpendBasis {
     Reported,
     /// Tokens times the listed price.
     Priced,
+    /// An estimate from the listed price, because the upstream gave no figure: a call that timed out may
+    /// have been charged.
+    Estimated,
     /// Neither is known: the amount is not zero, it is unknown.
     #[default]
     Unknown,
@@ -88,10 +91,11 @@ impl Spend {
     /// The cost is not known.
     pub const UNKNOWN: Self = Self { amount: MicroUsd::ZERO, basis: SpendBasis::Unknown };
 
-    /// The sum. Its basis is unknown if the basis of either part is.
+    /// The sum. Its basis is unknown, or else an estimate, if the basis of either part is.
     pub fn plus(self, other: Self) -> Self {
         let basis = match (self.basis, other.basis) {
             (SpendBasis::Unknown, _) | (_, SpendBasis::Unknown) => SpendBasis::Unknown,
+            (SpendBasis::Estimated, _) | (_, SpendBasis::Estimated) => SpendBasis::Estimated,
             (SpendBasis::Reported, SpendBasis::Reported) => SpendBasis::Reported,
             _ => SpendBasis::Priced,
         };

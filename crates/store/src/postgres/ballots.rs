@@ -1,6 +1,6 @@
 //! Ballots on PostgreSQL: those of one poll in one statement.
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::PgPool;
@@ -11,13 +11,13 @@ use crate::rows::{BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 use crate::value::values;
 
-/// The share lock makes the insert wait for a close, and a close for the insert: a closed poll gets no
-/// ballots.
+/// The share lock makes the insert wait for a close or an adoption, and these for the insert: a closed poll gets
+/// no ballots, nor does an adopted one from whoever ran it before.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),
     ") SELECT running.id, new.* FROM \
-     (SELECT id FROM polls WHERE id = $1 AND closing IS NULL FOR SHARE) AS running, \
+     (SELECT id FROM polls WHERE id = $1 AND lease_epoch = $16 AND closing IS NULL FOR SHARE) AS running, \
      UNNEST($2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[], \
      $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bigint[]) AS new"
 );
@@ -25,7 +25,12 @@ const SELECT: &str =
     concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 AND seq > $2 ORDER BY seq");
 
 /// Inserts ballots, all or none.
-pub(super) async fn insert(pool: &PgPool, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+pub(super) async fn insert(
+    pool: &PgPool,
+    poll: &PollId,
+    epoch: Epoch,
+    ballots: &[Ballot],
+) -> Result<(), StoreError> {
     let rows: Vec<NewBallotRow<'_>> = ballots.iter().map(|ballot| NewBallotRow::new(poll, ballot)).collect();
     let inserted = sqlx::query(INSERT)
         .bind(poll.as_str())
@@ -43,6 +48,7 @@ pub(super) async fn insert(pool: &PgPool, poll: &PollId, ballots: &[Ballot]) -> 
         .bind(column(&rows, |row| row.answered_by))
         .bind(column(&rows, |row| row.ballot_mode))
         .bind(column(&rows, |row| row.reasoned))
+        .bind(epoch.number())
         .execute(pool)
         .await
         .map_err(database_error)?;

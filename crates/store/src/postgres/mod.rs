@@ -5,13 +5,13 @@ mod limiter;
 
 use std::time::Duration;
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, PgConnection, PgPool, Postgres as Driver};
 
-use crate::engine::{Durability, Engine, Record, Work, query};
+use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, Work, query};
 use crate::error::{ConnectError, TooSlow, database_error, failed};
 use crate::statements::PING;
 use crate::value::Value;
@@ -64,8 +64,15 @@ impl Postgres {
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        tokio::time::timeout(self.timeout, operation).await.map_err(|_| failed(TooSlow))?
+        within(self.timeout, operation).await
     }
+}
+
+async fn within<T>(
+    limit: Duration,
+    operation: impl Future<Output = Result<T, StoreError>> + Send,
+) -> Result<T, StoreError> {
+    tokio::time::timeout(limit, operation).await.map_err(|_| failed(TooSlow))?
 }
 
 /// Migrates on a connection without time limits, one replica at a time (under an advisory lock).
@@ -101,13 +108,17 @@ impl Engine for Postgres {
         T: Send + 'static,
         W: Work<PgConnection, T>,
     {
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        let mut transaction = self.pool.begin_with(begin).await.map_err(database_error)?;
-        let timeout = sqlx::query("SET LOCAL statement_timeout = '10min'");
-        timeout.execute(&mut *transaction).await.map_err(database_error)?;
-        let read = work(&mut transaction).await?;
-        transaction.rollback().await.map_err(database_error)?;
-        Ok(read)
+        let reading = async {
+            let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+            let mut transaction = self.pool.begin_with(begin).await.map_err(database_error)?;
+            let limit = sqlx::query("SELECT set_config('statement_timeout', $1, TRUE)");
+            let limit = limit.bind(SNAPSHOT_TIMEOUT.as_millis().to_string());
+            limit.execute(&mut *transaction).await.map_err(database_error)?;
+            let read = work(&mut transaction).await?;
+            transaction.rollback().await.map_err(database_error)?;
+            Ok(read)
+        };
+        within(SNAPSHOT_TIMEOUT, reading).await
     }
 
     async fn execute(
@@ -138,8 +149,13 @@ impl Engine for Postgres {
         self.within_timeout(async { query.fetch_all(&self.pool).await.map_err(database_error) }).await
     }
 
-    async fn insert_ballots(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
-        self.within_timeout(ballots::insert(&self.pool, poll, ballots)).await
+    async fn insert_ballots(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        ballots: &[Ballot],
+    ) -> Result<(), StoreError> {
+        self.within_timeout(ballots::insert(&self.pool, poll, epoch, ballots)).await
     }
 
     async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {

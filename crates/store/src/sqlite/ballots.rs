@@ -1,7 +1,7 @@
 //! Ballots on SQLite, as JSON: handing values and rows to the connection's thread one by one costs more
 //! than JSON does.
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use sqlx::SqliteConnection;
@@ -10,12 +10,13 @@ use crate::error::{database_error, failed};
 use crate::rows::{self, BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 
-/// Inserts an array of ballots of any polls, each an array. The id is NULL, and the insert
-/// fails, unless the poll is running.
+/// Inserts an array of ballots of any polls, each an array that ends with the epoch. The id is NULL, and the
+/// insert fails, unless the poll is running in that epoch.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),
-    ") SELECT (SELECT id FROM polls WHERE id = value ->> 0 AND closing IS NULL), \
+    ") SELECT (SELECT id FROM polls \
+         WHERE id = value ->> 0 AND lease_epoch = value ->> '$[#-1]' AND closing IS NULL), \
      value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, \
      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
      value ->> 13, value ->> 14 FROM json_each($1)"
@@ -28,7 +29,7 @@ const SELECT: &str = concat!(
 );
 
 /// Ballots as the elements of a JSON array, for [`insert`].
-pub(super) fn elements(poll: &PollId, ballots: &[Ballot]) -> Result<String, StoreError> {
+pub(super) fn elements(poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<String, StoreError> {
     let mut elements = String::new();
     for ballot in ballots {
         if !elements.is_empty() {
@@ -51,6 +52,7 @@ pub(super) fn elements(poll: &PollId, ballots: &[Ballot]) -> Result<String, Stor
             row.answered_by,
             row.ballot_mode,
             row.reasoned,
+            epoch.number(),
         ))?);
     }
     Ok(elements)

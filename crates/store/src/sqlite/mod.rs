@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::{FutureExt, TryFutureExt};
@@ -17,7 +17,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow};
 use sqlx::{ConnectOptions, Connection as _, Sqlite as Driver, SqliteConnection};
 use tempfile::TempDir;
 
-use crate::engine::{Connection, Durability, Engine, Record, Work, query};
+use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, Work, query};
 use crate::error::{ConnectError, database_error};
 use crate::statements::PING;
 use crate::value::{Value, values};
@@ -30,8 +30,6 @@ use writer::Writer;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut back to this many bytes after a checkpoint.
 const MAX_LOG_BYTES: &str = "67108864";
-/// How long an audit may take: it reads everything.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
 
 const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
      WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
@@ -162,9 +160,14 @@ impl Engine for Sqlite {
         self.readers.read(|db| query.fetch_all(db).map_err(database_error).boxed()).await
     }
 
-    async fn insert_ballots(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
+    async fn insert_ballots(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        ballots: &[Ballot],
+    ) -> Result<(), StoreError> {
         self.file.check()?;
-        self.writer.insert_ballots(ballots::elements(poll, ballots)?).await
+        self.writer.insert_ballots(ballots::elements(poll, epoch, ballots)?).await
     }
 
     async fn ballots(&self, poll: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {

@@ -1,12 +1,15 @@
 //! Idempotency records.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use futures::FutureExt;
 
 use ep_kernel::ports::{ClaimState, IdempotencyStore, StoreError};
 use ep_polling::time::Timestamp;
 
 use super::Database;
-use crate::engine::{Durability, Engine};
+use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
@@ -22,14 +25,24 @@ impl<E: Engine> IdempotencyStore for Database<E> {
         scope: &str,
         fingerprint: &str,
         now: Timestamp,
-        lease_until: Timestamp,
+        lasts: Duration,
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError> {
-        let claim = values![scope, fingerprint, now, lease_until, expires_at];
         for _ in 0..MAX_ATTEMPTS {
+            let (key, body) = (scope.to_owned(), fingerprint.to_owned());
             // The later commit of what the request does makes the claim durable too.
-            if self.0.execute(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim).await? == 1 {
-                return Ok(ClaimState::Fresh);
+            let claimed: Option<IdempotencyRow> = self
+                .0
+                .transact(Durability::ProcessCrash, move |db| {
+                    async move {
+                        let claim = values![&*key, &*body, now, lasts, expires_at];
+                        db.fetch_optional(sql::CLAIM_REQUEST, claim).await
+                    }
+                    .boxed()
+                })
+                .await?;
+            if let Some(claimed) = claimed {
+                return Ok(ClaimState::Claimed(claimed.record()));
             }
             let record: Option<IdempotencyRow> =
                 self.0.fetch_optional(sql::CLAIMED_REQUEST, values![scope]).await?;
@@ -40,12 +53,15 @@ impl<E: Engine> IdempotencyStore for Database<E> {
         Err(failed(UnexpectedData::ClaimDeleted))
     }
 
-    async fn finish(&self, scope: &str, reply: &str) -> Result<(), StoreError> {
-        self.0.execute(Durability::PowerLoss, sql::SAVE_REPLY, values![scope, reply]).await.map(drop)
+    async fn renew(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError> {
+        self.0
+            .execute(Durability::ProcessCrash, sql::RENEW_CLAIM, values![scope, epoch, lasts])
+            .await
+            .map(drop)
     }
 
-    async fn forget(&self, scope: &str) -> Result<(), StoreError> {
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_CLAIM, values![scope]).await.map(drop)
+    async fn finish(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
+        self.0.execute(Durability::PowerLoss, sql::SAVE_REPLY, values![scope, epoch, reply]).await.map(drop)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {

@@ -1,5 +1,7 @@
 //! Money of accounts.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures::FutureExt;
 
@@ -12,7 +14,7 @@ use super::Database;
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{AuditSizeRow, BalanceRow, IdRow, TransferRow};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{Value, values};
 
 #[async_trait]
 impl<E: Engine> Balances for Database<E> {
@@ -39,8 +41,8 @@ impl<E: Engine> Ledger for Database<E> {
             .await
     }
 
-    async fn audit(&self) -> Result<Audit, StoreError> {
-        self.0.snapshot(|db| audit(db).boxed()).await
+    async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError> {
+        self.0.snapshot(move |db| audit(db, settled_within).boxed()).await
     }
 }
 
@@ -70,18 +72,23 @@ pub(super) async fn credit<C: Connection>(
     }
 }
 
-async fn audit<C: Connection>(db: &mut C) -> Result<Audit, StoreError> {
+async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Audit, StoreError> {
     let size: AuditSizeRow = db.fetch_one(sql::AUDIT_SIZE, values![]).await?;
     Ok(Audit {
         accounts: size.accounts.unsigned_abs(),
         transfers: size.transfers.unsigned_abs(),
-        wrong_posted: ids(db, sql::WRONG_POSTED).await?,
-        wrong_held: ids(db, sql::WRONG_HELD).await?,
-        orphaned_holds: ids(db, sql::ORPHANED_HOLDS).await?,
+        wrong_posted: ids(db, sql::WRONG_POSTED, values![]).await?,
+        wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
+        orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
+        stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
     })
 }
 
-async fn ids<C: Connection>(db: &mut C, sql: &'static str) -> Result<Vec<String>, StoreError> {
-    let rows: Vec<IdRow> = db.fetch_all(sql, values![]).await?;
+async fn ids<C: Connection>(
+    db: &mut C,
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<IdRow> = db.fetch_all(sql, values).await?;
     Ok(rows.into_iter().map(|row| row.id).collect())
 }

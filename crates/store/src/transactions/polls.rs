@@ -1,9 +1,11 @@
 //! Polls.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use ep_kernel::ports::{Closing, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::ports::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
@@ -11,7 +13,7 @@ use ep_polling::time::Timestamp;
 
 use super::{Database, holds};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, IdRow, PollRow, SettledRow};
+use crate::rows::{self, AdoptedRow, IdRow, PollRow, SettledRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -24,20 +26,29 @@ impl<E: Engine> PollStore for Database<E> {
             .await
     }
 
-    async fn record(&self, poll: &PollId, ballots: &[Ballot]) -> Result<(), StoreError> {
-        if ballots.is_empty() { Ok(()) } else { self.0.insert_ballots(poll, ballots).await }
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
+        let values = values![poll, epoch, time];
+        match self.0.execute(Durability::ProcessCrash, sql::START_POLL, values).await? {
+            1 => Ok(()),
+            _ => Err(StoreError::NotFound("running poll")),
+        }
+    }
+
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
+        if ballots.is_empty() { Ok(()) } else { self.0.insert_ballots(poll, epoch, ballots).await }
     }
 
     async fn close(
         &self,
         poll: &PollId,
+        epoch: Epoch,
         closing: &Closing,
         settlement: Settlement,
     ) -> Result<(), StoreError> {
         let (poll, closing) = (poll.clone(), closing.clone());
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { close(db, &poll, &closing, settlement).await }.boxed()
+                async move { close(db, &poll, epoch, &closing, settlement).await }.boxed()
             })
             .await
     }
@@ -45,6 +56,7 @@ impl<E: Engine> PollStore for Database<E> {
     async fn settle(
         &self,
         poll: &PollId,
+        epoch: Epoch,
         capture: MicroUsd,
         unused: MicroUsd,
         at: Timestamp,
@@ -52,7 +64,7 @@ impl<E: Engine> PollStore for Database<E> {
         let poll = poll.clone();
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { settle(db, &poll, capture, unused, at).await }.boxed()
+                async move { settle(db, &poll, epoch, capture, unused, at).await }.boxed()
             })
             .await
     }
@@ -62,18 +74,23 @@ impl<E: Engine> PollStore for Database<E> {
         poll.map(TryInto::try_into).transpose()
     }
 
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
+        let poll: Option<IdRow> = self.0.fetch_optional(sql::POLL_BY_REQUEST, values![request_ref]).await?;
+        poll.map(|poll| rows::poll_id(&poll.id)).transpose()
+    }
+
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
         self.0.ballots(id, after).await
     }
 
-    async fn adopt(&self, lease: &Lease, now: Timestamp, limit: u32) -> Result<Vec<PollRecord>, StoreError> {
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         let lease = lease.clone();
         // Leases lost in a power loss are taken again.
-        let adopted: Vec<PollRow> = self
+        let adopted: Vec<AdoptedRow> = self
             .0
             .transact(Durability::ProcessCrash, move |db| {
                 async move {
-                    let values = values![&*lease.worker, lease.until, now, limit];
+                    let values = values![&*lease.worker, lease.lasts, ago, limit];
                     db.fetch_all(E::Connection::ADOPT_POLLS, values).await
                 }
                 .boxed()
@@ -82,9 +99,16 @@ impl<E: Engine> PollStore for Database<E> {
         adopted.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn renew(&self, lease: &Lease) -> Result<u64, StoreError> {
-        let values = values![&*lease.worker, lease.until];
-        self.0.execute(Durability::ProcessCrash, sql::RENEW_LEASES, values).await
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
+        let held: Vec<(&str, i64)> = held.iter().map(|(id, epoch)| (id.as_str(), epoch.number())).collect();
+        let held = rows::json(&held)?;
+        let renewed: Vec<IdRow> = self
+            .0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move { db.fetch_all(E::Connection::RENEW_LEASES, values![held, lasts]).await }.boxed()
+            })
+            .await?;
+        renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
@@ -111,10 +135,11 @@ pub(crate) async fn delete_anonymous<E: Engine>(
 }
 
 async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
-    let NewPoll { id, owner, plan, created_at, request_ref, hold } = poll;
+    let NewPoll { id, owner, plan, created_at, request_ref, hold, time } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
-    let (worker, until) = (&*lease.worker, lease.until);
-    let row = values![id, *owner, *created_at, billed, until, worker, request_ref, rows::json(plan)?];
+    let (worker, lasts) = (&*lease.worker, lease.lasts);
+    let plan = rows::json(plan)?;
+    let row = values![id, *owner, *created_at, billed, lasts, worker, request_ref, plan, Epoch::FIRST, *time];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
         let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
@@ -129,11 +154,12 @@ async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Resul
 async fn close<C: Connection>(
     db: &mut C,
     poll: &PollId,
+    epoch: Epoch,
     closing: &Closing,
     settlement: Settlement,
 ) -> Result<(), StoreError> {
     let settled = settlement != Settlement::Later;
-    let row = values![poll, rows::closing_json(closing)?, closing.unused_calls_cost, settled];
+    let row = values![poll, epoch, rows::closing_json(closing)?, closing.unused_calls_cost, settled];
     if db.execute(sql::CLOSE_POLL, row).await? == 0 {
         return Err(StoreError::NotFound("running poll"));
     }
@@ -146,11 +172,12 @@ async fn close<C: Connection>(
 async fn settle<C: Connection>(
     db: &mut C,
     poll: &PollId,
+    epoch: Epoch,
     capture: MicroUsd,
     unused: MicroUsd,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    if db.execute(sql::SETTLE_POLL, values![poll, unused]).await? == 1 {
+    if db.execute(sql::SETTLE_POLL, values![poll, epoch, unused]).await? == 1 {
         holds::capture(db, poll, capture, at).await?;
         return Ok(true);
     }

@@ -9,7 +9,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::ports::{CreditOutcome, KeyOwner};
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 
-use crate::test_database::{TestDatabase, key_id, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, key_id, usd};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
@@ -39,7 +39,7 @@ async fn a_user_has_one_address_and_one_starter_credit(db: TestDatabase) {
     assert!(unknown.message().contains("b@example.com"));
     assert_eq!(accounts.balance(user).await.unwrap().available(), usd(1_000));
     assert_eq!(accounts.balance(UserId::from_random([9; 16])).await.unwrap_err().kind(), Kind::NotFound);
-    assert!(accounts.audit().await.unwrap().is_clean());
+    assert!(accounts.audit(SETTLED_WITHIN).await.unwrap().is_clean());
 }
 
 async fn an_issued_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {

@@ -1,10 +1,10 @@
 //! Keeping ballots.
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::money::Settlement;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, ballot, ballots, closing, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, ballot, ballots, closing, usd};
 
 on_both_engines!(
     reads_back_what_it_was_given,
@@ -18,9 +18,9 @@ on_both_engines!(
 async fn reads_back_what_it_was_given(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let kept = ballots(1..=12);
-    db.polls.record(&poll, &kept[7..]).await.unwrap();
-    db.polls.record(&poll, &[]).await.unwrap();
-    db.polls.record(&poll, &kept[..7]).await.unwrap();
+    db.polls.record(&poll, Epoch::FIRST, &kept[7..]).await.unwrap();
+    db.polls.record(&poll, Epoch::FIRST, &[]).await.unwrap();
+    db.polls.record(&poll, Epoch::FIRST, &kept[..7]).await.unwrap();
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), kept);
     assert_eq!(db.polls.ballots(&poll, 9).await.unwrap(), kept[9..]);
     assert_eq!(db.polls.ballots(&poll, 12).await.unwrap(), []);
@@ -30,8 +30,8 @@ async fn reads_back_what_it_was_given(db: TestDatabase) {
 
 async fn inserts_all_or_none(db: TestDatabase) {
     let poll = db.running(None, None).await;
-    db.polls.record(&poll, &[ballot(1, 4)]).await.unwrap();
-    let refused = db.polls.record(&poll, &[ballot(2, 1), ballot(3, 4), ballot(4, 2)]).await;
+    db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 4)]).await.unwrap();
+    let refused = db.polls.record(&poll, Epoch::FIRST, &[ballot(2, 1), ballot(3, 4), ballot(4, 2)]).await;
     assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), [ballot(1, 4)]);
 }
@@ -40,45 +40,45 @@ async fn a_member_votes_once(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let voting = (1..=16).map(|seq| {
         let (polls, poll) = (db.polls.clone(), poll.clone());
-        tokio::spawn(async move { polls.record(&poll, &[ballot(seq, 3)]).await })
+        tokio::spawn(async move { polls.record(&poll, Epoch::FIRST, &[ballot(seq, 3)]).await })
     });
     let votes: Vec<_> = join_all(voting).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(votes.iter().filter(|vote| vote.is_ok()).count(), 1);
     assert_eq!(votes.iter().filter(|vote| matches!(vote, Err(StoreError::Conflict(_)))).count(), 15);
     // Nor is a number given twice.
     let kept = db.polls.ballots(&poll, 0).await.unwrap()[0].seq;
-    let twice = db.polls.record(&poll, &[ballot(kept, 5)]).await;
+    let twice = db.polls.record(&poll, Epoch::FIRST, &[ballot(kept, 5)]).await;
     assert!(matches!(twice, Err(StoreError::Conflict(_))), "{twice:?}");
 }
 
 async fn refuses_ballots_of_polls_that_are_not_running(db: TestDatabase) {
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let kept = db.polls.record(&unknown, &[ballot(1, 0)]).await;
+    let kept = db.polls.record(&unknown, Epoch::FIRST, &[ballot(1, 0)]).await;
     assert!(matches!(kept, Err(StoreError::NotFound(_))), "{kept:?}");
     let poll = db.running(None, None).await;
-    db.polls.record(&poll, &[ballot(1, 0)]).await.unwrap();
-    db.polls.close(&poll, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
-    let late = db.polls.record(&poll, &[ballot(2, 1)]).await;
+    db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    let late = db.polls.record(&poll, Epoch::FIRST, &[ballot(2, 1)]).await;
     assert!(matches!(late, Err(StoreError::NotFound(_))), "{late:?}");
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 1);
 }
 
 async fn a_refused_caller_fails_alone(db: TestDatabase) {
     let poll = db.running(None, None).await;
-    db.polls.record(&poll, &[ballot(1, 0)]).await.unwrap();
+    db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
     // Enough callers that many share a commit, with other writes among them.
     let recording = (0..400_u32).map(|number| {
         let (polls, ledger, poll) = (db.polls.clone(), db.ledger.clone(), poll.clone());
         tokio::spawn(async move {
             match number % 4 {
-                0 => assert!(polls.record(&poll, &[ballot(10_000 + number, 0)]).await.is_err()),
+                0 => assert!(polls.record(&poll, Epoch::FIRST, &[ballot(10_000 + number, 0)]).await.is_err()),
                 1 => {
                     let unknown = ep_kernel::caller::UserId::from_random([9; 16]);
                     let reference = format!("credit:{number}");
                     let now = crate::test_database::at(0);
                     assert!(ledger.credit(unknown, usd(1), &reference, now).await.is_err());
                 }
-                _ => polls.record(&poll, &[ballot(number, number)]).await.unwrap(),
+                _ => polls.record(&poll, Epoch::FIRST, &[ballot(number, number)]).await.unwrap(),
             }
         })
     });
@@ -86,7 +86,7 @@ async fn a_refused_caller_fails_alone(db: TestDatabase) {
         recorded.unwrap();
     }
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 201);
-    assert_eq!(db.ledger.audit().await.unwrap().transfers, 0);
+    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
 }
 
 async fn concurrent_ballots_are_all_kept(db: TestDatabase) {
@@ -95,7 +95,7 @@ async fn concurrent_ballots_are_all_kept(db: TestDatabase) {
         (0..10_u32).map(|batch| {
             let (store, poll) = (db.polls.clone(), poll.clone());
             tokio::spawn(async move {
-                store.record(&poll, &ballots(batch * 5 + 1..=batch * 5 + 5)).await.unwrap();
+                store.record(&poll, Epoch::FIRST, &ballots(batch * 5 + 1..=batch * 5 + 5)).await.unwrap();
             })
         })
     });

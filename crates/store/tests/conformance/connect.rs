@@ -2,7 +2,7 @@
 
 use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
 
-use crate::test_database::{TestDatabase, connect, tamper};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, tamper};
 
 async fn refusal(url: &str) -> String {
     let url: DatabaseUrl = url.parse().unwrap();
@@ -65,7 +65,7 @@ async fn a_memory_database_is_temporary() {
     store.polls().ping().await.unwrap();
     store.close().await;
     let again = ep_store::connect(&url, StoreOptions::default()).await.unwrap();
-    assert_eq!(again.ledger().audit().await.unwrap().accounts, 0);
+    assert_eq!(again.ledger().audit(SETTLED_WITHIN).await.unwrap().accounts, 0);
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Constraints of the tables, tested with statements past the store.
 
+use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
 
-use crate::test_database::{TestDatabase, closing, hold, number, tamper, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, closing, hold, number, tamper, usd};
 
 on_both_engines!(transfers_are_append_only, accounts_cannot_be_overdrawn, an_audit_finds_inconsistencies);
 
 async fn transfers_are_append_only(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, &closing(Some(0)), Settlement::Capture(usd(100))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(100))).await.unwrap();
     for change in [
         "UPDATE transfers SET amount = amount + 1",
         "UPDATE transfers SET ref = 'other' WHERE amount = 100",
@@ -24,7 +25,7 @@ async fn transfers_are_append_only(db: TestDatabase) {
     ] {
         assert!(tamper(&db.url, wrong).await.is_err(), "{wrong}");
     }
-    let audit = db.ledger.audit().await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.transfers, audit.is_clean()), (2, true));
     let captured = "SELECT CAST(SUM(amount) AS BIGINT) FROM transfers WHERE ref LIKE 'hold:EP-%' AND credit_account = 'sys:revenue'";
     assert_eq!(number(&db.url, captured).await, 100);
@@ -49,13 +50,13 @@ async fn an_audit_finds_inconsistencies(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     tamper(&db.url, "UPDATE accounts SET posted = posted + 1, held = held - 1").await.unwrap();
-    let audit = db.ledger.audit().await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.wrong_posted, audit.wrong_held), (vec![user.to_string()], vec![user.to_string()]));
     tamper(&db.url, "UPDATE accounts SET posted = posted - 1, held = held + 1").await.unwrap();
     tamper(&db.url, "UPDATE polls SET closing = '{}', settled = 1").await.unwrap();
-    let audit = db.ledger.audit().await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.orphaned_holds, vec![poll.to_string()]);
     let stray = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) VALUES ('x', 'sys:credits', 'nobody', 5, 0)";
     tamper(&db.url, stray).await.unwrap();
-    assert_eq!(db.ledger.audit().await.unwrap().wrong_posted, ["nobody"]);
+    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().wrong_posted, ["nobody"]);
 }

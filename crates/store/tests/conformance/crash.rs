@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use ep_kernel::caller::UserId;
+use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, ballots, closing, connect, hold, lease, new_poll, usd};
+use crate::test_database::{TestDatabase, ballots, closing, connect, hold, lease, new_poll, usd};
 
 on_both_engines!(acknowledged_changes_survive_a_kill);
 
@@ -28,14 +30,14 @@ async fn killed_process() {
         let polls = store.polls();
         loop {
             let poll = new_poll(Some(owner), Some(hold(1, 100)));
-            polls.open(&poll, &lease("killed", 10)).await.unwrap();
+            polls.open(&poll, &lease("killed", 60_000)).await.unwrap();
             println!("\nOPENED {}", poll.id);
             for batch in 0..5 {
-                polls.record(&poll.id, &ballots(batch * 4 + 1..=batch * 4 + 4)).await.unwrap();
+                polls.record(&poll.id, Epoch::FIRST, &ballots(batch * 4 + 1..=batch * 4 + 4)).await.unwrap();
                 println!("\nKEPT {} {}", poll.id, batch * 4 + 4);
             }
             let settlement = Settlement::Capture(usd(CAPTURED));
-            polls.close(&poll.id, &closing(Some(0)), settlement).await.unwrap();
+            polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
             println!("\nCLOSED {}", poll.id);
         }
     }))
@@ -84,8 +86,12 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
     assert!(opened.len() > 10 && !closed.is_empty());
 
     // The next process closes the rest, and the money adds up.
-    for poll in db.polls.adopt(&lease("successor", 900_000), at(100_000), 10_000).await.unwrap() {
-        db.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(CAPTURED))).await.unwrap();
+    db.pass(60_000).await;
+    for poll in db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10_000).await.unwrap() {
+        db.polls
+            .close(&poll.id, poll.epoch, &closing(Some(0)), Settlement::Capture(usd(CAPTURED)))
+            .await
+            .unwrap();
     }
     db.assert_consistent().await;
     let polls = crate::test_database::number(&db.url, "SELECT count(*) FROM polls").await;

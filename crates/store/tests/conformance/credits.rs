@@ -4,7 +4,7 @@ use ep_kernel::caller::UserId;
 use ep_kernel::ports::{CreditOutcome, StoreError};
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, usd};
 
 on_both_engines!(
     credits_once_per_reference,
@@ -60,5 +60,5 @@ async fn unknown_users_are_not_credited(db: TestDatabase) {
     let credited = db.ledger.credit(unknown, usd(5), "checkout:1", at(1)).await;
     assert!(matches!(credited, Err(StoreError::NotFound(_))), "{credited:?}");
     assert_eq!(db.ledger.balance(unknown).await.unwrap(), None);
-    assert_eq!(db.ledger.audit().await.unwrap().transfers, 0);
+    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
 }

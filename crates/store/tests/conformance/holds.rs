@@ -1,6 +1,6 @@
 //! Setting money aside for polls, capturing it, releasing the rest.
 
-use ep_kernel::ports::{Opened, StoreError};
+use ep_kernel::ports::{Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
 use futures::future::join_all;
 
@@ -56,7 +56,7 @@ async fn a_hold_of_zero_moves_nothing(db: TestDatabase) {
     let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
     assert_eq!(opened, Opened::New { held: Some(usd(0)) });
     assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().held, Some(usd(0)));
-    db.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(9))).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(9))).await.unwrap();
     assert_eq!(db.money(user).await, [0, 0, 0]);
     db.assert_consistent().await;
 }
@@ -77,7 +77,7 @@ async fn concurrent_closes_capture_once(db: TestDatabase) {
     let closers = (0..24).map(|_| {
         let (polls, poll) = (db.polls.clone(), poll.clone());
         tokio::spawn(async move {
-            polls.close(&poll, &closing(Some(0)), Settlement::Capture(usd(250))).await.is_ok()
+            polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(250))).await.is_ok()
         })
     });
     let closed = join_all(closers).await.into_iter().filter(|closed| *closed.as_ref().unwrap()).count();
@@ -89,10 +89,10 @@ async fn concurrent_closes_capture_once(db: TestDatabase) {
 async fn captures_never_more_than_the_hold(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, &closing(Some(0)), Settlement::Capture(usd(601))).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(601))).await.unwrap();
     assert_eq!(db.money(user).await, [400, 0, 600]);
     let free = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&free, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.polls.close(&free, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     assert_eq!(db.money(user).await, [400, 0, 600]);
     db.assert_consistent().await;
 }
@@ -100,14 +100,16 @@ async fn captures_never_more_than_the_hold(db: TestDatabase) {
 async fn concurrent_settlements_capture_once(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    db.polls.close(&poll, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
     assert_eq!(db.money(user).await, [1_000, 600, 0]);
     assert!(!db.polls.poll(&poll).await.unwrap().unwrap().settled);
     db.assert_consistent().await;
 
     let settling = (0..24).map(|_| {
         let (polls, poll) = (db.polls.clone(), poll.clone());
-        tokio::spawn(async move { polls.settle(&poll, usd(300), usd(20), at(9_000)).await.unwrap() })
+        tokio::spawn(
+            async move { polls.settle(&poll, Epoch::FIRST, usd(300), usd(20), at(9_000)).await.unwrap() },
+        )
     });
     let settled = join_all(settling).await.into_iter().filter(|settled| *settled.as_ref().unwrap()).count();
     assert_eq!(settled, 1);
@@ -120,9 +122,9 @@ async fn concurrent_settlements_capture_once(db: TestDatabase) {
 async fn settles_closed_polls_only(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
-    let early = db.polls.settle(&poll, usd(1), usd(0), at(0)).await;
+    let early = db.polls.settle(&poll, Epoch::FIRST, usd(1), usd(0), at(0)).await;
     assert!(matches!(early, Err(StoreError::NotFound(_))), "{early:?}");
-    db.polls.close(&poll, &closing(Some(0)), Settlement::Capture(usd(5))).await.unwrap();
-    assert!(!db.polls.settle(&poll, usd(1), usd(0), at(0)).await.unwrap());
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(5))).await.unwrap();
+    assert!(!db.polls.settle(&poll, Epoch::FIRST, usd(1), usd(0), at(0)).await.unwrap());
     assert_eq!(db.money(user).await, [995, 0, 5]);
 }

@@ -1,6 +1,8 @@
 //! Idempotency records.
 
-use ep_kernel::ports::ClaimState;
+use std::time::Duration;
+
+use ep_kernel::ports::{ClaimRecord, ClaimState};
 use futures::future::join_all;
 
 use crate::test_database::{TestDatabase, at};
@@ -10,72 +12,91 @@ on_both_engines!(
     another_request_with_the_same_key_is_a_mismatch,
     an_expired_record_counts_as_none,
     a_claim_past_its_lease_is_granted_again,
-    a_deleted_claim_can_be_made_again,
+    a_claim_that_was_given_up_is_granted_again,
     one_of_concurrent_requests_gets_the_claim,
     expired_records_are_deleted,
 );
 
-/// Claims at `now` for one second; the record expires after ten.
+/// A claim of this epoch, of a record that was made at `made`.
+fn claim(epoch: i64, made: i64) -> ClaimRecord {
+    ClaimRecord { epoch, expires_at: at(made + 10_000) }
+}
+
+/// Claims at `now` for a minute; the record expires after ten seconds of the caller's clock.
 async fn begin(db: &TestDatabase, scope: &str, fingerprint: &str, now: i64) -> ClaimState {
-    db.idempotency.begin(scope, fingerprint, at(now), at(now + 1_000), at(now + 10_000)).await.unwrap()
+    let lasts = Duration::from_mins(1);
+    db.idempotency.begin(scope, fingerprint, at(now), lasts, at(now + 10_000)).await.unwrap()
 }
 
 async fn a_request_is_claimed_then_replayed(db: TestDatabase) {
-    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Fresh);
-    assert_eq!(begin(&db, "a", "f", 500).await, ClaimState::Running);
-    assert_eq!(begin(&db, "b", "f", 500).await, ClaimState::Fresh);
-    db.idempotency.finish("a", "{\"pending\":true}").await.unwrap();
-    db.idempotency.finish("a", "{\"done\":\"é\"}").await.unwrap();
+    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Claimed(claim(1, 0)));
+    assert_eq!(begin(&db, "a", "f", 500).await, ClaimState::Running(claim(1, 0)));
+    assert_eq!(begin(&db, "b", "f", 500).await, ClaimState::Claimed(claim(1, 500)));
+    db.idempotency.finish("a", 1, "{\"pending\":true}").await.unwrap();
+    db.idempotency.finish("a", 1, "{\"done\":\"é\"}").await.unwrap();
     let db = db.reopened().await;
-    assert_eq!(begin(&db, "a", "f", 5_000).await, ClaimState::Done("{\"done\":\"é\"}".to_owned()));
+    let done = ClaimState::Done(claim(1, 0), "{\"done\":\"é\"}".to_owned());
+    assert_eq!(begin(&db, "a", "f", 5_000).await, done);
 }
 
 async fn another_request_with_the_same_key_is_a_mismatch(db: TestDatabase) {
-    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Fresh);
+    begin(&db, "a", "f", 0).await;
     assert_eq!(begin(&db, "a", "g", 500).await, ClaimState::Mismatch);
+    db.pass(60_000).await;
     assert_eq!(begin(&db, "a", "g", 2_000).await, ClaimState::Mismatch, "even past its lease");
-    db.idempotency.finish("a", "done").await.unwrap();
+    db.idempotency.finish("a", 1, "done").await.unwrap();
     assert_eq!(begin(&db, "a", "g", 500).await, ClaimState::Mismatch);
 }
 
 async fn an_expired_record_counts_as_none(db: TestDatabase) {
-    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Fresh);
-    db.idempotency.finish("a", "done").await.unwrap();
-    assert_eq!(begin(&db, "a", "g", 10_000).await, ClaimState::Fresh);
-    assert_eq!(begin(&db, "a", "g", 10_001).await, ClaimState::Running);
+    begin(&db, "a", "f", 0).await;
+    db.idempotency.finish("a", 1, "done").await.unwrap();
+    assert_eq!(begin(&db, "a", "g", 10_000).await, ClaimState::Claimed(claim(2, 10_000)));
+    assert_eq!(begin(&db, "a", "g", 10_001).await, ClaimState::Running(claim(2, 10_000)));
 }
 
 async fn a_claim_past_its_lease_is_granted_again(db: TestDatabase) {
-    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Fresh);
-    assert_eq!(begin(&db, "a", "f", 999).await, ClaimState::Running);
-    assert_eq!(begin(&db, "a", "f", 1_001).await, ClaimState::Fresh);
-    assert_eq!(begin(&db, "a", "f", 1_500).await, ClaimState::Running);
+    begin(&db, "a", "f", 0).await;
+    db.pass(50_000).await;
+    assert_eq!(begin(&db, "a", "f", 900).await, ClaimState::Running(claim(1, 0)));
+    db.idempotency.renew("a", 1, Duration::from_mins(1)).await.unwrap();
+    db.pass(50_000).await;
+    assert_eq!(begin(&db, "a", "f", 1_000).await, ClaimState::Running(claim(1, 0)), "it was renewed");
+    db.pass(10_000).await;
+    // The same record: what the request has done is found again.
+    assert_eq!(begin(&db, "a", "f", 1_001).await, ClaimState::Claimed(claim(2, 0)));
+    assert_eq!(begin(&db, "a", "f", 1_500).await, ClaimState::Running(claim(2, 0)));
+    // The first claimant may neither answer nor give up what it does not hold.
+    db.idempotency.finish("a", 1, "late").await.unwrap();
+    db.idempotency.renew("a", 1, Duration::ZERO).await.unwrap();
+    assert_eq!(begin(&db, "a", "f", 1_600).await, ClaimState::Running(claim(2, 0)));
 }
 
-async fn a_deleted_claim_can_be_made_again(db: TestDatabase) {
-    assert_eq!(begin(&db, "a", "f", 0).await, ClaimState::Fresh);
-    db.idempotency.forget("a").await.unwrap();
-    assert_eq!(begin(&db, "a", "g", 1).await, ClaimState::Fresh);
-    db.idempotency.finish("a", "done").await.unwrap();
-    db.idempotency.forget("a").await.unwrap();
-    assert_eq!(
-        begin(&db, "a", "g", 2).await,
-        ClaimState::Done("done".to_owned()),
-        "only claims without a reply are deleted"
-    );
+async fn a_claim_that_was_given_up_is_granted_again(db: TestDatabase) {
+    begin(&db, "a", "f", 0).await;
+    db.idempotency.renew("a", 1, Duration::ZERO).await.unwrap();
+    assert_eq!(begin(&db, "a", "f", 1).await, ClaimState::Claimed(claim(2, 0)));
+    db.idempotency.finish("a", 2, "done").await.unwrap();
+    db.idempotency.renew("a", 2, Duration::ZERO).await.unwrap();
+    let done = ClaimState::Done(claim(2, 0), "done".to_owned());
+    assert_eq!(begin(&db, "a", "f", 2).await, done, "only claims without a reply are granted again");
 }
 
 async fn one_of_concurrent_requests_gets_the_claim(db: TestDatabase) {
+    // A new request, one whose claimant has died, one whose record has expired.
     for (scope, now) in [("a", 0), ("a", 2_000), ("a", 20_000)] {
         let beginning = (0..32).map(|_| {
             let idempotency = db.idempotency.clone();
             tokio::spawn(async move {
-                idempotency.begin(scope, "f", at(now), at(now + 1_000), at(now + 10_000)).await.unwrap()
+                let lasts = Duration::from_mins(1);
+                idempotency.begin(scope, "f", at(now), lasts, at(now + 10_000)).await.unwrap()
             })
         });
         let begun: Vec<_> = join_all(beginning).await.into_iter().map(Result::unwrap).collect();
-        assert_eq!(begun.iter().filter(|begun| **begun == ClaimState::Fresh).count(), 1, "at {now}");
-        assert_eq!(begun.iter().filter(|begun| **begun == ClaimState::Running).count(), 31, "at {now}");
+        let count = |wanted: fn(&ClaimState) -> bool| begun.iter().filter(|begun| wanted(begun)).count();
+        assert_eq!(count(|begun| matches!(begun, ClaimState::Claimed(_))), 1, "at {now}");
+        assert_eq!(count(|begun| matches!(begun, ClaimState::Running(_))), 31, "at {now}");
+        db.pass(60_000).await;
     }
 }
 
@@ -83,8 +104,8 @@ async fn expired_records_are_deleted(db: TestDatabase) {
     for (scope, now) in [("a", 0), ("b", 0), ("c", 5_000)] {
         begin(&db, scope, "f", now).await;
     }
-    db.idempotency.finish("b", "done").await.unwrap();
+    db.idempotency.finish("b", 1, "done").await.unwrap();
     assert_eq!(db.idempotency.sweep(at(9_999)).await.unwrap(), 0);
     assert_eq!(db.idempotency.sweep(at(10_000)).await.unwrap(), 2);
-    assert_eq!(begin(&db, "c", "f", 5_500).await, ClaimState::Running);
+    assert_eq!(begin(&db, "c", "f", 5_500).await, ClaimState::Running(claim(1, 5_000)));
 }

@@ -1,79 +1,194 @@
-//! Adopting the polls of processes that died.
+//! Leases: renewing them, adopting the polls of processes that died, and refusing what those still write.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
-use ep_kernel::ports::NewPoll;
+use ep_kernel::ports::{Adopted, Epoch, NewPoll, StoreError};
 use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, lease, new_poll, usd};
+use crate::test_database::{
+    SETTLED_WITHIN, TestDatabase, at, ballot, ballots, closing, hold, lease, new_poll, tamper, usd,
+};
 
 on_both_engines!(
     a_poll_with_an_ended_lease_is_adopted,
     settled_polls_are_not_adopted,
     closed_unsettled_polls_are_adopted,
+    a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted,
     a_renewed_lease_is_kept,
+    only_what_is_named_is_renewed,
+    an_adopted_poll_takes_nothing_from_its_former_holder,
+    a_deadline_outlives_the_process,
+    a_poll_that_waits_has_no_deadline_until_it_starts,
+    unsettled_polls_past_their_deadline_are_stranded,
     concurrent_workers_adopt_each_poll_once,
 );
 
-async fn open(db: &TestDatabase, until: i64) -> NewPoll {
+async fn open(db: &TestDatabase, lasts: u64) -> NewPoll {
     let poll = new_poll(None, None);
-    db.polls.open(&poll, &lease("crashed", until)).await.unwrap();
+    db.polls.open(&poll, &lease("crashed", lasts)).await.unwrap();
     poll
 }
 
+async fn adopt(db: &TestDatabase) -> Vec<Adopted> {
+    db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10).await.unwrap()
+}
+
+fn ids(adopted: &[Adopted]) -> HashSet<PollId> {
+    adopted.iter().map(|adopted| adopted.id.clone()).collect()
+}
+
 async fn a_poll_with_an_ended_lease_is_adopted(db: TestDatabase) {
-    let (old, young) = (open(&db, 1_000).await, open(&db, 3_000).await);
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(999), 10).await.unwrap(), []);
-    let adopted = db.polls.adopt(&lease("successor", 9_000), at(2_000), 10).await.unwrap();
-    assert_eq!(adopted.len(), 1);
-    assert_eq!(Some(&adopted[0]), db.polls.poll(&old.id).await.unwrap().as_ref());
-    assert_eq!(db.polls.adopt(&lease("other", 9_000), at(2_000), 10).await.unwrap(), []);
-    let adopted = db.polls.adopt(&lease("other", 19_000), at(9_001), 10).await.unwrap();
-    let adopted: HashSet<_> = adopted.into_iter().map(|poll| poll.id).collect();
-    assert_eq!(adopted, HashSet::from([old.id, young.id]));
+    let (old, young) = (open(&db, 60_000).await, open(&db, 180_000).await);
+    assert_eq!(adopt(&db).await, []);
+    db.pass(60_000).await;
+    let patient = db.polls.adopt(&lease("busy", 60_000), Duration::from_secs(30), 10).await.unwrap();
+    assert_eq!(patient, [], "its lease ended just now");
+    let adopted = adopt(&db).await;
+    assert_eq!((ids(&adopted), adopted[0].epoch), (HashSet::from([old.id.clone()]), Epoch::new(2)));
+    assert_eq!(adopt(&db).await, []);
+    db.pass(120_000).await;
+    let adopted = adopt(&db).await;
+    assert_eq!(ids(&adopted), HashSet::from([old.id.clone(), young.id]));
+    let again = adopted.iter().find(|adopted| adopted.id == old.id).unwrap();
+    assert_eq!(again.epoch, Epoch::new(3));
 }
 
 async fn settled_polls_are_not_adopted(db: TestDatabase) {
     let poll = open(&db, 1_000).await;
-    db.polls.close(&poll.id, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(2_000), 10).await.unwrap(), []);
-    assert_eq!(db.polls.renew(&lease("crashed", 9_000)).await.unwrap(), 0);
+    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.pass(2_000).await;
+    assert_eq!(adopt(&db).await, []);
 }
 
 async fn closed_unsettled_polls_are_adopted(db: TestDatabase) {
-    let poll = open(&db, 1_000).await;
-    db.polls.close(&poll.id, &closing(None), Settlement::Later).await.unwrap();
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(999), 10).await.unwrap(), []);
-    let adopted = db.polls.adopt(&lease("successor", 9_000), at(2_000), 10).await.unwrap();
-    assert_eq!(adopted[0].closing, Some(closing(None)));
-    assert!(db.polls.settle(&poll.id, usd(0), usd(0), at(2_000)).await.unwrap());
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(10_000), 10).await.unwrap(), []);
+    let poll = open(&db, 60_000).await;
+    db.polls.close(&poll.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    assert_eq!(adopt(&db).await, []);
+    db.pass(60_000).await;
+    let adopted = adopt(&db).await;
+    assert_eq!(db.polls.poll(&adopted[0].id).await.unwrap().unwrap().closing, Some(closing(None)));
+    let former = db.polls.settle(&poll.id, Epoch::FIRST, usd(0), usd(0), at(2_000)).await;
+    assert!(matches!(former, Err(StoreError::NotFound(_))), "{former:?}");
+    assert!(db.polls.settle(&poll.id, adopted[0].epoch, usd(0), usd(0), at(2_000)).await.unwrap());
+    db.pass(60_000).await;
+    assert_eq!(adopt(&db).await, []);
+}
+
+async fn a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted(db: TestDatabase) {
+    let polls = [open(&db, 1_000).await, open(&db, 1_000).await, open(&db, 1_000).await];
+    tamper(&db.url, format!("UPDATE polls SET plan = '{{' WHERE id = '{}'", polls[1].id)).await.unwrap();
+    db.pass(2_000).await;
+    assert_eq!(adopt(&db).await.len(), 3);
+    for (index, poll) in polls.iter().enumerate() {
+        assert_eq!(db.polls.poll(&poll.id).await.is_ok(), index != 1);
+    }
 }
 
 async fn a_renewed_lease_is_kept(db: TestDatabase) {
-    for _ in 0..3 {
-        open(&db, 1_000).await;
+    let polls = [open(&db, 60_000).await, open(&db, 60_000).await, open(&db, 60_000).await];
+    let held: Vec<_> = polls.iter().map(|poll| (poll.id.clone(), Epoch::FIRST)).collect();
+    db.pass(50_000).await;
+    assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap().len(), 3);
+    db.pass(50_000).await;
+    assert_eq!(adopt(&db).await, []);
+    db.pass(10_000).await;
+    assert_eq!(db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 2).await.unwrap().len(), 2);
+    // Of the former holder only one lease is left; it is renewed although it had ended.
+    assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap().len(), 1);
+    assert_eq!(adopt(&db).await, []);
+    // A lease renewed for no time at all ends.
+    assert_eq!(db.polls.renew(&held, Duration::ZERO).await.unwrap().len(), 1);
+    assert_eq!(adopt(&db).await.len(), 1);
+    assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap(), []);
+    assert_eq!(db.polls.renew(&[], Duration::from_mins(1)).await.unwrap(), []);
+}
+
+/// A poll whose opening was committed but never acknowledged is run by nobody: its lease must end.
+async fn only_what_is_named_is_renewed(db: TestDatabase) {
+    let (running, forgotten) = (open(&db, 60_000).await, open(&db, 60_000).await);
+    db.pass(50_000).await;
+    let renewed =
+        db.polls.renew(&[(running.id.clone(), Epoch::FIRST)], Duration::from_mins(1)).await.unwrap();
+    assert_eq!(renewed, [running.id]);
+    db.pass(10_000).await;
+    assert_eq!(ids(&adopt(&db).await), HashSet::from([forgotten.id]));
+}
+
+async fn an_adopted_poll_takes_nothing_from_its_former_holder(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let poll = db.running(Some(user), Some(hold(1, 600))).await;
+    db.polls.record(&poll, Epoch::FIRST, &ballots(1..=2)).await.unwrap();
+    db.pass(60_000).await;
+    let epoch = adopt(&db).await[0].epoch;
+    let refused = [
+        db.polls.record(&poll, Epoch::FIRST, &[ballot(3, 2)]).await,
+        db.polls.start(&poll, Epoch::FIRST, Duration::from_mins(1)).await,
+        db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(600))).await,
+    ];
+    for refused in refused {
+        assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
     }
-    assert_eq!(db.polls.renew(&lease("crashed", 5_000)).await.unwrap(), 3);
-    assert_eq!(db.polls.renew(&lease("nobody", 5_000)).await.unwrap(), 0);
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(2_000), 10).await.unwrap(), []);
-    assert_eq!(db.polls.adopt(&lease("successor", 9_000), at(5_000), 2).await.unwrap().len(), 2);
-    assert_eq!(db.polls.renew(&lease("crashed", 6_000)).await.unwrap(), 1);
-    assert_eq!(db.polls.renew(&lease("successor", 9_500)).await.unwrap(), 2);
+    db.polls.record(&poll, epoch, &[ballot(3, 2)]).await.unwrap();
+    db.polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(70))).await.unwrap();
+    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), ballots(1..=3));
+    assert_eq!(db.money(user).await, [930, 0, 70]);
+    db.assert_consistent().await;
+}
+
+async fn a_deadline_outlives_the_process(db: TestDatabase) {
+    open(&db, 60_000).await;
+    db.pass(60_000).await;
+    // It was opened with two minutes.
+    let left = adopt(&db).await[0].left.unwrap();
+    assert!(left > Duration::from_secs(30) && left <= Duration::from_secs(60), "{left:?}");
+    db.pass(3 * 86_400_000).await;
+    assert_eq!(adopt(&db).await[0].left, Some(Duration::ZERO));
+}
+
+async fn a_poll_that_waits_has_no_deadline_until_it_starts(db: TestDatabase) {
+    let poll = NewPoll { time: None, ..new_poll(None, None) };
+    db.polls.open(&poll, &lease("crashed", 60_000)).await.unwrap();
+    db.pass(60_000).await;
+    let adopted = adopt(&db).await;
+    assert_eq!(adopted[0].left, None);
+    db.polls.start(&poll.id, adopted[0].epoch, Duration::from_mins(5)).await.unwrap();
+    db.pass(60_000).await;
+    let left = adopt(&db).await[0].left.unwrap();
+    assert!(left > Duration::from_mins(3) && left <= Duration::from_mins(4), "{left:?}");
+}
+
+async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
+    let (running, closed, settled) = (open(&db, 1).await, open(&db, 1).await, open(&db, 1).await);
+    let waiting = NewPoll { time: None, ..new_poll(None, None) };
+    db.polls.open(&waiting, &lease("a", 600_000)).await.unwrap();
+    db.polls.close(&closed.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.close(&settled.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    db.pass(150_000).await;
+    db.assert_consistent().await;
+    // Two minutes of time and one to settle are over, whoever holds the leases.
+    db.pass(40_000).await;
+    tamper(&db.url, "UPDATE polls SET lease_until = lease_until + 600000").await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    let stranded: HashSet<String> = audit.stranded_polls.iter().cloned().collect();
+    assert_eq!(stranded, HashSet::from([running.id.to_string(), closed.id.to_string()]));
+    assert!(!audit.is_clean());
 }
 
 async fn concurrent_workers_adopt_each_poll_once(db: TestDatabase) {
     for _ in 0..40 {
         open(&db, 1_000).await;
     }
+    db.pass(2_000).await;
     let adopting = (0..16).map(|worker| {
         let polls = db.polls.clone();
         tokio::spawn(async move {
-            let lease = lease(&format!("worker-{worker}"), 9_000);
+            let lease = lease(&format!("worker-{worker}"), 60_000);
             let mut mine = Vec::new();
             loop {
-                let adopted = polls.adopt(&lease, at(2_000), 3).await.unwrap();
+                let adopted = polls.adopt(&lease, Duration::ZERO, 3).await.unwrap();
                 if adopted.is_empty() {
                     return mine;
                 }

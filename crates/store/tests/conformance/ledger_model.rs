@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{CreditOutcome, Opened, StoreError};
+use ep_kernel::ports::{CreditOutcome, Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ impl Model {
             Change::Close { poll, capture } => {
                 let Some((id, _, state)) = self.polls.get(poll).cloned() else { return };
                 let settlement = capture.map_or(Settlement::Later, |amount| Settlement::Capture(usd(amount)));
-                let closed = db.polls.close(&id, &closing(None), settlement).await;
+                let closed = db.polls.close(&id, Epoch::FIRST, &closing(None), settlement).await;
                 assert_eq!(closed.is_ok(), state == State::Running, "{closed:?}");
                 match (closed, capture) {
                     (Ok(()), Some(amount)) => self.capture(poll, amount),
@@ -103,7 +103,7 @@ impl Model {
             }
             Change::Settle { poll, capture } => {
                 let Some((id, _, state)) = self.polls.get(poll).cloned() else { return };
-                let settled = db.polls.settle(&id, usd(capture), usd(0), at(1)).await;
+                let settled = db.polls.settle(&id, Epoch::FIRST, usd(capture), usd(0), at(1)).await;
                 match state {
                     State::Running => assert!(matches!(settled, Err(StoreError::NotFound(_))), "{settled:?}"),
                     State::Closed => {

@@ -16,6 +16,7 @@ mod credits;
 mod health;
 mod holds;
 mod idempotency;
+mod interruptions;
 mod keys;
 mod leases;
 mod ledger_model;

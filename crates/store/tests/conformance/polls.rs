@@ -1,6 +1,6 @@
 //! Opening, reading and closing polls.
 
-use ep_kernel::ports::{Opened, StoreError};
+use ep_kernel::ports::{Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
@@ -27,7 +27,7 @@ async fn reads_back_what_it_was_given(db: TestDatabase) {
     assert_eq!((record.closing, record.settled), (None, false));
 
     let closing = closing(Some(0));
-    db.polls.close(&poll.id, &closing, Settlement::Capture(usd(33))).await.unwrap();
+    db.polls.close(&poll.id, Epoch::FIRST, &closing, Settlement::Capture(usd(33))).await.unwrap();
     let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((record.closing, record.settled, record.held), (Some(closing), true, Some(usd(400))));
 
@@ -88,11 +88,11 @@ async fn an_id_is_taken_once(db: TestDatabase) {
 async fn closes_once(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let settlement = Settlement::Capture(usd(0));
-    db.polls.close(&poll, &closing(Some(0)), settlement).await.unwrap();
-    let again = db.polls.close(&poll, &closing(Some(9)), settlement).await;
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+    let again = db.polls.close(&poll, Epoch::FIRST, &closing(Some(9)), settlement).await;
     assert!(matches!(again, Err(StoreError::NotFound(_))), "{again:?}");
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let unknown = db.polls.close(&unknown, &closing(None), Settlement::Later).await;
+    let unknown = db.polls.close(&unknown, Epoch::FIRST, &closing(None), Settlement::Later).await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
@@ -107,8 +107,8 @@ async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {
         old.push(db.running(None, None).await);
     }
     for poll in old.iter().chain([&owned]) {
-        db.polls.record(poll, &[ballot(1, 0)]).await.unwrap();
-        db.polls.close(poll, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+        db.polls.record(poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
+        db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     }
     // All were opened at the same time.
     let delete = async |before, limit| db.store.delete_anonymous_polls(at(before), limit).await.unwrap();

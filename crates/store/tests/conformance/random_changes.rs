@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::Opened;
+use ep_kernel::ports::{Epoch, Opened};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -23,16 +23,18 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     db.assert_consistent().await;
 
     // Once every poll is settled, nothing is held any more.
+    db.pass(600_000).await;
     loop {
-        let adopted = db.polls.adopt(&lease("successor", 900_000), at(100_000), 50).await.unwrap();
+        let adopted = db.polls.adopt(&lease("successor", 900_000), Duration::ZERO, 50).await.unwrap();
         if adopted.is_empty() {
             break;
         }
         for poll in adopted {
-            if poll.closing.is_none() {
-                db.polls.close(&poll.id, &closing(None), Settlement::Later).await.unwrap();
+            let stored = db.polls.poll(&poll.id).await.unwrap().unwrap();
+            if stored.closing.is_none() {
+                db.polls.close(&poll.id, poll.epoch, &closing(None), Settlement::Later).await.unwrap();
             }
-            db.polls.settle(&poll.id, usd(17), usd(0), at(0)).await.unwrap();
+            db.polls.settle(&poll.id, poll.epoch, usd(17), usd(0), at(0)).await.unwrap();
         }
     }
     db.assert_consistent().await;
@@ -65,15 +67,19 @@ async fn work(db: &TestDatabase, users: &[UserId], seed: u64) {
                         mine.push(poll.id);
                     }
                 }
-                (4, Some(poll)) => drop(db.polls.settle(&poll, usd(amount), usd(3), at(1)).await),
-                (5, Some(poll)) => drop(db.polls.close(&poll, &closing(None), Settlement::Later).await),
+                (4, Some(poll)) => {
+                    drop(db.polls.settle(&poll, Epoch::FIRST, usd(amount), usd(3), at(1)).await);
+                }
+                (5, Some(poll)) => {
+                    drop(db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await);
+                }
                 (6 | 7, Some(poll)) => {
                     let settlement = Settlement::Capture(usd(amount));
-                    drop(db.polls.close(&poll, &closing(Some(0)), settlement).await);
+                    drop(db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await);
                 }
                 (8, Some(poll)) => {
                     let position = step as u32 % 4;
-                    drop(db.polls.record(&poll, &[ballot(position + 1, position)]).await);
+                    drop(db.polls.record(&poll, Epoch::FIRST, &[ballot(position + 1, position)]).await);
                 }
                 _ => {
                     let reference = format!("credit:{}", step % 40);

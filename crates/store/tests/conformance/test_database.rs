@@ -21,7 +21,7 @@ use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
 use serde_json::json;
-use sqlx::{Connection, PgConnection, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
 /// Runs each test on SQLite and on PostgreSQL.
 macro_rules! on_both_engines {
@@ -111,7 +111,20 @@ impl TestDatabase {
         id
     }
 
-    /// A running poll, leased to `worker` for a minute from time 0.
+    /// Moves every lease and deadline back by this many milliseconds, as if that much time had passed by the
+    /// database's clock.
+    pub async fn pass(&self, millis: i64) {
+        for change in [
+            format!(
+                "UPDATE polls SET lease_until = lease_until - {millis}, deadline_at = deadline_at - {millis}"
+            ),
+            format!("UPDATE replays SET lease_until = lease_until - {millis}"),
+        ] {
+            tamper(&self.url, change).await.unwrap();
+        }
+    }
+
+    /// A running poll, leased to `worker` for a minute.
     pub async fn running(&self, owner: Option<UserId>, hold: Option<Hold>) -> PollId {
         let poll = new_poll(owner, hold);
         let opened = self.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
@@ -121,7 +134,7 @@ impl TestDatabase {
 
     /// Asserts that an audit finds nothing.
     pub async fn assert_consistent(&self) {
-        let audit = self.ledger.audit().await.unwrap();
+        let audit = self.ledger.audit(SETTLED_WITHIN).await.unwrap();
         assert!(audit.is_clean(), "{audit:?}");
     }
 
@@ -137,8 +150,12 @@ pub async fn connect(url: &str) -> Store {
     ep_store::connect(&url, StoreOptions { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
 }
 
+/// How long after its deadline a poll must be settled.
+pub const SETTLED_WITHIN: Duration = Duration::from_mins(1);
+
 /// Runs a statement past the store.
-pub async fn tamper(url: &str, sql: &'static str) -> Result<u64, sqlx::Error> {
+pub async fn tamper(url: &str, sql: impl Into<String>) -> Result<u64, sqlx::Error> {
+    let sql = AssertSqlSafe(sql.into());
     if let Some(file) = url.strip_prefix("sqlite://") {
         let mut db = SqliteConnection::connect(file).await?;
         return Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected());
@@ -178,8 +195,9 @@ pub fn usd(micro: i64) -> MicroUsd {
     MicroUsd::new(micro)
 }
 
-pub fn lease(worker: &str, until: i64) -> Lease {
-    Lease { worker: worker.to_owned(), until: at(until) }
+/// A lease that lasts this many milliseconds.
+pub fn lease(worker: &str, lasts: u64) -> Lease {
+    Lease { worker: worker.to_owned(), lasts: Duration::from_millis(lasts) }
 }
 
 pub fn hold(at_least: i64, at_most: i64) -> Hold {
@@ -191,7 +209,15 @@ pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
     let number = u64::from_le_bytes(std::array::from_fn(|index| bytes[index]));
     let process = u64::from(std::process::id()) % 100_000;
     let id = format!("EP-20260131-{process:05}{number:05}").parse().unwrap();
-    NewPoll { id, owner, plan: plan(50), created_at: at(7), request_ref: None, hold }
+    NewPoll {
+        id,
+        owner,
+        plan: plan(50),
+        created_at: at(7),
+        request_ref: None,
+        hold,
+        time: Some(Duration::from_mins(2)),
+    }
 }
 
 pub fn plan(members: usize) -> Plan {

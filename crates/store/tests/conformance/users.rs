@@ -4,7 +4,7 @@ use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
 use ep_kernel::ports::{CreditOutcome, NewUser, StoreError};
 
-use crate::test_database::{TestDatabase, at, random, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, random, usd};
 
 on_both_engines!(an_address_belongs_to_one_user, starter_credit_is_given_once);
 
@@ -30,7 +30,7 @@ async fn an_address_belongs_to_one_user(db: TestDatabase) {
         assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
     }
     assert_eq!(db.users.user_by_email(&email("zoe@example.com")).await.unwrap(), None);
-    let audit = db.ledger.audit().await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers), (1, 1));
 }
 
@@ -45,6 +45,6 @@ async fn starter_credit_is_given_once(db: TestDatabase) {
     let without = NewUser { starter_credit: usd(0), ..new_user("b@example.com") };
     db.users.create_user(&without).await.unwrap();
     assert_eq!(db.money(without.id).await, [0, 0, 0]);
-    let audit = db.ledger.audit().await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (2, 1, true));
 }

@@ -1,0 +1,288 @@
+//! A store in memory that fails as databases do: before a change, after it, for a while, or for one row.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
+use ep_kernel::ports::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{MicroUsd, Settlement};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::scripted::Script;
+
+pub const LEASE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_mins(3);
+
+/// One poll.
+#[derive(Clone)]
+pub struct Row {
+    pub record: PollRecord,
+    pub ballots: Vec<Ballot>,
+    pub epoch: Epoch,
+    pub lease_until: Instant,
+    pub deadline: Option<Instant>,
+    pub request_ref: Option<String>,
+    pub captured: Option<MicroUsd>,
+}
+
+/// What all replicas share.
+#[derive(Default)]
+pub struct Database {
+    rows: Mutex<HashMap<PollId, Row>>,
+    /// Rows that cannot be decoded.
+    pub unreadable: Mutex<HashSet<PollId>>,
+}
+
+impl Database {
+    pub fn rows(&self) -> MutexGuard<'_, HashMap<PollId, Row>> {
+        self.rows.lock().unwrap()
+    }
+
+    pub fn row(&self, id: &PollId) -> Row {
+        self.rows()[id].clone()
+    }
+}
+
+/// One replica's connection to it.
+pub struct Connection {
+    pub database: Arc<Database>,
+    writes: AtomicU32,
+    /// Every n-th write fails, every other one of them after it was done; 0 is never.
+    pub fails_every: AtomicU32,
+    /// Whether every operation fails.
+    pub down: AtomicBool,
+    /// Whether the answer to the next opening is lost after the commit.
+    pub loses_opening: AtomicBool,
+    /// Whether operations wait.
+    pub stalled: watch::Sender<bool>,
+}
+
+impl Connection {
+    pub fn to(database: &Arc<Database>) -> Arc<Self> {
+        Arc::new(Self {
+            database: Arc::clone(database),
+            writes: AtomicU32::default(),
+            fails_every: AtomicU32::default(),
+            down: AtomicBool::default(),
+            loses_opening: AtomicBool::default(),
+            stalled: watch::Sender::new(false),
+        })
+    }
+
+    async fn up(&self) -> Result<(), StoreError> {
+        let _ = self.stalled.subscribe().wait_for(|stalled| !stalled).await;
+        if self.down.load(Ordering::SeqCst) { Err(broken()) } else { Ok(()) }
+    }
+
+    async fn write<T>(&self, change: impl FnOnce() -> Result<T, StoreError> + Send) -> Result<T, StoreError> {
+        self.up().await?;
+        let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        let every = self.fails_every.load(Ordering::SeqCst);
+        if every == 0 || !number.is_multiple_of(every) {
+            return change();
+        }
+        if number.is_multiple_of(2) {
+            // Done, but nobody hears of it.
+            change()?;
+        }
+        Err(broken())
+    }
+
+    /// Changes a running poll of this epoch.
+    fn change<T>(
+        &self,
+        id: &PollId,
+        epoch: Epoch,
+        change: impl FnOnce(&mut Row) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut rows = self.database.rows();
+        match rows.get_mut(id) {
+            Some(row) if row.epoch == epoch && row.record.closing.is_none() => change(row),
+            _ => Err(StoreError::NotFound("running poll")),
+        }
+    }
+}
+
+fn broken() -> StoreError {
+    StoreError::Failed("the disk is on fire".into())
+}
+
+#[async_trait]
+impl PollStore for Connection {
+    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+        self.up().await?;
+        let NewPoll { id, owner, plan, created_at, request_ref, hold, time } = poll.clone();
+        let held = hold.map(|hold| hold.at_most);
+        let record =
+            PollRecord { id: id.clone(), owner, plan, created_at, held, closing: None, settled: false };
+        let now = Instant::now();
+        let row = Row {
+            record,
+            ballots: Vec::new(),
+            epoch: Epoch::FIRST,
+            lease_until: now + lease.lasts,
+            deadline: time.map(|time| now + time),
+            request_ref,
+            captured: None,
+        };
+        self.database.rows().insert(id, row);
+        if self.loses_opening.swap(false, Ordering::SeqCst) {
+            self.down.store(true, Ordering::SeqCst);
+            return Err(broken());
+        }
+        Ok(Opened::New { held })
+    }
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
+        self.up().await?;
+        self.change(poll, epoch, |row| {
+            row.deadline = Some(Instant::now() + time);
+            Ok(())
+        })
+    }
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.write(|| {
+            self.change(poll, epoch, |row| {
+                let taken = |ballot: &Ballot| {
+                    row.ballots.iter().any(|kept| kept.seq == ballot.seq || kept.position == ballot.position)
+                };
+                if ballots.iter().any(taken) {
+                    return Err(StoreError::Conflict("this member has a ballot already"));
+                }
+                row.ballots.extend_from_slice(ballots);
+                Ok(())
+            })
+        })
+        .await
+    }
+    async fn close(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        closing: &Closing,
+        settlement: Settlement,
+    ) -> Result<(), StoreError> {
+        self.write(|| {
+            self.change(poll, epoch, |row| {
+                row.record.closing = Some(closing.clone());
+                if let Settlement::Capture(amount) = settlement {
+                    (row.record.settled, row.captured) = (true, Some(amount));
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+    async fn settle(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        capture: MicroUsd,
+        _: MicroUsd,
+        _: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.up().await?;
+        match self.database.rows().get_mut(poll) {
+            Some(row) if row.record.settled => Ok(false),
+            Some(row) if row.record.closing.is_some() && row.epoch == epoch => {
+                (row.record.settled, row.captured) = (true, Some(capture));
+                Ok(true)
+            }
+            _ => Err(StoreError::NotFound("closed poll")),
+        }
+    }
+    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
+        self.up().await?;
+        if self.database.unreadable.lock().unwrap().contains(id) {
+            return Err(StoreError::Failed("a plan cannot be read".into()));
+        }
+        Ok(self.database.rows().get(id).map(|row| row.record.clone()))
+    }
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
+        let rows = self.database.rows();
+        let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
+        Ok(opened.map(|row| row.record.id.clone()))
+    }
+    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+        self.up().await?;
+        Ok(self.database.rows()[id].ballots.iter().filter(|ballot| ballot.seq > after).cloned().collect())
+    }
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+        self.up().await?;
+        let now = Instant::now();
+        let mut rows = self.database.rows();
+        let orphans = rows.values_mut().filter(|row| !row.record.settled && row.lease_until + ago <= now);
+        let adopted = orphans.take(limit as usize).map(|row| {
+            row.epoch = Epoch::new(row.epoch.number() + 1);
+            row.lease_until = now + lease.lasts;
+            let left = row.deadline.map(|deadline| deadline.saturating_duration_since(now));
+            Adopted { id: row.record.id.clone(), epoch: row.epoch, left }
+        });
+        Ok(adopted.collect())
+    }
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
+        self.up().await?;
+        let mut rows = self.database.rows();
+        let mut renewed = Vec::new();
+        for (id, epoch) in held {
+            if let Some(row) = rows.get_mut(id).filter(|row| row.epoch == *epoch) {
+                row.lease_until = Instant::now() + lasts;
+                renewed.push(id.clone());
+            }
+        }
+        Ok(renewed)
+    }
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.up().await
+    }
+}
+
+/// A process: an executor and what it works with.
+pub struct Replica {
+    pub executor: PollExecutor,
+    pub store: Arc<Connection>,
+    pub tasks: Tasks,
+}
+
+impl Replica {
+    /// Replicas draw from different seeds.
+    pub fn new(seed: u64, database: &Arc<Database>, script: &Arc<Script>) -> Self {
+        Self::limited(seed, database, script, PollLimits::default())
+    }
+
+    pub fn limited(seed: u64, database: &Arc<Database>, script: &Arc<Script>, limits: PollLimits) -> Self {
+        let (store, tasks) = (Connection::to(database), Tasks::default());
+        let ports = Ports {
+            polls: Arc::clone(&store) as Arc<dyn PollStore>,
+            models: Arc::clone(script) as _,
+            clock: Arc::<ManualClock>::default(),
+            entropy: Arc::new(SeededEntropy::new(seed)),
+            tasks: tasks.clone(),
+        };
+        Self { executor: PollExecutor::new(ports, LEASE, DEADLINE, limits), store, tasks }
+    }
+
+    /// Resumes polls whenever this process would.
+    pub fn resumes(&self) {
+        let executor = self.executor.clone();
+        self.tasks.every("resume polls", LEASE / 2, move || {
+            let executor = executor.clone();
+            async move { executor.resume().await.map(drop) }
+        });
+    }
+
+    /// Waits for the end of a poll.
+    pub async fn ended(&self, id: &PollId) -> Closing {
+        let mut follow = self.executor.follow(id).await.unwrap().unwrap();
+        while !follow.next().await.unwrap().is_empty() {}
+        follow.state().await.unwrap().record.closing.clone().unwrap()
+    }
+}

@@ -1,0 +1,241 @@
+//! Polls run over a database whose answers are lost, and by processes that pause.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{
+    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, Registry,
+    StoreError,
+};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_polling::ballot::{Ballot, BallotView, ModelAnswer};
+use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::roster::{Member, Roster};
+use ep_polling::stopping::Pace;
+use ep_polling::threshold::Threshold;
+use ep_polling::time::Timestamp;
+use futures::future::join_all;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::test_database::{TestDatabase, connect, number, plan, usd};
+
+on_both_engines!(
+    commits_whose_answers_are_lost_strand_nothing,
+    a_paused_replica_does_not_go_on_with_an_adopted_poll,
+);
+
+const MEMBERS: usize = 40;
+/// What each call costs.
+const COST: i64 = 10;
+
+/// Models that all vote, after a while.
+struct Voters {
+    takes: Duration,
+    asked: AtomicUsize,
+    in_flight: AtomicUsize,
+}
+
+impl Voters {
+    fn new(takes: Duration) -> Arc<Self> {
+        Arc::new(Self { takes, asked: AtomicUsize::new(0), in_flight: AtomicUsize::new(0) })
+    }
+}
+
+#[async_trait]
+impl Models for Voters {
+    async fn registry(&self) -> Result<Registry, Fault> {
+        Err(Fault::new(Kind::NotConfigured, "scripted"))
+    }
+    fn presets(&self) -> Vec<String> {
+        Vec::new()
+    }
+    async fn roster(&self, _: &str) -> Result<Roster, Fault> {
+        Err(Fault::new(Kind::NotConfigured, "scripted"))
+    }
+    async fn vote(&self, member: &Member, _: &BallotView, _: Duration) -> ModelAnswer {
+        let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        sleep(self.takes).await;
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
+        let _ = member;
+        let spend = Spend { amount: usd(COST), basis: SpendBasis::Reported };
+        ModelAnswer { vote: Ok(number % 2), spend, answered_by: None, casting: None }
+    }
+    fn abandon(&self, _: &Member) -> Abandon {
+        Abandon::Drain
+    }
+}
+
+/// A connection that loses answers, or stalls.
+struct Connection {
+    store: Arc<dyn PollStore>,
+    writes: AtomicU32,
+    /// The answer to every n-th write is lost; 0 is none.
+    loses_every: u32,
+    stalled: watch::Sender<bool>,
+}
+
+impl Connection {
+    fn new(store: Arc<dyn PollStore>, loses_every: u32) -> Arc<Self> {
+        Arc::new(Self { store, writes: AtomicU32::new(0), loses_every, stalled: watch::Sender::new(false) })
+    }
+
+    async fn stall(&self) {
+        let _ = self.stalled.subscribe().wait_for(|stalled| !stalled).await;
+    }
+
+    fn answer<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+        let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.loses_every > 0 && number.is_multiple_of(self.loses_every) {
+            return Err(StoreError::Failed("the connection was cut after the commit".into()));
+        }
+        done
+    }
+}
+
+#[async_trait]
+impl PollStore for Connection {
+    async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
+        self.stall().await;
+        self.answer(self.store.open(poll, lease).await)
+    }
+    async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
+        self.stall().await;
+        self.answer(self.store.start(poll, epoch, time).await)
+    }
+    async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
+        self.stall().await;
+        self.answer(self.store.record(poll, epoch, ballots).await)
+    }
+    async fn close(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        closing: &Closing,
+        settlement: Settlement,
+    ) -> Result<(), StoreError> {
+        self.stall().await;
+        self.answer(self.store.close(poll, epoch, closing, settlement).await)
+    }
+    async fn settle(
+        &self,
+        poll: &PollId,
+        epoch: Epoch,
+        capture: MicroUsd,
+        unused: MicroUsd,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        self.stall().await;
+        self.answer(self.store.settle(poll, epoch, capture, unused, at).await)
+    }
+    async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
+        self.stall().await;
+        self.store.poll(id).await
+    }
+    async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
+        self.store.opened_by(request_ref).await
+    }
+    async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
+        self.stall().await;
+        self.store.ballots(id, after).await
+    }
+    async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
+        self.stall().await;
+        self.answer(self.store.adopt(lease, ago, limit).await)
+    }
+    async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
+        self.stall().await;
+        self.store.renew(held, lasts).await
+    }
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.store.ping().await
+    }
+}
+
+fn replica(seed: u64, store: &Arc<Connection>, voters: &Arc<Voters>, lease: Duration) -> PollExecutor {
+    let tasks = Tasks::default();
+    let ports = Ports {
+        polls: Arc::clone(store) as _,
+        models: Arc::clone(voters) as _,
+        clock: Arc::<ManualClock>::default(),
+        entropy: Arc::new(SeededEntropy::new(seed)),
+        tasks: tasks.clone(),
+    };
+    let executor = PollExecutor::new(ports, lease, Duration::from_mins(1), PollLimits::default());
+    let resuming = executor.clone();
+    tasks.every("resume polls", lease / 2, move || {
+        let executor = resuming.clone();
+        async move { executor.resume().await.map(drop) }
+    });
+    executor
+}
+
+/// A poll that asks everyone, a few at a time.
+fn thrifty() -> Plan {
+    let price = Price { prompt: PicoUsd::new(100_000), ..Price::FREE };
+    let mut plan = plan(MEMBERS);
+    (plan.threshold, plan.pace, plan.deadline_ms) = (Threshold::new(1.0).unwrap(), Pace::Thrifty, 60_000);
+    plan.roster.iter_mut().for_each(|member| member.price = Some(price));
+    plan
+}
+
+async fn all_settled(db: &TestDatabase) {
+    for _ in 0..600 {
+        if number(&db.url, "SELECT COUNT(*) FROM polls WHERE settled = 0").await == 0 {
+            return db.assert_consistent().await;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    panic!("polls were stranded: {:?}", db.ledger.audit(Duration::ZERO).await);
+}
+
+async fn commits_whose_answers_are_lost_strand_nothing(db: TestDatabase) {
+    let user = db.user(1_000_000).await;
+    let voters = Voters::new(Duration::from_millis(5));
+    let executor = replica(1, &Connection::new(db.polls.clone(), 9), &voters, Duration::from_secs(5));
+    let opening = (0..12).map(|_| executor.open(thrifty(), Some(user), true, None));
+    let opened: Vec<PollId> = join_all(opening).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(number(&db.url, "SELECT COUNT(*) FROM polls").await, opened.len() as i64);
+    all_settled(&db).await;
+    let ballots = number(&db.url, "SELECT COUNT(*) FROM ballots").await;
+    let [posted, held, used] = db.money(user).await;
+    assert_eq!((posted + used, held), (1_000_000, 0));
+    // What the counted answers cost, and what was estimated for calls that were given up with their answers.
+    assert!(used >= ballots * COST, "{used} for {ballots} ballots");
+}
+
+async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) {
+    let user = db.user(1_000_000).await;
+    let voters = Voters::new(Duration::from_millis(100));
+    let lease = Duration::from_secs(1);
+    let (store, other) = (db.polls.clone(), connect(&db.url).await);
+    let (paused, successor) = (Connection::new(store, 0), Connection::new(other.polls(), 0));
+    let executor = replica(1, &paused, &voters, lease);
+    let id = executor.open(thrifty(), Some(user), true, None).await.unwrap();
+    while db.polls.ballots(&id, 0).await.unwrap().is_empty() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    paused.stalled.send_replace(true);
+    let in_flight = voters.in_flight.load(Ordering::SeqCst).max(MEMBERS / 2 + 1);
+    let _successor = replica(2, &successor, &voters, lease);
+    while db.polls.poll(&id).await.unwrap().unwrap().closing.is_none() {
+        sleep(Duration::from_millis(20)).await;
+    }
+    paused.stalled.send_replace(false);
+    all_settled(&db).await;
+    while executor.running() > 0 {
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(db.polls.ballots(&id, 0).await.unwrap().len(), MEMBERS);
+    let asked = voters.asked.load(Ordering::SeqCst);
+    assert!(asked <= MEMBERS + in_flight, "{asked} calls, {in_flight} were in flight");
+    assert_eq!(db.money(user).await, [1_000_000 - MEMBERS as i64 * COST, 0, MEMBERS as i64 * COST]);
+}
