@@ -127,6 +127,23 @@ async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lease_that_ended_unnoticed_is_taken_up_again() {
+    let (case, script, database) = long(50, 5);
+    let replica = Replica::new(1, &database, &script);
+    let id = replica.executor.open(case.plan(), None, false, None).await.unwrap();
+    sleep(Duration::from_secs(7)).await;
+    replica.store.stalled.send_replace(true);
+    sleep(LEASE + Duration::from_secs(5)).await;
+    let calls = asked(&script);
+    sleep(LEASE).await;
+    assert_eq!(asked(&script), calls, "nobody is asked without a lease");
+    replica.store.stalled.send_replace(false);
+    replica.ended(&id).await;
+    let row = database.row(&id);
+    assert_eq!((row.ballots.len(), row.epoch, row.record.settled), (50, Epoch::FIRST, true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_adopted_poll_is_left_alone_even_if_its_process_never_noticed() {
     let (case, script, database) = long(30, 5);
     let former = Replica::new(1, &database, &script);
