@@ -7,12 +7,13 @@ use ep_polling::budget::Budget;
 use ep_polling::options::Options;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
+use ep_polling::roster::{ModelChoice, ModelNames, ModelSource};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::profile::{DEFAULT_PRESET, Profile};
+use super::profile::Profile;
 
 /// Longest wait that a caller can ask for, in milliseconds.
 pub const MAX_WAIT_MS: u32 = 600_000;
@@ -42,9 +43,12 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
     pub poll_type: Option<PollType>,
-    /// Which models: fast_and_cheap (default), generalist, efficient_generalist, frontier_generalist,
-    /// budget, code, free.
+    /// Which models (default fast_and_cheap); list_profiles names the presets.
     pub preset: Option<String>,
+    /// Instead of a preset: 2 to 150 models, by id or with * for any text.
+    pub models: Option<ModelNames>,
+    /// Models not to ask, named likewise.
+    pub exclude: Option<ModelNames>,
     /// Sets preset, threshold, cost and pace; your own fields override it.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
@@ -69,17 +73,18 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
-    /// The draft, before its preset is looked up.
+    /// The draft, before its models are looked up.
     pub fn draft(self) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
         })?;
         let profile = self.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
+        let models = choice(self.preset, self.models, self.exclude, bundle.preset)?;
         Ok(Draft {
             question: question.into(),
             options: self.options,
-            preset: self.preset.unwrap_or_else(|| bundle.preset.to_owned()),
+            models,
             threshold: self.confidence_threshold.unwrap_or_else(|| profile.threshold()),
             budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),
             pace: self.pace.unwrap_or(bundle.pace),
@@ -88,9 +93,26 @@ impl PollRequest {
     }
 }
 
-/// Looks the preset up and plans the poll.
+/// Which models a request asks for: those it names, or those of its preset.
+pub fn choice(
+    preset: Option<String>,
+    models: Option<ModelNames>,
+    exclude: Option<ModelNames>,
+    default: &str,
+) -> Result<ModelChoice, Fault> {
+    let source = match (preset, models) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::invalid("models", "models take the place of preset: send one of the two"));
+        }
+        (_, Some(models)) => ModelSource::Named(models),
+        (preset, None) => ModelSource::Preset(preset.unwrap_or_else(|| default.to_owned())),
+    };
+    Ok(ModelChoice { source, exclude })
+}
+
+/// Looks the models up and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
-    let roster = cx.models().roster(&draft.preset).await?;
+    let roster = cx.models().roster(&draft.models).await?;
     Ok(cx.polls().plan(draft, roster))
 }
 
@@ -107,9 +129,4 @@ pub fn affordable(plan: &Plan) -> Result<(), Fault> {
         "is too small for one call: one vote of this roster can cost up to {figure}; send {figure} or more, or choose cheaper models"
     );
     Err(Fault::invalid("max_cost_usd", rule))
-}
-
-/// The preset of a poll that names none.
-pub fn default_preset() -> String {
-    DEFAULT_PRESET.to_owned()
 }

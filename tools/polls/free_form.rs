@@ -4,6 +4,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::schema;
 use ep_polling::options::FreeOptions;
 use ep_polling::question::FreeQuestion;
+use ep_polling::roster::ModelNames;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,10 @@ pub struct FreeRequest {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
+    /// Must be left out: free polls ask the free models.
+    pub models: Option<ModelNames>,
+    /// Must be left out, likewise.
+    pub exclude: Option<ModelNames>,
 }
 
 /// Which free poll.

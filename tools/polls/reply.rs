@@ -103,8 +103,8 @@ pub struct PollResponse {
     pub confidence: f64,
     /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
-    /// Which models were asked.
-    pub preset: String,
+    /// The preset that chose the models; null where the request named them.
+    pub preset: Option<String>,
     /// How many calls could be in flight.
     pub pace: Pace,
     /// Whether the voters are simulated.

@@ -88,8 +88,8 @@ pub struct PollResult {
     pub confidence: f64,
     /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
-    /// Which models were asked.
-    pub preset: String,
+    /// The preset that chose the models; null where the request named them.
+    pub preset: Option<String>,
     /// Whether the voters are simulated.
     pub simulated: bool,
     /// What to know about this poll: its roster, and models that gave no vote or could not be heard.

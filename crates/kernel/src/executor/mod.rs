@@ -123,8 +123,8 @@ impl PollExecutor {
                     closing: None,
                     settled: false,
                 };
-                metrics::counter!("ep_polls_opened_total", "preset" => record.plan.preset.clone())
-                    .increment(1);
+                let preset = record.plan.preset.clone().unwrap_or_else(|| "named".to_owned());
+                metrics::counter!("ep_polls_opened_total", "preset" => preset).increment(1);
                 self.begin(record, Vec::new());
                 Ok(id)
             }
