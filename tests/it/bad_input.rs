@@ -130,7 +130,7 @@ async fn a_body_that_ends_early_is_not_called_malformed() {
     let service = Service::start().await;
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let head = "POST /api/poll HTTP/1.1\r\nhost: x\r\nx-machine-client: true\r\nconnection: close\r\n\
+    let head = "POST /api/poll HTTP/1.1\r\nhost: localhost\r\nx-machine-client: true\r\nconnection: close\r\n\
         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     // A chunk whose length is no number.
     stream.write_all(format!("{head}5\r\n{{\"q\":\r\nnonsense\r\n").as_bytes()).await.unwrap();

@@ -43,7 +43,9 @@ pub struct FreeReply {
     /// The result's id.
     pub poll_id: PollId,
     /// Where the full result is.
-    pub result_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
     /// Confidence that all free models, each of them heard, would give this answer: agreement, not truth.
     pub confidence: f64,
     /// Whether the voters are simulated.

@@ -53,7 +53,6 @@ inline_schema!(
 );
 inline_schema!([] ModelNames, "ModelNames", json_schema!({
     "type": "array",
-    "minItems": 1,
     "maxItems": MAX_ROSTER,
     "items": { "type": "string" }
 }));

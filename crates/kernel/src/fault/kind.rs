@@ -97,7 +97,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 21] = [
+static TABLE: [Row; 22] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
