@@ -135,6 +135,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
         },
+        agent_messages: store.agent_messages(),
         idempotency: Idempotency {
             store: store.idempotency(),
             clock,

@@ -44,7 +44,9 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> String {
             let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": input }],
                 "metadata": { "skillId": entry.spec.name } });
             let reply = user.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
-            reply["result"]["task"]["artifacts"][0]["parts"][0]["data"].clone()
+            let result = &reply["result"];
+            let parts = result.pointer("/task/artifacts/0/parts").unwrap_or(&result["message"]["parts"]);
+            parts[0]["data"].clone()
         }
     };
     without_durations(&mut value);

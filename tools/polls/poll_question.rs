@@ -5,10 +5,12 @@ use std::time::Duration;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use serde_json::Value;
 
 use super::draft::{MAX_WAIT_MS, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
+use super::free_form;
 use super::given::Given;
 use super::reply::{PollReply, PollResponse, RunningPoll};
 use crate::results::result_url;
@@ -51,6 +53,10 @@ impl Tool for PollQuestion {
     };
     type Input = Given;
     type Output = PollReply;
+
+    fn read_words(words: &str) -> Option<Result<Value, Fault>> {
+        Some(free_form::read_words(words))
+    }
 
     async fn call(cx: &Ctx, given: Given) -> Result<PollReply, Fault> {
         let (request, misspelt) = given.read()?;
