@@ -2,7 +2,8 @@
 //!
 //! Stateless; one endpoint serves protocol version 2026-07-28 (no handshake) and the versions that start with
 //! `initialize`. The rmcp crate implements the protocol; only this folder uses it. This folder adds JSON-RPC
-//! errors for bodies that are not JSON-RPC, and for errors in plain text.
+//! errors for bodies that are not JSON-RPC, and for errors in plain text. Models pay for every token: tool lists and
+//! results are short, and single votes are left out unless asked for.
 
 mod catalogue;
 mod envelope;
