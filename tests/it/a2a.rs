@@ -314,6 +314,18 @@ async fn a_message_sent_again_is_the_same_poll() {
 }
 
 #[tokio::test]
+async fn a_message_refused_for_want_of_money_can_be_sent_again_with_money() {
+    let service = service().await;
+    let (user, poor) = service.user_with(MicroUsd::ZERO).await;
+    let params = v1("m", json!({ "data": question(json!({})) }));
+    let refused = poor.rpc("/api/a2a", "SendMessage", params.clone()).await.expect(200);
+    assert_eq!(refused["error"]["code"], 40200);
+    service.app.accounts.credit(user, MicroUsd::STARTER_CREDIT, "gift").await.unwrap();
+    let sent = poor.rpc("/api/a2a", "SendMessage", params).await.expect(200);
+    assert_eq!(sent["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{sent}");
+}
+
+#[tokio::test]
 async fn what_is_no_task_is_answered_with_a_message() {
     let service = service().await;
     let client = service.user().await;

@@ -2,7 +2,7 @@
 //!
 //! Follows the IETF draft "The Idempotency-Key HTTP Header Field" (httpapi, draft 07): another body
 //! under the same key is refused, a request still running is reported as such, replies are kept for a
-//! day. Server failures and rate limits are not kept. A reply that is not final yet is not kept either:
+//! day. Server failures, rate limits and refusals for want of money are not kept. A reply that is not final yet is not kept either:
 //! repeating the request then finds the same poll and answers how far it is.
 
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Idempotency {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
             Ok(answer) => self.write(answer, &claim.scope).ok(),
-            Err(fault) if fault.kind().is_ours() || fault.kind() == Kind::RateLimited => None,
+            Err(fault) if fault.kind().is_ours() || passes(fault.kind()) => None,
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
         let done = match stored {
@@ -165,6 +165,11 @@ impl Idempotency {
             StoredReply::Fault(fault) => Err(fault.into()),
         })
     }
+}
+
+/// Whether a refusal can be over the next moment, without a change of the request.
+const fn passes(kind: Kind) -> bool {
+    matches!(kind, Kind::RateLimited | Kind::InsufficientBalance)
 }
 
 /// Hash of the input, independent of the order of JSON object members.
