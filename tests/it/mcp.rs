@@ -472,7 +472,8 @@ async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let options: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
-    for options in [json!(["Alpha", "Beta"]), json!(options)] {
+    let wide: Vec<String> = (0..10).map(|n| format!("{n}{}", "字".repeat(199))).collect();
+    for options in [json!(["Alpha", "Beta"]), json!(options), json!(wide)] {
         let asked = json!({ "question": "Which of them is the better one?", "options": options });
         let poll = client.tool("poll_question", asked).await;
         let read = json!({ "poll_id": poll["structuredContent"]["poll_id"] });

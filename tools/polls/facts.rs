@@ -1,5 +1,6 @@
 //! What a model should know of a poll besides its headline, in a few lines.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use ep_kernel::executor::PollState;
@@ -16,7 +17,9 @@ use super::reply::{Status, Summary, headline};
 /// Bytes of a headline and its facts together: about 300 tokens.
 const LONGEST: usize = 1_150;
 /// Bytes for the vote counts; longer options are cut.
-pub const ROOM: usize = 420;
+pub const ROOM: usize = 360;
+/// Bytes of an option in a headline: 200 characters of ASCII.
+const NAMED: usize = 200;
 /// Bytes of one notice.
 const NOTICE: usize = 260;
 
@@ -76,8 +79,13 @@ pub fn counts(tally: &NamedTally, room: usize) -> String {
     counts.join("; ")
 }
 
+/// An option as headlines name it.
+pub fn named(option: &str) -> Cow<'_, str> {
+    cut(option, NAMED)
+}
+
 /// A text of at most this many bytes and an ellipsis.
-fn cut(text: &str, bytes: usize) -> std::borrow::Cow<'_, str> {
+fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         text.into()
     } else {

@@ -363,6 +363,7 @@ pub fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
             } else {
                 format!("too little to say what all {roster} models together would choose")
             };
+            let option = facts::named(option);
             format!("“{option}” won {won} of {votes} votes; {sure}{place}")
         }
         None if summary.is_tie => format!("The lead is shared after {votes} votes{place}"),
