@@ -40,7 +40,8 @@ pub(super) struct Catalogue(Vec<(&'static Entry, Tool)>);
 impl Catalogue {
     pub(super) fn new(tools: &'static [Entry], particulars: &Particulars) -> Self {
         let visible = tools.iter().filter(|entry| entry.spec.agents != Agents::None);
-        Self(visible.map(|entry| (entry, describe(entry, particulars))).collect())
+        let start = tools.iter().find(|entry| entry.spec.task == Task::Start);
+        Self(visible.map(|entry| (entry, describe(entry, start, particulars))).collect())
     }
 
     /// The tools of a set, in the table's order.
@@ -72,14 +73,17 @@ impl Catalogue {
     }
 }
 
-fn describe(entry: &Entry, particulars: &Particulars) -> Tool {
+/// `start` is the operation whose input other operations repeat in their output.
+fn describe(entry: &Entry, start: Option<&Entry>, particulars: &Particulars) -> Tool {
     let spec = &entry.spec;
     let hints = ToolAnnotations::new()
         .read_only(spec.effect.read_only())
         .destructive(spec.effect.destructive())
         .idempotent(spec.effect.idempotent())
         .open_world(spec.effect.open_world());
-    let output = compact(entry.output().as_value(), entry.input().as_value());
+    let asked: Vec<&Value> =
+        std::iter::once(entry).chain(start).map(|entry| entry.input().as_value()).collect();
+    let output = compact(entry.output().as_value(), &asked);
     let description = match spec.task {
         Task::Start => format!(
             "{} Waits up to {} s, or wait_ms, then answers status running.",

@@ -1,7 +1,7 @@
 //! Output schemas as MCP lists them: compact, because a tool list is part of every conversation.
 //!
 //! One flat object: the members of all variants of the output, each with its type and nothing nested. Members that
-//! repeat the input are allowed but not declared. No member is required, because clients check refusals by the same
+//! repeat what was asked are allowed but not declared. No member is required, because clients check refusals by the same
 //! schema; a refusal is the member `error`.
 
 use rmcp::model::JsonObject;
@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 /// The member that holds a refusal.
 pub(super) const ERROR: &str = "error";
 
-/// The compact form of an output schema, for an operation with this input.
-pub(super) fn compact(root: &Value, input: &Value) -> JsonObject {
+/// The compact form of an output schema, without the members of these inputs.
+pub(super) fn compact(root: &Value, asked: &[&Value]) -> JsonObject {
     let mut members = JsonObject::new();
     collect(root, root, &mut members);
-    members.retain(|name, _| input.pointer("/properties").and_then(|sent| sent.get(name)).is_none());
+    members.retain(|name, _| {
+        !asked.iter().any(|input| input.get("properties").is_some_and(|sent| sent.get(name).is_some()))
+    });
     members.insert(ERROR.into(), json!({ "type": "object" }));
     let schema = json!({ "type": "object", "properties": members });
     schema.as_object().cloned().unwrap_or_default()
@@ -92,10 +94,12 @@ impl Shape {
         if self.types.iter().any(|kind| kind == "number") {
             self.types.retain(|kind| kind != "integer");
         }
-        match self.types.as_slice() {
-            [] => json!({}),
-            [one] => json!({ "type": one }),
-            several => json!({ "type": several }),
+        // Some clients take a single type only.
+        let mut types: Vec<Value> = self.types.into_iter().map(|kind| json!({ "type": kind })).collect();
+        match types.len() {
+            1 => types.remove(0),
+            0 => json!({}),
+            _ => json!({ "anyOf": types }),
         }
     }
 }
@@ -132,12 +136,12 @@ mod tests {
             "anyOf": [{ "$ref": "#/$defs/Ended" }, { "$ref": "#/$defs/Running" }],
         });
         let input = json!({ "type": "object", "properties": { "asked": { "type": "string" } } });
-        let compacted = compact(&schema, &input);
+        let compacted = compact(&schema, &[&input]);
         let expected = json!({ "type": "object", "properties": {
             "id": { "type": "string" },
             "state": { "enum": ["good", "bad", "running"] },
-            "why": { "type": ["string", "null"] },
-            "cost": { "type": ["number", "null"] },
+            "why": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            "cost": { "anyOf": [{ "type": "number" }, { "type": "null" }] },
             "votes": { "type": "array" },
             "error": { "type": "object" },
         } });
