@@ -13,6 +13,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
+use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVerifier};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
@@ -42,6 +43,8 @@ pub struct Environment {
     pub sessions: Option<Arc<dyn SessionVerifier>>,
     /// Proves access tokens, where an issuer is configured.
     pub tokens: Option<Arc<dyn TokenVerifier>>,
+    /// Whether answers link to the service even if no base URL is set: false where nothing listens.
+    pub links: bool,
 }
 
 impl Environment {
@@ -54,6 +57,7 @@ impl Environment {
             tools: &ep_tools::TOOLS,
             sessions: None,
             tokens: None,
+            links: true,
         }
     }
 }
@@ -72,7 +76,7 @@ pub struct Assembled {
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
-    let Environment { clock, entropy, http, tools, sessions, tokens } = environment;
+    let Environment { clock, entropy, http, tools, sessions, tokens, links } = environment;
     let secret = config::secret_key(config, &*entropy)?;
     let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
@@ -99,6 +103,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
+    let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
         poll_deadline: config.poll_deadline(),
@@ -109,7 +114,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let app = App {
         ports: ToolPorts {
             settings: Arc::new(settings),
-            links: Arc::new(site.links.clone()),
+            links: Arc::new(if links { site.links.clone() } else { Links::default() }),
             clock: Arc::clone(&clock),
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline(), limits),
@@ -131,6 +136,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
         },
+        agent_messages: store.agent_messages(),
         idempotency: Idempotency {
             store: store.idempotency(),
             clock,

@@ -100,7 +100,9 @@ impl Route {
         // The operations inside keep deadlines of their own, refuse in the protocol's form, and are logged.
         let credential_hint = match protocol {
             Protocol::Mcp => "; in an MCP client's settings this is a header",
-            Protocol::A2a | Protocol::A2aTasksSend => "; the agent card names it as the scheme bearer",
+            Protocol::A2a | Protocol::A2aTasksSend => {
+                "; A2A clients find it in the agent card, as the security scheme bearer"
+            }
         };
         Policy { deadline: LONGEST, credential_hint, protocol: true, ..policy }
     }

@@ -16,7 +16,7 @@ use ep_kernel::tool::{Access, Rate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault};
+use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault, rpc_fault};
 use super::rest::Binding;
 use super::route::{Protocol, Route, RouteKind};
 use super::{a2a, mcp, rest};
@@ -135,7 +135,11 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     };
     let request = exchange.head.guarded(route.surface(), credential);
     let guarded = app.guard.run(route.policy(), request, |admission| answer(exchange, admission)).await;
-    counted(guarded.result.unwrap_or_else(fault), guarded.allowance)
+    let refuse = match route.kind {
+        RouteKind::Protocol(Protocol::Mcp) => rpc_fault,
+        _ => fault,
+    };
+    counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
 }
 
 /// The route for this method; where two share it, the one for this kind of caller. A credential is proven

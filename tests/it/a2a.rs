@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Script, VoteFor};
+use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Service, Setup, question};
@@ -62,6 +63,8 @@ async fn tasks_send_refuses_with_the_status_of_the_interface() {
         send(json!({ "data": { "question": "Long enough to ask?" } })),
         send(json!({ "url": "https://example.com/question.json" })),
     ];
+    let empty = client.request(Method::POST, "/api/a2a/tasks/send").header("x-machine-client", "true");
+    assert_eq!(client.send(empty).await.expect(400)["code"], "malformed_json");
     for params in bad {
         client.post("/api/a2a/tasks/send", &params).await.refused(400);
         let enveloped = json!({ "jsonrpc": "2.0", "id": "x", "method": "tasks/send", "params": params });
@@ -108,7 +111,7 @@ async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let v1 = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] });
-    let v03 = json!({ "kind": "message", "messageId": "m", "role": "user",
+    let v03 = json!({ "kind": "message", "messageId": "n", "role": "user",
         "parts": [{ "kind": "data", "data": question(json!({})) }] });
     for (send, get, cancel, params) in [
         (
@@ -155,7 +158,7 @@ async fn history_is_written_in_the_dialect_of_the_request() {
     let expected = json!([{ "messageId": "m", "contextId": "c", "taskId": task["id"], "role": "ROLE_USER",
         "parts": [{ "data": asked }] }]);
     assert_eq!(task["history"], expected);
-    let bare = json!({ "messageId": "m", "role": "user", "parts": [{ "text": asked.to_string() }] });
+    let bare = json!({ "messageId": "n", "role": "user", "parts": [{ "text": asked.to_string() }] });
     let reply = client.rpc("/api/a2a/", "message/send", json!({ "message": bare })).await.expect(200);
     let message = &reply["result"]["history"][0];
     assert_eq!((&message["kind"], &message["parts"][0]["kind"]), (&json!("message"), &json!("text")));
@@ -206,6 +209,9 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
         assert_eq!(error(reply).0, code, "{method}");
     }
     assert_eq!(error(client.post("/api/a2a", &json!([])).await.expect(200)).0, -32600);
+    for path in ["/api/a2a", "/api/a2a/"] {
+        assert_eq!(error(client.send(client.request(Method::POST, path)).await.expect(200)).0, -32700);
+    }
     for id in [json!({}), json!(true), json!(-1), json!(1.5)] {
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": "GetTask" });
         let reply = client.post("/api/a2a", &body).await.expect(200);
@@ -219,7 +225,170 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
     let good = json!({ "message": { "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] } });
     let (code, details) = error(poor.rpc("/api/a2a", "SendMessage", good).await.expect(200));
     assert_eq!((code, &details[0]["reason"]), (40200, &json!("INSUFFICIENT_BALANCE")));
-    service.anonymous().rpc("/api/a2a", "SendMessage", json!({})).await.refused(401);
+    let wrong_key = client.with_key(&format!("ep_k_{}", "x".repeat(43)));
+    for client in [service.anonymous(), wrong_key] {
+        for path in ["/api/a2a", "/api/a2a/tasks/send"] {
+            let said = client.rpc(path, "SendMessage", json!({})).await.refused(401);
+            assert!(said.contains("A2A") && said.contains("agent card") && !said.contains("MCP"), "{said}");
+        }
+    }
+}
+
+/// A message in the dialect of 1.0.
+fn v1(id: &str, part: Value) -> Value {
+    json!({ "message": { "messageId": id, "contextId": "conversation", "role": "ROLE_USER", "parts": [part] } })
+}
+
+#[tokio::test]
+async fn a_task_keeps_its_message_context_and_time_over_a_restart() {
+    let data = tempfile::tempdir().unwrap();
+    let file = format!("sqlite://{}", data.path().join("polls.db").display());
+    let setup = || {
+        let script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
+        Setup::scripted(script)
+            .with("EP_DATABASE_URL", file.clone())
+            .with("EP_SECRET_KEY", "5a".repeat(32))
+            .with("EP_BASE_URL", "https://polls.example.com")
+    };
+    let first = setup().boot().await;
+    let (client, other) = (first.user().await, first.user().await);
+    let key = client.key.clone().unwrap();
+    let mut params = v1("m1", json!({ "text": question(json!({})).to_string(), "metadata": { "n": 1 } }));
+    params["message"]["metadata"] = json!({ "trace": "abc" });
+    let sent =
+        client.rpc("/api/a2a", "SendMessage", params.clone()).await.expect(200)["result"]["task"].clone();
+    let by_id = json!({ "id": sent["id"] });
+    let got = client.rpc("/api/a2a", "GetTask", by_id.clone()).await.expect(200)["result"].clone();
+    for member in ["id", "contextId", "status", "history"] {
+        assert_eq!(got[member], sent[member], "{member}");
+    }
+    assert_eq!((&got["contextId"], &got["history"][0]["messageId"]), (&json!("conversation"), &json!("m1")));
+    assert_eq!(got["history"][0]["metadata"], json!({ "trace": "abc" }));
+    assert_eq!(got["history"][0]["parts"], params["message"]["parts"]);
+    let old = client.rpc("/api/a2a", "tasks/get", by_id.clone()).await.expect(200)["result"].clone();
+    assert_eq!(
+        (&old["history"][0]["role"], &old["history"][0]["parts"][0]["kind"]),
+        (&json!("user"), &json!("text"))
+    );
+    let bare = json!({ "id": sent["id"], "historyLength": 0 });
+    let bare = client.rpc("/api/a2a", "GetTask", bare).await.expect(200)["result"].clone();
+    assert_eq!((bare.get("history"), &bare["contextId"]), (None, &json!("conversation")));
+    let foreign = other.rpc("/api/a2a", "GetTask", by_id.clone()).await.expect(200)["result"].clone();
+    assert_eq!(
+        (foreign.get("history"), &foreign["contextId"]),
+        (None, &sent["id"]),
+        "what was sent is its sender's"
+    );
+    drop(first);
+    let second = setup().boot().await;
+    let client = second.anonymous().with_key(&key);
+    assert_eq!(client.rpc("/api/a2a", "GetTask", by_id).await.expect(200)["result"], got);
+}
+
+#[tokio::test]
+async fn a_message_sent_again_is_the_same_poll() {
+    let service = service().await;
+    let client = service.user().await;
+    let asked = json!({ "data": question(json!({})) });
+    let send = async |params: Value| {
+        client.rpc("/api/a2a", "SendMessage", params).await.expect(200)["result"]["task"]["id"].clone()
+    };
+    let first = send(v1("same", asked.clone())).await;
+    let mut again = v1("same", asked.clone());
+    again["configuration"] = json!({ "returnImmediately": true });
+    assert_eq!(send(again).await, first);
+    let v03 =
+        json!({ "message": { "kind": "message", "messageId": "same", "role": "user", "parts": [asked] } });
+    let old = client.rpc("/api/a2a", "message/send", v03).await.expect(200);
+    assert_eq!(old["result"]["id"], first);
+    assert_ne!(send(v1("other", asked.clone())).await, first);
+    let changed = json!({ "data": question(json!({ "preset": "budget" })) });
+    assert_ne!(send(v1("same", changed)).await, first, "another question is another poll");
+    let header = [("idempotency-key", "mine")];
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": v1("same", asked) });
+    let keyed = client.post_with("/api/a2a", &body, &header).await.expect(200);
+    assert_ne!(
+        keyed["result"]["task"]["id"], first,
+        "a key of the client's own goes before the message's id"
+    );
+}
+
+#[tokio::test]
+async fn a_message_refused_for_want_of_money_can_be_sent_again_with_money() {
+    let service = service().await;
+    let (user, poor) = service.user_with(MicroUsd::ZERO).await;
+    let params = v1("m", json!({ "data": question(json!({})) }));
+    let refused = poor.rpc("/api/a2a", "SendMessage", params.clone()).await.expect(200);
+    assert_eq!(refused["error"]["code"], 40200);
+    service.app.accounts.credit(user, MicroUsd::STARTER_CREDIT, "gift").await.unwrap();
+    let sent = poor.rpc("/api/a2a", "SendMessage", params).await.expect(200);
+    assert_eq!(sent["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{sent}");
+}
+
+#[tokio::test]
+async fn what_is_no_task_is_answered_with_a_message() {
+    let service = service().await;
+    let client = service.user().await;
+    let reply = client.rpc("/api/a2a", "SendMessage", v1("m", json!({ "data": {} }))).await.expect(200);
+    let message = &reply["result"]["message"];
+    assert_eq!((&message["role"], &message["contextId"]), (&json!("ROLE_AGENT"), &json!("conversation")));
+    assert_eq!(message["parts"][0]["data"]["balance"], "$1.00");
+    assert!(reply["result"].get("task").is_none() && !message["messageId"].as_str().unwrap().is_empty());
+    let v03 = json!({ "message": { "kind": "message", "messageId": "m", "role": "user", "parts": [{ "kind": "data", "data": {} }] } });
+    let reply = client.rpc("/api/a2a", "message/send", v03).await.expect(200)["result"].clone();
+    assert_eq!((&reply["kind"], &reply["role"]), (&json!("message"), &json!("agent")));
+    assert_eq!(reply["parts"][0]["kind"], "data");
+    let dry = v1("m", json!({ "data": question(json!({ "dry_run": true })) }));
+    let dry = client.rpc("/api/a2a", "SendMessage", dry).await.expect(200);
+    assert_eq!(dry["result"]["message"]["parts"][0]["data"]["valid"], true);
+    let legacy =
+        json!({ "id": "mine", "message": { "role": "user", "parts": [{ "type": "data", "data": {} }] } });
+    let task = client.post("/api/a2a/tasks/send", &legacy).await.expect(200);
+    assert_eq!((&task["id"], &data(&task)["balance"]), (&json!("mine"), &json!("$1.00")));
+}
+
+#[tokio::test]
+async fn a_failed_poll_is_a_failed_task() {
+    let mut script = Script::panel(50);
+    script.default =
+        Behaviour::of(vec![Action::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let sent = client
+        .rpc("/api/a2a", "SendMessage", v1("m", json!({ "data": question(json!({})) })))
+        .await
+        .expect(200);
+    let task = &sent["result"]["task"];
+    assert_eq!(
+        (&task["status"]["state"], &data(task)["status"]),
+        (&json!("TASK_STATE_FAILED"), &json!("failed"))
+    );
+    let got = client.rpc("/api/a2a", "tasks/get", json!({ "id": task["id"] })).await.expect(200);
+    assert_eq!(got["result"]["status"]["state"], "failed");
+}
+
+#[tokio::test]
+async fn plain_words_are_read_like_those_of_a_free_poll() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let words = v1("m", json!({ "text": "Which is better, Rust or Go?" }));
+    let reply = client.rpc("/api/a2a", "SendMessage", words).await.expect(200);
+    let task = &reply["result"]["task"];
+    assert_eq!(data(task)["options"], json!(["Rust", "Go"]));
+    assert_eq!(task["history"][0]["parts"][0]["text"], "Which is better, Rust or Go?");
+    let unclear = v1("n", json!({ "text": "What is the capital of France?" }));
+    let reply = client.rpc("/api/a2a", "SendMessage", unclear).await.expect(200);
+    let said = reply["error"]["message"].as_str().unwrap();
+    assert!(
+        reply["error"]["code"] == -32602
+            && said.contains("[Option A, Option B]")
+            && said.contains("data part"),
+        "{said}"
+    );
+    let skill = json!({ "message": { "messageId": "o", "role": "ROLE_USER", "parts": [{ "data": {} }], "metadata": { "skillId": "nope" } } });
+    let reply = client.rpc("/api/a2a", "SendMessage", skill).await.expect(200);
+    let said = reply["error"]["message"].as_str().unwrap();
+    assert!(said.starts_with("there is no skill nope; the skills are poll_question"), "{said}");
 }
 
 #[tokio::test]
@@ -233,7 +402,9 @@ async fn every_example_of_the_card_is_understood() {
             let reply =
                 client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
             // The example of a result names a poll that does not exist here.
-            let known = reply["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED";
+            let result = &reply["result"];
+            let known = result["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+                || result["message"]["role"] == "ROLE_AGENT";
             assert!(known || reply["error"]["code"] == -32001, "{example}: {reply}");
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ensemble_poll::surface::route::{Route, RouteKind};
+use ensemble_poll::surface::route::{Protocol, Route, RouteKind};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::SessionVerifier;
@@ -81,6 +81,10 @@ fn is_document(route: &Route) -> bool {
     matches!(route.kind, RouteKind::Document(_))
 }
 
+fn is_mcp(route: &Route) -> bool {
+    matches!(route.kind, RouteKind::Protocol(Protocol::Mcp))
+}
+
 /// Who may call the routes that a request with this credential can lead to.
 fn admitted(routes: &[Route], route: &Route, caller: Access) -> bool {
     let same = routes.iter().filter(|other| other.method == route.method && other.path == route.path);
@@ -120,7 +124,9 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
             if !admits {
                 refused += 1;
                 assert!(reply.header("www-authenticate").starts_with("Bearer"), "{who} at {what}");
-                assert!(reply.json()["error"].is_string(), "{who} at {what}");
+                let error = &reply.json()["error"];
+                let said = if is_mcp(route) { &error["message"] } else { error };
+                assert!(said.is_string(), "{who} at {what}");
             }
         }
     }
@@ -134,6 +140,10 @@ async fn refusals_come_in_the_style_that_was_asked_for() {
     let problem = [("accept", "application/problem+json")];
     for route in service.site.routes.iter().filter(|route| !is_document(route)) {
         let reply = send(&client, route, &problem).await;
+        if is_mcp(route) {
+            assert!(reply.rpc_refused(401).contains("not valid"), "MCP clients read JSON-RPC alone");
+            continue;
+        }
         assert_eq!(reply.header("content-type"), "application/problem+json", "{}", route.path);
         let body = reply.expect(401);
         assert_eq!((&body["code"], &body["status"]), (&json!("unauthenticated"), &json!(401)));
@@ -236,7 +246,7 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
         let found = owner.tool(name, json!({ "poll_id": id })).await;
         assert_eq!(found["isError"], Value::Bool(false), "{name} for its owner");
         let refused = other.tool(name, json!({ "poll_id": id })).await;
-        assert_eq!(refused["structuredContent"]["code"], "not_found", "{name} over MCP");
+        assert_eq!(refused["structuredContent"]["error"]["code"], "not_found", "{name} over MCP");
         tried += 1;
         if entry.spec.agents != Agents::Core {
             continue;

@@ -35,6 +35,15 @@ async fn every_rule_names_its_member() {
         (json!({ "poll_type": "ranked" }), "poll_type"),
         (json!({ "preset": "nope" }), "nope"),
         (json!({ "preset": 5 }), "preset"),
+        (json!({ "models": [] }), "1 to 150"),
+        (json!({ "models": "a/b" }), "models"),
+        (json!({ "models": ["a/b", 3] }), "models[1]"),
+        (json!({ "models": vec!["a/b"; 151] }), "151 were given"),
+        (json!({ "models": ["no/such", "maker1/*"] }), "no no/such;"),
+        (json!({ "models": ["maker1/line-1"] }), "one model"),
+        (json!({ "models": ["maker1/*"], "preset": "budget" }), "one of the two"),
+        (json!({ "exclude": [" "] }), "exclude"),
+        (json!({ "exclude": ["*"] }), "exclude"),
         (json!({ "profile": "reckless" }), "profile"),
         (json!({ "pace": "warp" }), "pace"),
         (json!({ "confidence_threshold": 1.01 }), "confidence_threshold"),
@@ -116,6 +125,22 @@ async fn bodies_that_are_no_json_objects() {
 }
 
 #[tokio::test]
+async fn a_body_that_ends_early_is_not_called_malformed() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let service = Service::start().await;
+    let address = service.url.strip_prefix("http://").unwrap();
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = "POST /api/poll HTTP/1.1\r\nhost: localhost\r\nx-machine-client: true\r\nconnection: close\r\n\
+        content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    // A chunk whose length is no number.
+    stream.write_all(format!("{head}5\r\n{{\"q\":\r\nnonsense\r\n").as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 408") && reply.contains("incomplete_body"), "{reply}");
+    assert!(reply.contains("ended early; send the request again"), "{reply}");
+}
+
+#[tokio::test]
 async fn unknown_places_and_methods_are_told_in_json() {
     let service = Service::start().await;
     let anyone = service.anonymous();
@@ -137,7 +162,7 @@ async fn unknown_places_and_methods_are_told_in_json() {
         assert!(!reply.header("allow").is_empty(), "{path}");
         reply.refused(405);
     }
-    anyone.get("/api/results/%ff").await.refused(400);
+    assert!(anyone.get("/api/results/%ff").await.refused(400).contains("percent-encoding"));
     for id in ["EP-20260131-0000000000", "nonsense", "EP-20260131-0000000000'--", "%00", "..%2f..%2fetc"] {
         anyone.get(&format!("/api/results/{id}")).await.refused(404);
     }

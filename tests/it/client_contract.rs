@@ -79,7 +79,8 @@ async fn what_clients_parse() {
     let poll = user.post_with("/api/poll", &asked, &[("idempotency-key", "one")]).await;
     let id = poll.json()["poll_id"].as_str().unwrap().to_owned();
     let problem = [("accept", "application/problem+json")];
-    let message = |data: Value| json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": data }] });
+    let message =
+        |id: &str, data: Value| json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "data": data }] });
     let rpc = |client: &Client, method: &'static str, params: Value| {
         let (client, path) = (client.clone(), if method.contains("tools") { "/api/mcp" } else { "/api/a2a" });
         async move { client.rpc(path, method, params).await }
@@ -110,10 +111,13 @@ async fn what_clients_parse() {
                 .await,
         ),
         ("mcp_refusal", rpc(&user, "tools/call", json!({ "name": "poll_question", "arguments": {} })).await),
-        ("a2a_task", rpc(&user, "SendMessage", json!({ "message": message(asked.clone()) })).await),
+        ("a2a_task", rpc(&user, "SendMessage", json!({ "message": message("m", asked.clone()) })).await),
         ("a2a_refusal", rpc(&user, "GetTask", json!({ "id": "EP-20260101-0000000000" })).await),
         ("a2a_unknown_method", rpc(&user, "NoSuchMethod", json!({})).await),
-        ("a2a_tasks_send", user.post("/api/a2a/tasks/send", &json!({ "message": message(asked) })).await),
+        (
+            "a2a_tasks_send",
+            user.post("/api/a2a/tasks/send", &json!({ "message": message("n", asked) })).await,
+        ),
     ];
     insta::with_settings!({ snapshot_path => "snapshots/client_contract", prepend_module_to_snapshot => false }, {
         for (name, reply) in &replies {

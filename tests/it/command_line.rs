@@ -85,6 +85,7 @@ fn faults_have_exit_codes_and_words() {
     failed(&["poll", "short", "-o", "a", "-o", "b"], 2, "10 characters");
     failed(&["poll", "Which of the two is better?", "-o", "a"], 2, "2 to 10");
     failed(&[ASK, &["--preset", "nope"]].concat(), 2, "fast_and_cheap");
+    failed(&[ASK, &["--model", "demo/*", "--exclude", "no/such"]].concat(), 2, "no/such");
     failed(&[ASK, &["--threshold", "NaN"]].concat(), 2, "number");
     failed(&[ASK, &["--max-cost", "inf"]].concat(), 2, "number");
     failed(&["call", "nope"], 2, "ep call");
@@ -132,6 +133,11 @@ async fn against_a_server_with_a_key_and_without() {
     let poll: Value = serde_json::from_str(&stdout(&beside(data.path(), ask.clone(), key).await, 0)).unwrap();
     let id = poll["poll_id"].as_str().unwrap();
     service.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
+    let estimate = r#"{"models": ["demo/cedar*", "demo/harbor*"], "exclude": ["*-nano"]}"#;
+    let estimate = words(&["call", "estimate_poll", estimate, "--server", &service.url]);
+    let estimate: Value =
+        serde_json::from_str(&stdout(&beside(data.path(), estimate, vec![]).await, 0)).unwrap();
+    assert_eq!(estimate["models"], 10, "a list goes into the query, once per name");
     let refused = beside(data.path(), ask, vec![("EP_API_KEY", "ep_k_wrong".into())]).await;
     assert_eq!(refused.status.code(), Some(5));
     let free: Vec<String> =
@@ -141,6 +147,39 @@ async fn against_a_server_with_a_key_and_without() {
     let health = words(&["call", "get_health", "--server", &service.url]);
     assert!(stdout(&beside(data.path(), health, vec![]).await, 0).contains("\"ok\""));
     assert!(!data.path().join("ensemble-poll.db").exists(), "a remote call needs no database");
+}
+
+/// A server that answers every request with these bytes.
+async fn answering(response: String) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 8192];
+            let _ = stream.read(&mut request).await;
+            let _ = stream.write_all(response.as_bytes()).await;
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn a_poll_that_a_server_still_runs_is_named() {
+    let data = tempfile::tempdir().unwrap();
+    let running = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "status": "running" });
+    let event = format!("event: running\ndata: {running}\n\n");
+    let url = answering(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{event}"
+    ))
+    .await;
+    let ask = words(&[ASK, &["--server", &url]].concat());
+    let key = || vec![("EP_API_KEY", "ep_k_x".to_owned())];
+    let shown = stdout(&beside(data.path(), ask.clone(), key()).await, 0);
+    assert!(shown.contains("still running") && shown.contains("EP-20260131-7KQ2M4X9TB"), "{shown}");
+    let ask: Vec<String> = ask.into_iter().chain(words(&["--json"])).collect();
+    let json: Value = serde_json::from_str(&stdout(&beside(data.path(), ask, key()).await, 0)).unwrap();
+    assert_eq!(json["status"], "running");
 }
 
 #[test]

@@ -198,7 +198,7 @@ async fn misspelt_members_get_a_notice_and_agents_an_error() {
     let calls = service.upstream().total_calls();
     let refused = client.tool("poll_question", question(misspelt)).await;
     assert_eq!(
-        (&refused["isError"], &refused["structuredContent"]["code"]),
+        (&refused["isError"], &refused["structuredContent"]["error"]["code"]),
         (&json!(true), &json!("invalid_input"))
     );
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("did you mean"), "{refused}");

@@ -26,7 +26,7 @@ async fn counted(engine: Engine) {
     // Every surface draws on the same allowance, and probes are free.
     let tool = client.tool("get_balance", json!({})).await;
     assert_eq!(
-        (&tool["isError"], &tool["structuredContent"]["code"]),
+        (&tool["isError"], &tool["structuredContent"]["error"]["code"]),
         (&json!(true), &json!("rate_limited"))
     );
     for _ in 0..5 {
@@ -107,7 +107,7 @@ async fn streams_and_refusals_carry_the_headers_too() {
     for path in ["/api/mcp", "/api/a2a", "/api/poll/dry-run"] {
         let reply = service.anonymous().post(path, &json!({})).await;
         assert_eq!(reply.header("ratelimit-limit"), "3", "{path}");
-        reply.refused(401);
+        assert_eq!(reply.status, 401, "{path}");
     }
     let lists = client.rpc("/api/mcp", "tools/list", json!({})).await;
     assert_eq!(lists.header("ratelimit-remaining"), "6");
@@ -117,7 +117,7 @@ async fn streams_and_refusals_carry_the_headers_too() {
     nothing.refused(400);
     let refused = service.anonymous().post("/api/mcp", &json!({})).await;
     assert_eq!(refused.header("retry-after"), refused.header("ratelimit-reset"));
-    refused.refused(429);
+    assert!(refused.rpc_refused(429).contains("wait"));
 }
 
 #[tokio::test]

@@ -3,12 +3,14 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Script, VoteFor};
+use ep_kernel::tool::Agents;
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::harness::{Client, Service, Setup, question};
+use crate::harness::{Client, Service, Setup, example, question};
 
 const MODERN: &str = "2026-07-28";
 
@@ -50,8 +52,9 @@ async fn the_initialize_era() {
     assert_eq!(poll["isError"], false);
     let structured = &poll["structuredContent"];
     assert_eq!(structured["question"], "Which of the two is the better one?");
-    let text: Value = serde_json::from_str(poll["content"][0]["text"].as_str().unwrap()).unwrap();
-    assert_eq!(&text, structured, "clients that ignore structured content miss nothing");
+    let text = poll["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("won") && text.contains(structured["poll_id"].as_str().unwrap()), "{text}");
+    assert!(structured.get("votes").is_none() && structured["tally"].is_object());
     let result = client.tool("get_poll_result", json!({ "poll_id": structured["poll_id"] })).await;
     assert_eq!(result["structuredContent"]["tally"], structured["tally"]);
 }
@@ -87,6 +90,7 @@ async fn the_era_without_a_handshake() {
     )
     .await;
     assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("poll_question"));
+    assert_eq!(read["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "ensemble-poll");
     let (status, unknown) = modern(&client, "no/such", None, json!({})).await;
     assert_eq!((status, unknown["error"]["code"].as_i64()), (404, Some(-32601)));
 }
@@ -97,8 +101,13 @@ async fn the_tool_list_is_short_and_honest() {
     let client = service.user().await;
     let tools = client.rpc("/api/mcp", "tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
     // Four bytes per token is what such JSON comes to.
-    let tokens = tools.to_string().len() / 4;
-    assert!(tokens < 1000, "the tool list takes about {tokens} tokens");
+    let tokens = |tools: &Value| tools.to_string().len() / 4;
+    assert!(tokens(&tools) <= 1500, "the tool list takes about {} tokens", tokens(&tools));
+    let mut inputs = tools.clone();
+    for tool in inputs.as_array_mut().unwrap() {
+        tool.as_object_mut().unwrap().remove("outputSchema");
+    }
+    assert!(tokens(&inputs) <= 900, "without output schemas it takes about {} tokens", tokens(&inputs));
     let hints = |index: usize| {
         let hints = &tools[index]["annotations"];
         ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
@@ -107,11 +116,20 @@ async fn the_tool_list_is_short_and_honest() {
     assert_eq!(hints(0), [false, false, false, true]);
     assert_eq!(hints(1), [true, false, true, false]);
     assert_eq!(hints(2), [true, false, true, false]);
-    let schema = tools[0]["inputSchema"].to_string();
-    for noise in ["null", "$schema", "$ref", "uint", "\"title\"", "deprecated", "prompt"] {
+    let input = &tools[0]["inputSchema"];
+    let schema = input.to_string();
+    for noise in ["null", "$schema", "$ref", "uint", "\"title\"", "deprecated", "prompt", "oneOf", "const"] {
         assert!(!schema.contains(noise), "{noise} in {schema}");
     }
     assert!(schema.contains("idempotency_key"));
+    assert_eq!(input["required"], json!(["question", "options"]));
+    let presets = client.get("/api/profiles").await.expect(200)["presets"].clone();
+    assert_eq!(input["properties"]["preset"]["enum"], presets);
+    assert_eq!(input["properties"]["pace"]["enum"], json!(["thrifty", "balanced", "fast"]));
+    let description = tools[0]["description"].as_str().unwrap();
+    for told in ["private", "poll_id", "partial", "45 s", "wait_ms", "not what is true"] {
+        assert!(description.contains(told), "{told} in {description}");
+    }
     let all =
         client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200)["result"]["tools"]
             .clone();
@@ -131,9 +149,9 @@ async fn faults_are_results_a_model_can_act_on() {
         client.tool("poll_question", json!({ "question": "Long enough to ask?", "options": ["one"] })).await;
     assert_eq!(wrong["isError"], true);
     assert!(wrong["content"][0]["text"].as_str().unwrap().contains("2 to 10"));
-    assert_eq!(wrong["structuredContent"]["code"], "invalid_input");
+    assert_eq!(wrong["structuredContent"]["error"]["code"], "invalid_input");
     let missing = client.tool("get_poll_result", json!({ "poll_id": "EP-20260131-0000000000" })).await;
-    assert_eq!(missing["structuredContent"]["code"], "not_found");
+    assert_eq!(missing["structuredContent"]["error"]["code"], "not_found");
     let unknown =
         client.rpc("/api/mcp", "tools/call", json!({ "name": "nope", "arguments": {} })).await.expect(200);
     assert_eq!(unknown["error"]["code"], -32602);
@@ -145,9 +163,13 @@ async fn anonymous_callers_and_malformed_bodies() {
     let service = Service::start().await;
     let anonymous = service.anonymous().rpc("/api/mcp", "tools/list", json!({})).await;
     assert_eq!(anonymous.header("www-authenticate"), "Bearer realm=\"ensemble-poll\"");
-    assert!(anonymous.refused(401).contains("ep_k_"));
-    service.anonymous().with_key("ep_k_x").rpc("/api/mcp", "tools/list", json!({})).await.refused(401);
+    let said = anonymous.rpc_refused(401);
+    assert!(said.contains("ep_k_") && said.contains("MCP client"), "{said}");
+    let wrong = service.anonymous().with_key("ep_k_x").rpc("/api/mcp", "tools/list", json!({})).await;
+    assert!(wrong.rpc_refused(401).contains("MCP client"));
     let client = service.user().await;
+    let long = json!({ "name": "get_balance", "arguments": { "x": "x".repeat(65_536) } });
+    assert!(client.rpc("/api/mcp", "tools/call", long).await.rpc_refused(413).contains("65536 bytes"));
     for (body, code) in
         [("{", -32700), ("[]", -32600), ("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", -32600)]
     {
@@ -296,20 +318,28 @@ async fn stdio_speaks_both_eras_as_the_operator() {
     let requests = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "get_poll_result", "arguments": { "poll_id": "EP-1" } } }),
         json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({})) } }),
     ];
     for request in requests {
         stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
     }
+    let mut text = String::new();
     let poll = loop {
         let line =
             tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.unwrap().unwrap().unwrap();
         let message: Value = serde_json::from_str(&line).unwrap();
+        text.push_str(&line);
+        if message["id"] == 3 {
+            assert_eq!(message["result"]["isError"], true);
+        }
         if message["id"] == 2 {
             break message["result"]["structuredContent"].clone();
         }
     };
     assert_eq!((&poll["simulated"], &poll["preset"]), (&json!(true), &json!("fast_and_cheap")));
+    // Nothing listens, so nothing is linked to.
+    assert!(poll.get("result_url").is_none() && !text.contains("http"), "{text}");
     drop(stdin);
     assert!(tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap().success());
 }
@@ -337,4 +367,131 @@ async fn stdio_that_closes_at_once_is_no_failure_and_logs_hold_no_colours() {
     let done = run(&format!("{hello}\n{wrong}\n")).await;
     assert!(done.status.success());
     assert!(!String::from_utf8_lossy(&done.stderr).contains('\u{1b}'));
+}
+
+/// Whether a value is what a compact schema says: the keywords of `src/surface/mcp/output.rs`, and no others.
+fn fits(value: &Value, schema: &Value, asked: &[&Value]) -> Result<(), String> {
+    for (keyword, rule) in schema.as_object().unwrap() {
+        let fits = match keyword.as_str() {
+            // One type: some clients take no list of them.
+            "type" => match rule.as_str().unwrap() {
+                "object" => value.is_object(),
+                "array" => value.is_array(),
+                "string" => value.is_string(),
+                "boolean" => value.is_boolean(),
+                "null" => value.is_null(),
+                "number" => value.is_number(),
+                "integer" => value.is_u64() || value.is_i64(),
+                other => panic!("{other} is no type"),
+            },
+            "enum" => rule.as_array().unwrap().contains(value),
+            "anyOf" => rule.as_array().unwrap().iter().any(|schema| fits(value, schema, asked).is_ok()),
+            "properties" => {
+                for (name, member) in value.as_object().unwrap() {
+                    let Some(schema) = rule.get(name) else {
+                        // What repeats what was asked is not declared again.
+                        if asked.iter().any(|input| input["properties"].get(name).is_some()) {
+                            continue;
+                        }
+                        return Err(format!("{name} is not declared"));
+                    };
+                    fits(member, schema, asked).map_err(|why| format!("{name}: {why}"))?;
+                }
+                true
+            }
+            other => return Err(format!("{other} is not expected in a compact schema")),
+        };
+        if !fits {
+            return Err(format!("{value} is not {schema}"));
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn structured_content_is_what_the_output_schemas_declare() {
+    let halves = (0..20).map(|n| {
+        let option = if n % 2 == 0 { "Alpha" } else { "Beta" };
+        (format!("maker{}/line-{n}", n % 10), option.to_owned())
+    });
+    let service =
+        Setup::scripted(Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) });
+    let service = service.boot().await;
+    let client = service.user().await;
+    let tools = client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200);
+    let tools = tools["result"]["tools"].as_array().unwrap().clone();
+    let mut checked = 0;
+    let mut check = |name: &str, result: &Value, what: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        let asked = [name, "poll_question"].map(|name| ep_tools::find(name).unwrap().input().as_value());
+        let (schema, value) = (&tool["outputSchema"], &result["structuredContent"]);
+        assert_eq!(schema["type"], "object", "{name}");
+        if let Err(why) = fits(value, schema, &asked) {
+            panic!("{name}, {what}: {why}");
+        }
+        checked += 1;
+    };
+    let asked = |members: Value| client.tool("poll_question", question(members));
+    let tie = asked(json!({ "confidence_threshold": 1, "include_votes": true })).await;
+    assert_eq!(tie["structuredContent"]["outcome"], "tie");
+    check("poll_question", &tie, "a tie with votes");
+    check("poll_question", &asked(json!({ "dry_run": true })).await, "a dry run");
+    check("poll_question", &asked(json!({ "models": ["maker1/*"] })).await, "named models");
+    check("poll_question", &asked(json!({ "options": [] })).await, "a refusal");
+    check("poll_question", &asked(json!({ "include_votes": "yes" })).await, "a refusal by the surface");
+    let (_, poor) = service.user_with(MicroUsd::ZERO).await;
+    check("poll_question", &poor.tool("poll_question", question(json!({}))).await, "no money");
+    let running = asked(json!({ "wait_ms": 0 })).await;
+    check("poll_question", &running, "a running poll");
+    let id = json!({ "poll_id": running["structuredContent"]["poll_id"] });
+    check("get_poll_result", &client.tool("get_poll_result", id).await, "a poll that may run");
+    service.upstream().change(|script| {
+        script.default =
+            Behaviour::of(vec![Action::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
+    });
+    let none = asked(json!({})).await;
+    assert_eq!(none["structuredContent"]["outcome"], "no_votes");
+    check("poll_question", &none, "no votes");
+    for id in [&none, &tie] {
+        let id = json!({ "poll_id": id["structuredContent"]["poll_id"], "include_votes": true });
+        let result = client.tool("get_poll_result", id).await;
+        assert!(result["structuredContent"]["votes"].is_array());
+        check("get_poll_result", &result, "a poll that has ended");
+    }
+    for entry in ep_tools::TOOLS.iter().filter(|entry| entry.spec.agents != Agents::None) {
+        let name = entry.spec.name;
+        check(name, &client.tool(name, example(entry)).await, "its example");
+    }
+    assert!(checked > 15, "{checked}");
+}
+
+#[tokio::test]
+async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
+    let script = Script { votes_for: VoteFor::Hash, ..Script::panel(50) };
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let options: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
+    let wide: Vec<String> = (0..10).map(|n| format!("{n}{}", "字".repeat(199))).collect();
+    for options in [json!(["Alpha", "Beta"]), json!(options), json!(wide)] {
+        let asked = json!({ "question": "Which of them is the better one?", "options": options });
+        let poll = client.tool("poll_question", asked).await;
+        let read = json!({ "poll_id": poll["structuredContent"]["poll_id"] });
+        let result = client.tool("get_poll_result", read.clone()).await;
+        for result in [&poll, &result] {
+            let content = result["content"].as_array().unwrap();
+            assert_eq!(content.len(), 1);
+            let text = content[0]["text"].as_str().unwrap();
+            assert!(text.len() / 4 <= 300, "{} bytes: {text}", text.len());
+            for told in ["votes", "status", read["poll_id"].as_str().unwrap(), "/api/results/"] {
+                assert!(text.contains(told), "{told} in {text}");
+            }
+            assert!(!text.contains("maker"), "{text}");
+        }
+        let mut read = read;
+        read["include_votes"] = json!(true);
+        let detailed = client.tool("get_poll_result", read).await;
+        let votes: Value = serde_json::from_str(detailed["content"][1]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(votes, detailed["structuredContent"]["votes"]);
+        assert!(votes[0]["model_id"].as_str().unwrap().starts_with("maker"));
+    }
 }

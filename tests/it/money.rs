@@ -75,7 +75,7 @@ async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
     assert_eq!(client.post("/api/poll/stream", &question(json!({}))).await.status, 402);
     let tool = client.tool("poll_question", question(json!({}))).await;
     assert_eq!(
-        (&tool["isError"], &tool["structuredContent"]["code"]),
+        (&tool["isError"], &tool["structuredContent"]["error"]["code"]),
         (&json!(true), &json!("insufficient_balance"))
     );
     assert_eq!(service.upstream().total_calls(), 0);

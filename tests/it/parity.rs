@@ -35,12 +35,18 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> String {
             by_rest(&client, rest, &input).await.expect(rest.status)
         }
         Surface::Stream => last_event(&user, entry.spec.stream.unwrap().path, &input).await,
-        Surface::Mcp => user.tool(entry.spec.name, input).await["structuredContent"].clone(),
+        Surface::Mcp => {
+            // MCP leaves the votes out unless asked for; where there are none, this changes nothing.
+            input["include_votes"] = json!(true);
+            user.tool(entry.spec.name, input).await["structuredContent"].clone()
+        }
         Surface::A2a => {
             let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": input }],
                 "metadata": { "skillId": entry.spec.name } });
             let reply = user.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
-            reply["result"]["task"]["artifacts"][0]["parts"][0]["data"].clone()
+            let result = &reply["result"];
+            let parts = result.pointer("/task/artifacts/0/parts").unwrap_or(&result["message"]["parts"]);
+            parts[0]["data"].clone()
         }
     };
     without_durations(&mut value);

@@ -165,6 +165,49 @@ async fn aliases_profiles_and_names_of_presets() {
     }
 }
 
+/// Members of a roster without a vote result: never asked, or answered too late.
+fn not_counted(poll: &Value) -> u64 {
+    poll["models_skipped"].as_u64().unwrap() + poll["models_unused"].as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn callers_choose_the_models() {
+    let service = Setup::scripted(unanimous(50, "Alpha")).boot().await;
+    let client = service.user().await;
+    let members =
+        json!({ "models": ["maker1/line-1", "MAKER2/*"], "exclude": ["*-42"], "confidence_threshold": 1 });
+    let poll = client.poll(members.clone()).await.expect(200);
+    assert_eq!(poll["preset"], Value::Null);
+    assert_eq!(poll["notices"], json!(["the request excludes *-42"]));
+    let asked = poll["votes"].as_array().unwrap().iter().map(|vote| vote["model_id"].as_str().unwrap());
+    let named = ["maker1/line-1", "maker2/line-2", "maker2/line-12", "maker2/line-22", "maker2/line-32"];
+    assert!(asked.clone().all(|id| named.contains(&id)), "{poll}");
+    assert_eq!(asked.count() as u64 + not_counted(&poll), 5);
+    let id = poll["poll_id"].as_str().unwrap();
+    let result = service.anonymous().get(&format!("/api/results/{id}")).await.expect(200);
+    assert_eq!(result["preset"], Value::Null);
+    let priced = client.post("/api/poll/dry-run", &question(members)).await.expect(200);
+    assert_eq!((&priced["estimates"]["models"], &priced["estimates"]["preset"]), (&json!(5), &Value::Null));
+    let query = "models=maker1/line-1&models=maker2/*&exclude=*-42";
+    let estimate = service.anonymous().get(&format!("/api/poll/estimate?{query}")).await.expect(200);
+    assert_eq!(estimate["models"], 5);
+    let rest = client.poll(json!({ "exclude": ["maker1/*"], "dry_run": true })).await.expect(200);
+    assert_eq!(
+        (&rest["estimates"]["preset"], &rest["estimates"]["models"]),
+        (&json!("fast_and_cheap"), &json!(45))
+    );
+
+    let unknown = client.poll(json!({ "models": ["maker1/*", "nobody/none"] })).await.refused(400);
+    assert!(unknown.contains("nobody/none") && !unknown.contains("maker1"), "{unknown}");
+    let wrong =
+        client.post("/api/poll/dry-run", &question(json!({ "exclude": ["nobody/*"] }))).await.expect(200);
+    assert!(wrong["errors"][0].as_str().unwrap().contains("nobody/*"), "{wrong}");
+    let query = "/api/poll/estimate?models=nobody/none&models=maker1/line-1";
+    assert!(service.anonymous().get(query).await.refused(400).contains("nobody/none"));
+    let tool = client.tool("poll_question", question(json!({ "models": ["nobody/none"] }))).await;
+    assert!(tool["content"][0]["text"].as_str().unwrap().contains("nobody/none"), "{tool}");
+}
+
 #[tokio::test]
 async fn a_roster_smaller_than_its_preset_says_so() {
     let service = Setup::scripted(unanimous(12, "Alpha")).boot().await;

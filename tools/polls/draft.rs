@@ -8,13 +8,13 @@ use ep_polling::budget::Budget;
 use ep_polling::options::Options;
 use ep_polling::plan::{Draft, Plan};
 use ep_polling::question::Question;
-use ep_polling::roster::{Member, Roster};
+use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::profile::{DEFAULT_PRESET, Profile};
+use super::profile::Profile;
 
 /// Longest wait that a caller can ask for, in milliseconds.
 pub const MAX_WAIT_MS: u32 = 600_000;
@@ -44,9 +44,12 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
     pub poll_type: Option<PollType>,
-    /// Which models: fast_and_cheap (default), generalist, efficient_generalist, frontier_generalist,
-    /// budget, code, free.
+    /// Which models (default fast_and_cheap); list_profiles names the presets.
     pub preset: Option<String>,
+    /// Instead of a preset: 2 to 150 models, by id or with * for any text.
+    pub models: Option<ModelNames>,
+    /// Models not to ask, named likewise.
+    pub exclude: Option<ModelNames>,
     /// Sets preset, threshold, cost and pace; your own fields override it.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
@@ -71,17 +74,18 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
-    /// The draft, before its preset is looked up.
+    /// The draft, before its models are looked up.
     pub fn draft(self) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
         })?;
         let profile = self.profile.unwrap_or(Profile::Balanced);
         let bundle = profile.bundle();
+        let models = choice(self.preset, self.models, self.exclude, bundle.preset)?;
         Ok(Draft {
             question: question.into(),
             options: self.options,
-            preset: self.preset.unwrap_or_else(|| bundle.preset.to_owned()),
+            models,
             threshold: self.confidence_threshold.unwrap_or_else(|| profile.threshold()),
             budget: self.max_cost_usd.unwrap_or_else(|| profile.budget()),
             pace: self.pace.unwrap_or(bundle.pace),
@@ -90,11 +94,28 @@ impl PollRequest {
     }
 }
 
-/// Looks the preset up and plans the poll.
+/// Which models a request asks for: those it names, or those of its preset.
+pub fn choice(
+    preset: Option<String>,
+    models: Option<ModelNames>,
+    exclude: Option<ModelNames>,
+    default: &str,
+) -> Result<ModelChoice, Fault> {
+    let source = match (preset, models) {
+        (Some(_), Some(_)) => {
+            return Err(Fault::invalid("models", "models take the place of preset: send one of the two"));
+        }
+        (_, Some(models)) => ModelSource::Named(models),
+        (preset, None) => ModelSource::Preset(preset.unwrap_or_else(|| default.to_owned())),
+    };
+    Ok(ModelChoice { source, exclude })
+}
+
+/// Looks the models up and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
-    let roster = cx.models().roster(&draft.preset).await?;
+    let roster = cx.models().roster(&draft.models).await?;
     let charged = cx.settings().billing && cx.caller != Caller::Local;
-    let roster = if charged { priced(roster, &draft.preset)? } else { roster };
+    let roster = if charged { priced(roster)? } else { roster };
     Ok(cx.polls().plan(draft, roster))
 }
 
@@ -114,7 +135,7 @@ pub fn affordable(plan: &Plan) -> Result<(), Fault> {
 }
 
 /// Leaves out the models without a listed price, where polls are charged: nobody would pay for them.
-fn priced(roster: Roster, preset: &str) -> Result<Roster, Fault> {
+fn priced(roster: Roster) -> Result<Roster, Fault> {
     let members: Vec<Member> =
         roster.members().iter().filter(|member| member.price.is_some()).cloned().collect();
     let unpriced = roster.members().len() - members.len();
@@ -122,22 +143,17 @@ fn priced(roster: Roster, preset: &str) -> Result<Roster, Fault> {
         return Ok(roster);
     }
     if members.is_empty() {
-        let advice = format!(
-            "no model of the preset {preset} has a listed price, and polls are charged to accounts here; use another \
-             preset. If these models cost nothing, the operator can say so (upstream.unpriced_is_free), or charge \
-             nobody (billing.mode)"
-        );
-        return Err(Fault::new(Kind::InvalidPreset, advice).with_field("preset", "has no model with a price"));
+        return Err(Fault::new(
+            Kind::InvalidPreset,
+            "none of the models asked for has a listed price, and polls are charged to accounts here; choose others. \
+             If these models cost nothing, the operator can say so (upstream.unpriced_is_free), or charge nobody \
+             (billing.mode)",
+        ));
     }
     let mut notices = roster.notices;
     notices.push(format!(
-        "{unpriced} of the preset's models are left out because they have no listed price and polls are charged \
+        "{unpriced} of the models asked for are left out because they have no listed price and polls are charged \
          to accounts here"
     ));
     Roster::new(members, roster.simulated, notices).map_err(Fault::internal)
-}
-
-/// The preset of a poll that names none.
-pub fn default_preset() -> String {
-    DEFAULT_PRESET.to_owned()
 }

@@ -61,7 +61,7 @@ impl Tool for DryRunPoll {
                 errors.extend(priced.errors);
                 Ok(DryRun { valid: errors.is_empty(), errors, ..priced })
             }
-            Err(fault) if fault.kind() == Kind::InvalidPreset => {
+            Err(fault) if matches!(fault.kind(), Kind::InvalidPreset | Kind::InvalidInput) => {
                 errors.push(fault.message().to_owned());
                 Ok(DryRun { dry_run: true, valid: false, errors, estimates: None })
             }
@@ -118,6 +118,19 @@ mod tests {
         let errors = answer["errors"].to_string();
         for member in ["question", "options", "confidence_threshold", "preset"] {
             assert!(errors.contains(member), "{member} in {errors}");
+        }
+        for (members, named) in [
+            (json!({ "models": ["demo/no-such", "demo/*-mini"] }), "demo/no-such"),
+            (json!({ "exclude": ["no/such*"] }), "no/such*"),
+            (json!({ "models": ["demo/*"], "preset": "budget" }), "one of the two"),
+            (json!({ "models": [] }), "1 to 150"),
+        ] {
+            let mut input =
+                json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
+            input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+            let answer = service.call::<DryRunPoll>(&user, input).await.unwrap().value;
+            assert_eq!(answer["valid"], false, "{answer}");
+            assert!(answer["errors"].to_string().contains(named), "{answer}");
         }
         let good = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
         assert_eq!(service.call::<DryRunPoll>(&user, good).await.unwrap().value["valid"], true);

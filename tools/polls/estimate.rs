@@ -19,8 +19,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// What is known about a poll beforehand.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Estimates {
-    /// Which models.
-    pub preset: String,
+    /// The preset that chose the models; null where the request named them.
+    pub preset: Option<String>,
     /// How many models may be asked.
     pub models: u32,
     /// Fewest answers after which the poll can stop by confidence.

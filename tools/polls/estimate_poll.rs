@@ -6,13 +6,15 @@ use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, T
 use ep_polling::budget::Budget;
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::plan::Draft;
+use ep_polling::roster::ModelNames;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::draft::{default_preset, plan};
+use super::draft::{choice, plan};
 use super::estimate::Estimates;
+use super::profile::DEFAULT_PRESET;
 
 /// Estimates a poll by its shape.
 pub struct EstimatePoll;
@@ -20,9 +22,12 @@ pub struct EstimatePoll;
 /// The shape of a poll.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Shape {
-    /// Which models.
-    #[serde(default = "default_preset")]
-    pub preset: String,
+    /// Which models (default fast_and_cheap).
+    pub preset: Option<String>,
+    /// Instead of a preset: 2 to 150 models, by id or with * for any text. In a query, once per name.
+    pub models: Option<ModelNames>,
+    /// Models not to ask, named likewise.
+    pub exclude: Option<ModelNames>,
     /// How many options.
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 10))]
@@ -40,7 +45,7 @@ impl Tool for EstimatePoll {
     const SPEC: Spec = Spec {
         name: "estimate_poll",
         title: "Estimate a poll",
-        summary: "Estimates cost and latency of a poll by its preset, number of options and threshold. Asks no model.",
+        summary: "Estimates cost and latency of a poll by its models, number of options and threshold. Asks no model.",
         manual: include_str!("estimate_poll.md"),
         example: include_str!("estimate_poll.example.json"),
         access: Access::PUBLIC,
@@ -72,7 +77,7 @@ impl Tool for EstimatePoll {
             question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
                 .into(),
             options: Options::new(&names).map_err(Fault::internal)?,
-            preset: shape.preset,
+            models: choice(shape.preset, shape.models, shape.exclude, DEFAULT_PRESET)?,
             threshold: shape.confidence_threshold,
             budget: Budget::DEFAULT,
             pace: Pace::default(),

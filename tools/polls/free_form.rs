@@ -4,9 +4,11 @@ use ep_kernel::fault::Fault;
 use ep_kernel::schema;
 use ep_polling::options::FreeOptions;
 use ep_polling::question::FreeQuestion;
+use ep_polling::roster::ModelNames;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,6 +34,10 @@ pub struct FreeRequest {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
+    /// Must be left out: free polls ask the free models.
+    pub models: Option<ModelNames>,
+    /// Must be left out, likewise.
+    pub exclude: Option<ModelNames>,
 }
 
 /// Which free poll.
@@ -66,6 +72,22 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
         })?,
     };
     Ok((question, options))
+}
+
+/// A question and its options in plain words, as members of a request: `Question? [Option A, Option B]`, or a
+/// question of a plain form.
+pub fn read_words(words: &str) -> Result<Value, Fault> {
+    let (question, options) = combined(words)?;
+    let options = match options {
+        Some(options) => options,
+        None => propose(question.as_str()).ok_or_else(|| {
+            Fault::invalid(
+                "options",
+                "options are missing and cannot be derived from these words: write Question? [Option A, Option B]",
+            )
+        })?,
+    };
+    Ok(json!({ "question": String::from(question), "options": Vec::from(options) }))
 }
 
 /// `Question? [Option A, Option B]`.
@@ -165,6 +187,9 @@ mod tests {
         assert_eq!(question.as_str(), "Best drink?");
         assert_eq!(Vec::from(options.unwrap()), ["Tea", "Coffee"]);
         assert_eq!(combined("What about a[0]? [Yes, No]").unwrap().0.as_str(), "What about a[0]?");
+        let words = read_words("Which is better, Rust or Go?").unwrap();
+        assert_eq!(words, json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] }));
+        assert!(read_words("Just chatting").unwrap_err().message().contains("Option A"));
         assert!(combined("Best drink? [Tea, Coffee").is_err());
         assert!(combined("Best drink? [Tea]").is_err());
     }

@@ -4,6 +4,7 @@ mod draft;
 mod dry_run_poll;
 mod estimate;
 mod estimate_poll;
+pub mod facts;
 mod follow;
 mod free_form;
 mod given;

@@ -8,6 +8,7 @@ use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, T
 use ep_polling::budget::Budget;
 use ep_polling::plan::Draft;
 use ep_polling::poll_id::PollId;
+use ep_polling::roster::ModelChoice;
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
@@ -42,7 +43,9 @@ pub struct FreeReply {
     /// The result's id.
     pub poll_id: PollId,
     /// Where the full result is.
-    pub result_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
     /// Confidence that all free models, each of them heard, would give this answer: agreement, not truth.
     pub confidence: f64,
     /// Whether the voters are simulated.
@@ -96,12 +99,16 @@ impl Tool for PollFree {
             let advice = "free polls are public: a private one needs an account; send an API key";
             return Err(Fault::new(Kind::Unauthenticated, advice));
         }
+        if request.models.is_some() || request.exclude.is_some() {
+            let advice = "free polls ask the free models: choosing models needs an account; send an API key";
+            return Err(Fault::new(Kind::Unauthenticated, advice));
+        }
         let dry_run = request.dry_run;
         let (question, options) = free_form::read(request)?;
         let draft = Draft {
             question: question.into(),
             options: options.into(),
-            preset: "free".into(),
+            models: ModelChoice::preset("free"),
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
@@ -179,6 +186,7 @@ mod tests {
         for (input, kind) in [
             (json!({ "q": "Is it?", "theme": "free_search" }), Kind::InvalidInput),
             (json!({ "q": "Is it?", "private": true }), Kind::Unauthenticated),
+            (json!({ "q": "Is it?", "models": ["a/b", "c/d"] }), Kind::Unauthenticated),
             (json!({ "q": "What should I cook tonight for eight people?" }), Kind::InvalidInput),
         ] {
             assert_eq!(asked(input).await.unwrap_err().kind(), kind);

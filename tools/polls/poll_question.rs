@@ -5,10 +5,12 @@ use std::time::Duration;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use serde_json::Value;
 
 use super::draft::{MAX_WAIT_MS, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
+use super::free_form;
 use super::given::Given;
 use super::reply::{PollReply, PollResponse, RunningPoll};
 use crate::results::result_url;
@@ -20,10 +22,10 @@ impl Tool for PollQuestion {
     const SPEC: Spec = Spec {
         name: "poll_question",
         title: "Poll many AI models",
-        summary: "Asks up to 100 AI models one multiple-choice question, one vote each, first past the post, and \
-                  stops early once confident enough. Costs about $0.01-0.50 of your balance; takes seconds to \
-                  a minute. The result stays readable by its poll_id (get_poll_result). It tells what models agree \
-                  on, not what is true.",
+        summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
+                  early once confident enough. Costs about $0.01-0.50 of your balance; takes seconds to a minute. \
+                  Anyone who has the poll_id can read the result (get_poll_result), unless private is true. Status \
+                  partial: some models gave no vote. It tells what models agree on, not what is true.",
         manual: include_str!("poll_question.md"),
         example: include_str!("poll_question.example.json"),
         access: Access::ACCOUNT,
@@ -52,6 +54,10 @@ impl Tool for PollQuestion {
     };
     type Input = Given;
     type Output = PollReply;
+
+    fn read_words(words: &str) -> Option<Result<Value, Fault>> {
+        Some(free_form::read_words(words))
+    }
 
     async fn call(cx: &Ctx, given: Given) -> Result<PollReply, Fault> {
         let (request, misspelt) = given.read()?;

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::draft::PollType;
 use super::estimate::DryRun;
+use super::facts::{self, Told};
 
 /// How a poll went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -36,6 +37,19 @@ pub enum Status {
     Queued,
 }
 
+impl Status {
+    /// The word used in answers.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Running => "running",
+            Self::Queued => "queued",
+        }
+    }
+}
+
 /// What `poll_question` answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -52,9 +66,7 @@ impl ToolOutput for PollReply {
     fn presentation(&self) -> Presentation {
         match self {
             Self::Running(running) => running.presentation(),
-            Self::Complete(response) => {
-                Presentation::default().summary(&*response.headline).task(&response.poll_id)
-            }
+            Self::Complete(response) => response.told.present(Presentation::default(), &response.poll_id),
             Self::DryRun(_) => Presentation::default(),
         }
     }
@@ -105,8 +117,8 @@ pub struct PollResponse {
     pub confidence: f64,
     /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
-    /// Which models were asked.
-    pub preset: String,
+    /// The preset that chose the models; null where the request named them.
+    pub preset: Option<String>,
     /// How many calls could be in flight.
     pub pace: Pace,
     /// Whether the voters are simulated.
@@ -114,11 +126,13 @@ pub struct PollResponse {
     /// What to know about this poll: its roster, models that gave no vote or could not be heard, what limited it.
     pub notices: Vec<String>,
     /// URL of the result; public, unless the poll is private.
-    pub result_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
     /// When the poll was accepted.
     pub created_at: Timestamp,
     #[serde(skip)]
-    headline: String,
+    told: Told,
 }
 
 /// One model's answer.
@@ -226,7 +240,11 @@ pub struct RunningPoll {
     /// Wait this many milliseconds, then call get_poll_result again.
     pub poll_after_ms: u32,
     /// Where the result will be.
-    pub result_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
+    #[serde(skip)]
+    created_at: Timestamp,
 }
 
 impl ToolOutput for RunningPoll {
@@ -238,15 +256,20 @@ impl ToolOutput for RunningPoll {
                 "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
             ),
         };
+        let votes = facts::counts(&self.tally, facts::ROOM);
         Presentation::interim(Duration::from_millis(u64::from(self.poll_after_ms)))
             .summary(summary)
-            .task(poll_id)
+            .facts(format!(
+                "Votes so far: {votes}. Call get_poll_result with this poll_id again in {} ms.",
+                self.poll_after_ms
+            ))
+            .task(poll_id, self.created_at)
     }
 }
 
 impl RunningPoll {
     /// How far a poll is; `queue_position` is where it stands in line, if it waits for its turn.
-    pub fn new(state: &PollState, queue_position: Option<u32>, result_url: String) -> Self {
+    pub fn new(state: &PollState, queue_position: Option<u32>, result_url: Option<String>) -> Self {
         let plan = &state.record.plan;
         let mut projection = EventProjection::new(&state.record);
         state.ballots.iter().for_each(|ballot| projection.add(ballot));
@@ -264,6 +287,7 @@ impl RunningPoll {
             notices: owner_notices(state, None),
             poll_after_ms: POLL_AFTER_MS,
             result_url,
+            created_at: state.record.created_at,
         }
     }
 }
@@ -335,7 +359,8 @@ impl Summary {
 }
 
 /// What a poll came to, in one sentence.
-pub fn headline(summary: &Summary, roster: usize, url: &str) -> String {
+pub fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
+    let place = url.map(|url| format!(": {url}")).unwrap_or_default();
     let votes = summary.succeeded;
     match &summary.winning_option {
         Some(option) => {
@@ -349,20 +374,23 @@ pub fn headline(summary: &Summary, roster: usize, url: &str) -> String {
             } else {
                 format!("too little to say what all {roster} models together would choose")
             };
-            format!("“{option}” won {won} of {votes} votes; {sure}: {url}")
+            let option = facts::named(option);
+            format!("“{option}” won {won} of {votes} votes; {sure}{place}")
         }
-        None if summary.is_tie => format!("The lead is shared after {votes} votes: {url}"),
-        None => format!("No model produced a vote: {url}"),
+        None if summary.is_tie => format!("The lead is shared after {votes} votes{place}"),
+        None => format!("No model produced a vote{place}"),
     }
 }
 
 impl PollResponse {
     /// The response of a closed poll.
-    pub fn new(state: &PollState, closing: &Closing, result_url: String) -> Self {
+    pub fn new(state: &PollState, closing: &Closing, result_url: Option<String>) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
         let summary = Summary::new(state, closing);
+        let (costs, notices) = (Costs::new(state, closing), owner_notices(state, Some(closing)));
+        let cost = Some(costs.total_estimated_cost);
         Self {
-            headline: headline(&summary, plan.roster.len(), &result_url),
+            told: Told::new(state, closing, &summary, result_url.as_deref(), &notices, cost),
             poll_id: id.clone(),
             status: summary.status,
             outcome: summary.outcome,
@@ -380,13 +408,13 @@ impl PollResponse {
             tally: summary.tally,
             votes: votes(state, true),
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
-            costs: Costs::new(state, closing),
+            costs,
             confidence: summary.confidence,
             families: summary.families,
             preset: plan.preset.clone(),
             pace: plan.pace,
             simulated: plan.simulated,
-            notices: owner_notices(state, Some(closing)),
+            notices,
             result_url,
             created_at: *created_at,
         }

@@ -18,8 +18,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{owns, readable, result_url};
+use crate::polls::facts::Told;
 use crate::polls::reply::{
-    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, headline, notices, votes,
+    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, notices, votes,
 };
 
 /// Reads a result.
@@ -89,14 +90,16 @@ pub struct PollResult {
     pub confidence: f64,
     /// How the votes spread over model families: a weak proxy for how independent they are.
     pub families: Families,
-    /// Which models were asked.
-    pub preset: String,
+    /// The preset that chose the models; null where the request named them.
+    pub preset: Option<String>,
     /// Whether the voters are simulated.
     pub simulated: bool,
     /// What to know about this poll: its roster, and models that gave no vote or could not be heard.
     pub notices: Vec<String>,
     /// This result's address.
-    pub result_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
     /// What it cost, where its owner asked for that with `costs: true` and it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Costs")]
@@ -128,9 +131,9 @@ pub struct Progress {
 #[derive(Debug)]
 enum Shown {
     /// Anyone may keep it: it never changes.
-    Public(String),
+    Public(Told),
     /// For this caller: private, or with costs.
-    Private(String),
+    Private(Told),
     /// Still running.
     Interim(RunningPoll),
 }
@@ -138,8 +141,8 @@ enum Shown {
 impl ToolOutput for PollResult {
     fn presentation(&self) -> Presentation {
         match &self.shown {
-            Shown::Public(headline) => Presentation::immutable().summary(headline).task(&self.poll_id),
-            Shown::Private(headline) => Presentation::default().summary(headline).task(&self.poll_id),
+            Shown::Public(told) => told.present(Presentation::immutable(), &self.poll_id),
+            Shown::Private(told) => told.present(Presentation::default(), &self.poll_id),
             Shown::Interim(running) => running.presentation(),
         }
     }
@@ -149,7 +152,7 @@ impl Tool for GetPollResult {
     const SPEC: Spec = Spec {
         name: "get_poll_result",
         title: "Get a poll's result",
-        summary: "Reads a poll by its poll_id: outcome, tally and every vote, or its progress while it still runs. Free.",
+        summary: "Reads a poll by its poll_id: outcome, tally and votes, or its progress while it still runs. Free.",
         manual: include_str!("get_poll_result.md"),
         example: include_str!("get_poll_result.example.json"),
         access: Access::PUBLIC,
@@ -191,11 +194,14 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
 }
 
 impl PollResult {
-    fn closed(state: &PollState, closing: &Closing, result_url: String, costs: bool) -> Self {
+    fn closed(state: &PollState, closing: &Closing, result_url: Option<String>, costs: bool) -> Self {
         let plan = &state.record.plan;
         let summary = Summary::new(state, closing);
-        let headline = headline(&summary, plan.roster.len(), &result_url);
-        let public = !plan.private && !costs;
+        let notices = notices(state, Some(closing));
+        let costs_told = costs.then(|| Costs::new(state, closing));
+        let cost = costs_told.map(|costs| costs.total_estimated_cost);
+        let told = Told::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
+        let shown = if plan.private || costs { Shown::Private(told) } else { Shown::Public(told) };
         Self {
             status: summary.status,
             outcome: Some(summary.outcome),
@@ -208,18 +214,17 @@ impl PollResult {
             models_requested: summary.counted + summary.unused,
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
-            notices: notices(state, Some(closing)),
-            costs: costs.then(|| Costs::new(state, closing)),
+            notices,
+            costs: costs_told,
             progress: None,
-            shown: if public { Shown::Public(headline) } else { Shown::Private(headline) },
-            ..Self::votes_so_far(state, result_url, costs)
+            ..Self::votes_so_far(state, result_url, costs, shown)
         }
     }
 
     fn running(
         state: &PollState,
         queue_position: Option<u32>,
-        result_url: String,
+        result_url: Option<String>,
         age: Duration,
         costs: bool,
     ) -> Self {
@@ -236,13 +241,12 @@ impl PollResult {
                 queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
-            shown: Shown::Interim(running),
-            ..Self::votes_so_far(state, result_url, costs)
+            ..Self::votes_so_far(state, result_url, costs, Shown::Interim(running))
         }
     }
 
     /// What the ballots tell, whether or not the poll has ended.
-    fn votes_so_far(state: &PollState, result_url: String, costs: bool) -> Self {
+    fn votes_so_far(state: &PollState, result_url: Option<String>, costs: bool, shown: Shown) -> Self {
         let plan = &state.record.plan;
         let tally = state.tally();
         let counted = state.ballots.len() as u32;
@@ -276,7 +280,7 @@ impl PollResult {
             result_url,
             costs: None,
             progress: None,
-            shown: Shown::Private(String::new()),
+            shown,
         }
     }
 }

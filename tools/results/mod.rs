@@ -10,9 +10,10 @@ use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
 
-/// Where a result can be read.
-pub fn result_url(cx: &Ctx, id: &PollId) -> String {
-    cx.links().url(<GetPollResult as ep_kernel::tool::Tool>::SPEC.name, &[("poll_id", id.as_str())])
+/// Where a result can be read, where anything is served.
+pub fn result_url(cx: &Ctx, id: &PollId) -> Option<String> {
+    let name = <GetPollResult as ep_kernel::tool::Tool>::SPEC.name;
+    cx.links().has(name).then(|| cx.links().url(name, &[("poll_id", id.as_str())]))
 }
 
 /// The poll with this id, if the caller may read it. To anyone but its owner a private poll does not exist.

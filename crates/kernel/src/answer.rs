@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -39,8 +40,15 @@ pub struct Presentation {
     pub interim: Option<Duration>,
     /// The answer in one sentence, for people and for agents that read prose.
     pub summary: Option<String>,
+    /// What else a model should know, in a few lines of plain words; shown after the summary.
+    pub facts: Option<String>,
     /// The id of the task it belongs to, if the protocol has tasks.
     pub task_id: Option<String>,
+    /// When the task came to the state that the answer shows.
+    pub since: Option<Timestamp>,
+    /// Whether the task ended without a result.
+    #[serde(default)]
+    pub failed: bool,
     /// The address of what was created (`Location`).
     pub location: Option<String>,
     /// Starts or ends the caller's browser session. Never stored.
@@ -110,9 +118,22 @@ impl Presentation {
         self
     }
 
-    /// Adds the id of the task that it belongs to.
-    pub fn task(mut self, id: impl ToString) -> Self {
+    /// Adds what else a model should know.
+    pub fn facts(mut self, facts: impl Into<String>) -> Self {
+        self.facts = Some(facts.into());
+        self
+    }
+
+    /// Adds the id of the task that it belongs to, and when the task came to the state that it shows.
+    pub fn task(mut self, id: impl ToString, since: Timestamp) -> Self {
         self.task_id = Some(id.to_string());
+        self.since = Some(since);
+        self
+    }
+
+    /// Says whether the task ended without a result.
+    pub fn failed(mut self, failed: bool) -> Self {
+        self.failed = failed;
         self
     }
 

@@ -6,7 +6,7 @@ use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::Entropy;
+use crate::ports::{AgentMessages, Entropy};
 use crate::tasks::Tasks;
 
 /// The service: its ports, its guard and its background work.
@@ -15,6 +15,8 @@ pub struct App {
     pub ports: ToolPorts,
     /// Identifies callers, checks access and counts requests.
     pub guard: Guard,
+    /// What agents sent to open polls.
+    pub agent_messages: Arc<dyn AgentMessages>,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
     /// Users, their API keys and their money.

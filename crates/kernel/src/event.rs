@@ -28,8 +28,11 @@ pub enum PollEvent {
 pub struct StartedEvent {
     /// The poll.
     pub poll_id: PollId,
-    /// URL of the poll and its result; if the poll is private, only its owner can read it.
-    pub result_url: String,
+    /// URL of the poll and its result; if the poll is private, only its owner can read it. Absent where nothing
+    /// is served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub result_url: Option<String>,
     /// The question.
     pub question: String,
     /// What can be chosen.

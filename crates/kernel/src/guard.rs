@@ -228,6 +228,8 @@ impl Guard {
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
                         // Counted against the client's address, which limits guessing.
                         let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
+                        let words = format!("{fault}{}", policy.credential_hint);
+                        let fault = Fault::new(Kind::Unauthenticated, words);
                         return Err(Refused {
                             fault: exhausted(allowance.as_ref()).unwrap_or(fault),
                             allowance,

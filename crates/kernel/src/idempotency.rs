@@ -2,8 +2,8 @@
 //!
 //! Follows the IETF draft "The Idempotency-Key HTTP Header Field" (httpapi, draft 07): another body
 //! under the same key is refused, a request still running is reported as such, replies are kept for a
-//! day. Server failures and refusals for lack of room are not kept. A reply that is not final yet is not kept
-//! either: repeating the request then finds the same poll and answers how far it is.
+//! day. Server failures and refusals for lack of room or money are not kept. A reply that is not final yet is not
+//! kept either: repeating the request then finds the same poll and answers how far it is.
 //!
 //! A claim is a lease: it is renewed while the request is carried out, and ends soon after its process has.
 
@@ -147,11 +147,7 @@ impl Idempotency {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
             Ok(answer) => self.write(answer, &claim.scope).ok(),
-            Err(fault)
-                if fault.kind().is_ours() || matches!(fault.kind(), Kind::RateLimited | Kind::Busy) =>
-            {
-                None
-            }
+            Err(fault) if fault.kind().is_ours() || passes(fault.kind()) => None,
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
         let done = match stored {
@@ -199,6 +195,11 @@ impl Idempotency {
 /// See [`Claim::request_ref`].
 fn request_ref(scope: &str, record: ClaimRecord) -> String {
     digest(&[scope, &record.expires_at.millis().to_string()])
+}
+
+/// Whether a refusal can be over the next moment, without a change of the request.
+const fn passes(kind: Kind) -> bool {
+    matches!(kind, Kind::RateLimited | Kind::Busy | Kind::InsufficientBalance)
 }
 
 /// Hash of the input, independent of the order of JSON object members.

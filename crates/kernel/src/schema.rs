@@ -71,6 +71,16 @@ fn plain(schema: &mut Schema) {
             (_, None) => {}
         }
     }
+    if let Some(words) = schema.get("oneOf").and_then(Value::as_array).and_then(|one_of| constants(one_of)) {
+        schema.remove("oneOf");
+        schema.insert("type".into(), "string".into());
+        schema.insert("enum".into(), words);
+    }
+}
+
+/// The words of an enum whose variants are described, so that schemars lists them as `oneOf` constants.
+fn constants(branches: &[Value]) -> Option<Value> {
+    branches.iter().map(|branch| branch.get("const").filter(|word| word.is_string()).cloned()).collect()
 }
 
 /// Decodes an input. The fault names the member that is wrong and says what it should be.
@@ -191,6 +201,17 @@ mod tests {
         count: Option<u32>,
         #[serde(default)]
         nested: Vec<f64>,
+        #[serde(default, deserialize_with = "word")]
+        size: Option<Size>,
+    }
+
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Size {
+        /// Not large.
+        Small,
+        /// Not small.
+        Large,
     }
 
     #[test]
@@ -198,6 +219,7 @@ mod tests {
         let schema = serde_json::to_value(input::<Input>()).unwrap();
         assert_eq!(schema["properties"]["count"], json!({ "type": "integer", "minimum": 0 }));
         assert_eq!(schema["required"], json!(["name"]));
+        assert_eq!(schema["properties"]["size"], json!({ "type": "string", "enum": ["small", "large"] }));
         assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
     }
 
@@ -261,5 +283,6 @@ mod tests {
         assert_eq!(fault(json!([1])).message(), "the input must be a JSON object");
         let input = decode::<Input>(json!({ "name": "x", "count": 2, "extra": null })).unwrap();
         assert_eq!((input.name.as_str(), input.count, input.nested.len()), ("x", Some(2), 0));
+        assert!(input.size.is_none());
     }
 }

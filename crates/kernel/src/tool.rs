@@ -37,6 +37,10 @@ pub trait Tool: 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     /// Its output.
     type Output: ToolOutput;
+    /// Reads its input from plain words, for protocols in which agents write messages; `None` if it takes none.
+    fn read_words(_words: &str) -> Option<Result<Value, Fault>> {
+        None
+    }
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 }
@@ -279,6 +283,7 @@ pub struct Entry {
     pub spec: Spec,
     input: CachedSchema,
     output: CachedSchema,
+    read_words: fn(&str) -> Option<Result<Value, Fault>>,
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
 }
 
@@ -327,6 +332,11 @@ impl Entry {
         }
     }
 
+    /// Its input as these plain words have it; `None` if it takes none.
+    pub fn read_words(&self, words: &str) -> Option<Result<Value, Fault>> {
+        (self.read_words)(words)
+    }
+
     /// Its REST binding and its event stream, as far as it has them.
     pub fn bindings(&self) -> impl Iterator<Item = Rest> + use<> {
         [self.spec.rest, self.spec.stream].into_iter().flatten()
@@ -345,6 +355,7 @@ pub const fn entry<T: Tool>() -> Entry {
         spec: T::SPEC,
         input: CachedSchema::new(schema::input::<T::Input>),
         output: CachedSchema::new(schema::output::<T::Output>),
+        read_words: T::read_words,
         run: run::<T>,
     }
 }

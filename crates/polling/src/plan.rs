@@ -9,7 +9,7 @@ use super::ballot::BallotView;
 use super::budget::Budget;
 use super::options::Options;
 use super::order::Seed;
-use super::roster::{Member, Roster};
+use super::roster::{Member, ModelChoice, ModelSource, Roster};
 use super::stopping::Pace;
 use super::threshold::Threshold;
 use crate::money::{Hold, MicroUsd, Spend, SpendBasis};
@@ -21,8 +21,8 @@ pub struct Draft {
     pub question: String,
     /// The options.
     pub options: Options,
-    /// The preset that names the roster.
-    pub preset: String,
+    /// Which models to ask.
+    pub models: ModelChoice,
     /// How sure the early answer must be.
     pub threshold: Threshold,
     /// The most the poll may spend.
@@ -40,8 +40,8 @@ pub struct Plan {
     pub question: Arc<str>,
     /// The options, in the caller's order.
     pub options: Vec<String>,
-    /// The preset that named the roster.
-    pub preset: String,
+    /// The preset that chose the roster; `None` where the caller named the models.
+    pub preset: Option<String>,
     /// How sure the early answer must be.
     pub threshold: Threshold,
     /// The most the poll may spend; stored as an integer.
@@ -74,7 +74,10 @@ impl Plan {
         Self {
             question: draft.question.into(),
             options: draft.options.into(),
-            preset: draft.preset,
+            preset: match draft.models.source {
+                ModelSource::Preset(name) => Some(name),
+                ModelSource::Named(_) => None,
+            },
             threshold: draft.threshold,
             budget: draft.budget,
             pace: draft.pace,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::money::{MicroUsd, Price};
 use crate::stopping::MAX_ROSTER;
+use crate::text::{Lines, TextError, normalize};
 
 /// The name an upstream knows a model by, for example `mistralai/mistral-small`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,7 +68,90 @@ impl Member {
     }
 }
 
-/// The members a preset found, before the poll draws their order: at most [`MAX_ROSTER`].
+/// Fewest models of a poll whose caller names them.
+pub const MIN_NAMED: usize = 2;
+/// Most characters of a model's name.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Names of models as callers write them: ids, in which `*` stands for any text. Case does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct ModelNames(Vec<String>);
+
+/// Why a list of models' names was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelNamesError {
+    /// None or too many.
+    #[error("must be a list of 1 to {MAX_ROSTER} model ids; {0} were given")]
+    Count(usize),
+    /// One of them is not usable.
+    #[error("must be a list of model ids: number {number} {error}")]
+    Text {
+        /// Which one, from 1.
+        number: usize,
+        /// What is wrong with it.
+        error: TextError,
+    },
+}
+
+impl ModelNames {
+    /// Checks a list of names; whether there are such models is the registry's to say.
+    pub fn new<S: AsRef<str>>(names: &[S]) -> Result<Self, ModelNamesError> {
+        if !(1..=MAX_ROSTER).contains(&names.len()) {
+            return Err(ModelNamesError::Count(names.len()));
+        }
+        let checked = names.iter().enumerate().map(|(index, name)| {
+            normalize(name.as_ref(), 1, MAX_NAME_CHARS, Lines::One)
+                .map_err(|error| ModelNamesError::Text { number: index + 1, error })
+        });
+        checked.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The names, in the caller's order.
+    pub fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl TryFrom<Vec<String>> for ModelNames {
+    type Error = ModelNamesError;
+    fn try_from(names: Vec<String>) -> Result<Self, Self::Error> {
+        Self::new(&names)
+    }
+}
+
+impl From<ModelNames> for Vec<String> {
+    fn from(names: ModelNames) -> Self {
+        names.0
+    }
+}
+
+/// Where the models of a poll come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelSource {
+    /// The preset of this name.
+    Preset(String),
+    /// The models that the caller names.
+    Named(ModelNames),
+}
+
+/// Which models a poll asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChoice {
+    /// Where they come from.
+    pub source: ModelSource,
+    /// Which of them not to ask.
+    pub exclude: Option<ModelNames>,
+}
+
+impl ModelChoice {
+    /// The models of a preset, all of them.
+    pub fn preset(name: impl Into<String>) -> Self {
+        Self { source: ModelSource::Preset(name.into()), exclude: None }
+    }
+}
+
+/// The members found for a [`ModelChoice`], before the poll draws their order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub(crate) members: Vec<Member>,
@@ -101,6 +185,16 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_models_are_bounded_and_errors_name_the_entry() {
+        let error = |names: &[&str]| ModelNames::new(names).unwrap_err().to_string();
+        assert_eq!(error(&[]), "must be a list of 1 to 150 model ids; 0 were given");
+        assert!(error(&["x"; 151]).contains("151 were given"));
+        assert!(error(&["a/b", " "]).contains("number 2 must not be blank"));
+        assert!(ModelNames::new(&["a".repeat(201)]).is_err());
+        assert_eq!(ModelNames::new(&[" a/* "]).unwrap().as_slice(), ["a/*"]);
+    }
 
     #[test]
     fn a_roster_beyond_the_ceiling_is_refused() {

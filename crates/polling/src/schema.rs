@@ -10,6 +10,8 @@ use crate::money::Usd;
 use crate::options::{MIN_OPTIONS, OptionList};
 use crate::poll_id::PollId;
 use crate::question::QuestionText;
+use crate::roster::ModelNames;
+use crate::stopping::MAX_ROSTER;
 use crate::tally::NamedTally;
 use crate::time::Timestamp;
 
@@ -49,6 +51,11 @@ inline_schema!(
         "items": { "type": "string", "minLength": 1, "maxLength": CHARS }
     })
 );
+inline_schema!([] ModelNames, "ModelNames", json_schema!({
+    "type": "array",
+    "maxItems": MAX_ROSTER,
+    "items": { "type": "string" }
+}));
 inline_schema!(
     [const MIN: usize, const MAX: usize] QuestionText<MIN, MAX>,
     format!("Question_{MIN}_{MAX}"),

@@ -27,7 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, StoreError, UpstreamCache, UserStore,
+    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, StoreError,
+    UpstreamCache, UserStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -63,7 +64,9 @@ pub struct Store {
 }
 
 /// A [`Database`] on either engine.
-trait AnyDatabase: UserStore + KeyStore + Ledger + PollStore + IdempotencyStore + UpstreamCache {
+trait AnyDatabase:
+    UserStore + KeyStore + Ledger + PollStore + AgentMessages + IdempotencyStore + UpstreamCache
+{
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
@@ -120,6 +123,11 @@ impl Store {
 
     /// Polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
+        self.database.clone()
+    }
+
+    /// What agents sent to open polls.
+    pub fn agent_messages(&self) -> Arc<dyn AgentMessages> {
         self.database.clone()
     }
 

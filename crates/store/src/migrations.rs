@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     step!(2, "0002", "lease_epochs"),
     step!(3, "0003", "ballot_mode"),
     step!(4, "0004", "anonymous_polls"),
+    step!(6, "0006", "agent_messages"),
     step!(7, "0007", "fallback_level_time"),
 ];
 

@@ -67,6 +67,11 @@ row! {
 }
 
 row! {
+    /// What an agent sent.
+    MessageRow { message: String }
+}
+
+row! {
     /// Whether a poll is settled.
     SettledRow { settled: i64 }
 }

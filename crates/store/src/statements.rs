@@ -89,6 +89,13 @@ pub(crate) const DELETE_OLD_POLLS: &str = concat!(
     " AND NOT EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id)"
 );
 
+// What agents sent.
+
+pub(crate) const KEEP_MESSAGE: &str = "INSERT INTO agent_messages (poll_id, message) \
+     SELECT id, $2 FROM polls WHERE id = $1 ON CONFLICT (poll_id) DO NOTHING";
+pub(crate) const KEPT_MESSAGE: &str = "SELECT message FROM agent_messages \
+     JOIN polls ON polls.id = poll_id WHERE poll_id = $1 AND owner = $2";
+
 // Money.
 
 pub(crate) const AVAILABLE: &str = available!("");

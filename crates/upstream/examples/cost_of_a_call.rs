@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ep_kernel::ports::Models as _;
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
+use ep_polling::roster::ModelChoice;
 use ep_polling::time::Timestamp;
 use ep_upstream::testing::{Behaviour, InMemoryCache, ManualClock, Script, ScriptedUpstream};
 use ep_upstream::{Upstream, UpstreamConfig};
@@ -45,7 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (start, before) = (Instant::now(), cpu());
         let mut votes = 0;
         for poll in 0..POLLS {
-            let members = upstream.roster("fast_and_cheap").await?.members().to_vec();
+            let members = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await?.members().to_vec();
             let seed = Seed::new([poll as u8; 32]);
             let views: Vec<BallotView> =
                 (0..members.len()).map(|n| BallotView::for_position(seed, n, &question, &options)).collect();

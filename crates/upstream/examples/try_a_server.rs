@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ep_kernel::ports::{Models as _, UpstreamCache as _};
 use ep_polling::ballot::BallotView;
 use ep_polling::order::Seed;
+use ep_polling::roster::ModelChoice;
 use ep_polling::time::Timestamp;
 use ep_upstream::testing::{InMemoryCache, ManualClock};
 use ep_upstream::{Upstream, UpstreamConfig};
@@ -28,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = UpstreamConfig { base_url: base_url.clone(), api_key, ..UpstreamConfig::default() };
     let upstream =
         Upstream::new(config, Arc::clone(&cache) as _, clock, tasks.clone(), CancellationToken::new())?;
-    let roster = upstream.roster("fast_and_cheap").await?;
+    let roster = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await?;
     println!("{} models; {:?}", roster.members().len(), roster.notices);
     let options = ["Mars".to_owned(), "Earth".to_owned(), "Venus".to_owned()];
     for round in 0..8 {

@@ -7,7 +7,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{Abandon, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::money::Spend;
-use ep_polling::roster::{Member, Roster};
+use ep_polling::roster::{Member, ModelChoice, Roster};
 
 use crate::presets::Presets;
 
@@ -35,9 +35,9 @@ impl Models for NotConfigured {
         Presets::load(None).map(|presets| presets.names()).unwrap_or_default()
     }
 
-    async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
+    async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
         if let Ok(presets) = Presets::load(None) {
-            presets.check(preset)?;
+            presets.check(choice)?;
         }
         Err(Self::fault())
     }

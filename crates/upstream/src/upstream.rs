@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamCache};
 use ep_polling::ballot::{BallotView, ModelAnswer};
-use ep_polling::roster::{Member, Roster};
+use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -98,11 +98,11 @@ impl Models for Upstream {
         self.presets.names()
     }
 
-    async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
-        self.presets.check(preset)?;
+    async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
+        self.presets.check(choice)?;
         let snapshot = self.model_list.snapshot().await?;
         let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
-        self.presets.roster(preset, &snapshot, RosterContext { simulated: false, free_per_minute })
+        self.presets.roster(choice, &snapshot, RosterContext { simulated: false, free_per_minute })
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {

@@ -18,6 +18,14 @@ pub(super) enum Dialect {
 pub(super) enum State {
     Working,
     Completed,
+    Failed,
+}
+
+/// Who wrote a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    User,
+    Agent,
 }
 
 impl Dialect {
@@ -34,8 +42,10 @@ impl Dialect {
         match (self, state) {
             (Self::V1, State::Working) => "TASK_STATE_WORKING",
             (Self::V1, State::Completed) => "TASK_STATE_COMPLETED",
+            (Self::V1, State::Failed) => "TASK_STATE_FAILED",
             (_, State::Working) => "working",
             (_, State::Completed) => "completed",
+            (_, State::Failed) => "failed",
         }
     }
 
@@ -47,8 +57,13 @@ impl Dialect {
         }
     }
 
-    pub(super) const fn role_agent(self) -> &'static str {
-        if matches!(self, Self::V1) { "ROLE_AGENT" } else { "agent" }
+    pub(super) const fn role(self, role: Role) -> &'static str {
+        match (self, role) {
+            (Self::V1, Role::User) => "ROLE_USER",
+            (Self::V1, Role::Agent) => "ROLE_AGENT",
+            (_, Role::User) => "user",
+            (_, Role::Agent) => "agent",
+        }
     }
 
     pub(super) fn text_part(self, text: &str) -> Value {

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::envelope::{InvalidRequest, check_version, error, read};
 use super::methods::{METHODS, unknown};
-use super::operations::send;
+use super::operations::{Reply, send};
 use super::request::AgentRequest;
-use crate::surface::http::{Exchange, fault, json as json_response, read_body, read_json};
+use crate::surface::http::{Exchange, json as json_response, malformed_body, read_body};
 
 /// Longest response, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
@@ -94,33 +94,29 @@ fn reply(body: &RawValue) -> Response<Body> {
 async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let sent = read_json(&parts.headers, body).await?;
+    let body = read_body(&parts.headers, body).await?;
+    let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
     let agent = AgentRequest::new(state, head, admission);
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
-    let params = if enveloped { sent.get("params").cloned().unwrap_or_default() } else { sent.clone() };
+    let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let params = if enveloped { sent["params"].take() } else { sent };
     let result = send(&agent, &params, written_in(&params)).await;
     agent.check_allowance()?;
-    let id = || sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
-    let wrap = |key: &str, value: &Value| json!({ "jsonrpc": "2.0", "id": id(), key: value });
-    match result {
-        Ok(task) => {
-            let mut response = json_response(200, &if enveloped { wrap("result", &task) } else { task });
-            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            Ok(response)
+    let (status, body) = match result {
+        Ok(Reply::Task(bare) | Reply::Message(bare)) if !enveloped => (200, bare),
+        Ok(Reply::Task(result) | Reply::Message(result)) => {
+            (200, json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
         Err(refusal) if enveloped => {
             let error = refusal.error(Dialect::Legacy, agent.state.links().base_url());
-            let mut response = fault(refusal.as_fault());
-            let status = response.status();
-            response = json_response(
-                status.as_u16(),
-                &wrap("error", &serde_json::to_value(error).unwrap_or_default()),
-            );
-            response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            Ok(response)
+            let status = refusal.as_fault().kind().row().http;
+            (status, json!({ "jsonrpc": "2.0", "id": id, "error": error }))
         }
-        Err(refusal) => Err(refusal.as_fault()),
-    }
+        Err(refusal) => return Err(refusal.as_fault()),
+    };
+    let mut response = json_response(status, &body);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
 }
 
 /// The protocol version of a body sent to `/tasks/send`: newer clients may send the 1.0 format there.

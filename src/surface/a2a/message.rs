@@ -1,6 +1,6 @@
 //! Reads a message: what it asks, and of which skill.
 
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Agents, Entry, Task};
 use serde_json::{Map, Value};
 
@@ -36,7 +36,7 @@ pub(super) fn parts(message: &Value, dialect: Dialect) -> Result<&[Value], Refus
     if dialect != Dialect::Legacy
         && member(message, "messageId", "message_id").and_then(Value::as_str).is_none_or(str::is_empty)
     {
-        return Err(invalid("message.messageId", "must be text that names this message"));
+        return Err(invalid("message.messageId", "must be a non-empty string"));
     }
     match member(message, "parts", "content").and_then(Value::as_array) {
         Some(parts) if !parts.is_empty() => Ok(parts),
@@ -49,31 +49,44 @@ pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&
     object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
 }
 
-/// What the message asks: the first part that holds a JSON object, as data or as text.
+/// What the message asks: the first part that holds a JSON object, as data or as text; without one, its words.
 pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialect) -> Result<Ask, Refusal> {
     let parts = parts(message, dialect)?;
-    let Some(data) = parts.iter().find_map(object) else {
-        let understood = parts
-            .iter()
-            .any(|part| !part.is_object() || part.get("text").is_some() || part.get("data").is_some());
-        let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
-        return Err(if understood {
-            Refusal::Fault(Fault::invalid(
-                "message.parts",
-                format!("message.parts hold no JSON object: {advice}"),
-            ))
-        } else {
-            Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
-        });
-    };
     let named = [params, message].into_iter().find_map(skill_named);
-    let entry = match named {
-        Some(name) => {
-            skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))?
+    let named = named.map(|name| {
+        skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))
+    });
+    let named = named.transpose()?;
+    if let Some(data) = parts.iter().find_map(object) {
+        let entry = named.map_or_else(|| default_skill(tools, &data), Ok)?;
+        return Ok(Ask { entry, input: Value::Object(data) });
+    }
+    let entry = named.or_else(|| skill_for(tools, Task::Start));
+    let asked = entry.zip(words(parts)).and_then(|(entry, words)| Some((entry, entry.read_words(words)?)));
+    let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
+    match asked {
+        Some((entry, Ok(input))) => return Ok(Ask { entry, input }),
+        Some((_, Err(fault))) => {
+            return Err(
+                Fault::invalid("message.parts", format!("message.parts: {fault}; or {advice}")).into()
+            );
         }
-        None => default_skill(tools, &data)?,
-    };
-    Ok(Ask { entry, input: Value::Object(data) })
+        None => {}
+    }
+    let understood = parts
+        .iter()
+        .any(|part| !part.is_object() || part.get("text").is_some() || part.get("data").is_some());
+    Err(if understood {
+        Fault::invalid("message.parts", format!("message.parts hold no JSON object: {advice}")).into()
+    } else {
+        Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
+    })
+}
+
+/// The first text among the parts, unless it looks like JSON that is broken.
+fn words(parts: &[Value]) -> Option<&str> {
+    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim);
+    texts.into_iter().find(|text| !text.is_empty() && !text.starts_with(['{', '`']))
 }
 
 /// The default skill: get_poll_result if the data has `poll_id`, the skill without input (get_balance) if the
@@ -106,10 +119,8 @@ fn example(tools: Tools) -> String {
 fn no_such_skill(tools: Tools, name: &str) -> Refusal {
     let known = skill_names(tools);
     let name: String = name.chars().take(64).collect();
-    Refusal::Fault(Fault::invalid(
-        "metadata.skillId",
-        format!("is unknown: there is no skill {name}; the skills are {known}"),
-    ))
+    let text = format!("there is no skill {name}; the skills are {known}");
+    Refusal::Fault(Fault::new(Kind::InvalidInput, text).with_field("metadata.skillId", "is unknown"))
 }
 
 fn skill_names(tools: Tools) -> String {
@@ -166,8 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn plain_words_ask_a_question() {
+        for (text, options) in [
+            ("Which is better, Rust or Go?", json!(["Rust", "Go"])),
+            ("Is a tomato a fruit?", json!(["Yes", "No"])),
+            (" Best drink of all? [Tea, Coffee, Water] ", json!(["Tea", "Coffee", "Water"])),
+        ] {
+            let ask = asked(&json!({ "text": text })).unwrap();
+            assert_eq!((ask.entry.spec.name, &ask.input["options"]), ("poll_question", &options));
+        }
+    }
+
+    #[test]
     fn a_message_without_an_object_is_refused_with_an_example() {
-        assert!(asked(&json!({ "text": "hello" })).unwrap_err().message().contains("\"question\""));
+        for text in ["hello", "{\"question\": ", ""] {
+            assert!(
+                asked(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),
+                "{text}"
+            );
+        }
         assert!(matches!(asked(&json!({ "url": "https://x.example" })), Err(Refusal::ContentType(_))));
     }
 }

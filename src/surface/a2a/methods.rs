@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::member;
-use super::operations::{cancel, get, send};
+use super::operations::{Reply, cancel, get, send};
 use super::request::AgentRequest;
+use super::task::History;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +83,16 @@ async fn call(
     let params: Value = params.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(json!({}));
     let result = match action {
         // 1.0 wraps the results of SendMessage.
-        Action::Send => send(agent, &params, dialect).await.map(|task| match dialect {
-            Dialect::V1 => json!({ "task": task }),
-            Dialect::V03 | Dialect::Legacy => task,
+        Action::Send => send(agent, &params, dialect).await.map(|reply| match (dialect, reply) {
+            (Dialect::V1, Reply::Task(task)) => json!({ "task": task }),
+            (Dialect::V1, Reply::Message(message)) => json!({ "message": message }),
+            (Dialect::V03 | Dialect::Legacy, Reply::Task(bare) | Reply::Message(bare)) => bare,
         }),
         Action::Get | Action::Cancel => match member(&params, "id", "name").and_then(Value::as_str) {
             None => Err(Fault::invalid("id", "id is missing: name the task").into()),
-            Some(task) if matches!(action, Action::Get) => get(agent, task, dialect).await,
+            Some(task) if matches!(action, Action::Get) => {
+                get(agent, task, History::of(&params), dialect).await
+            }
             Some(task) => cancel(agent, task, dialect).await,
         },
         Action::NotOffered => {

@@ -1,8 +1,8 @@
 //! Agent2Agent: JSON-RPC at `/api/a2a` in the dialects of 1.0 and 0.3, which differ in their method
 //! names, and the older `POST /api/a2a/tasks/send`.
 //!
-//! **The A2A task of a poll has the poll's id as its id** and is not stored a second time. Skills that are no
-//! poll answer with a task that is not stored.
+//! **The A2A task of a poll has the poll's id as its id** and is not stored a second time; the message that
+//! opened the poll is kept beside it. Skills that are no poll answer with a message.
 
 mod dialect;
 mod endpoint;

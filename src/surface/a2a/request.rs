@@ -38,16 +38,30 @@ impl AgentRequest {
         self.state.app.ports.clock.now()
     }
 
-    /// Calls an operation.
+    /// Keeps the message that opened a poll, unless one is kept already.
+    pub(super) async fn keep(&self, poll: &str, message: &Value) -> Result<(), Fault> {
+        let Ok(poll) = poll.parse() else { return Ok(()) };
+        Ok(self.state.app.agent_messages.keep(&poll, &message.to_string()).await?)
+    }
+
+    /// The message that opened a poll of this caller.
+    pub(super) async fn kept(&self, poll: &str) -> Result<Option<Value>, Fault> {
+        let (Ok(poll), Some(user)) = (poll.parse(), self.admission.caller.user()) else { return Ok(None) };
+        let kept = self.state.app.agent_messages.kept(&poll, user).await?;
+        kept.map(|kept| serde_json::from_str(&kept).map_err(Fault::internal)).transpose()
+    }
+
+    /// Calls an operation. Without an `Idempotency-Key` header, `key` is one.
     pub(super) async fn dispatch(
         &self,
         entry: &'static Entry,
         input: Value,
+        key: Option<String>,
         wait_limit: Option<Duration>,
     ) -> Result<Answer, Fault> {
         self.dispatched.store(true, Ordering::Relaxed);
         let call = Call {
-            idempotency_key: self.head.idempotency_key.clone(),
+            idempotency_key: self.head.idempotency_key.clone().or(key),
             wait_limit,
             ..Call::new(self.head.admitted("a2a", self.admission.clone()))
         };

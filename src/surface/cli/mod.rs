@@ -131,7 +131,8 @@ async fn run(command: Command) -> anyhow::Result<End> {
         }
         Command::Mcp => {
             let config = quietly(config);
-            let service = wiring::assemble(&config, Environment::system()).await?;
+            let environment = Environment { links: false, ..Environment::system() };
+            let service = wiring::assemble(&config, environment).await?;
             service.start_background_work();
             Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools)).await?;
             service.stop(Instant::now() + Duration::from_secs(config.server.shutdown_grace_s)).await;

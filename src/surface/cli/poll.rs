@@ -23,6 +23,12 @@ pub(super) struct Arguments {
     /// Which models: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long)]
     preset: Option<String>,
+    /// Instead of a preset: a model by id, or several with * for any text; may be repeated
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// A model not to ask, named likewise; may be repeated
+    #[arg(long, value_name = "ID")]
+    exclude: Vec<String>,
     /// A bundle of settings: conservative, balanced, quick
     #[arg(long)]
     profile: Option<String>,
@@ -59,8 +65,11 @@ fn finite(text: &str) -> Result<f64, &'static str> {
 
 impl Arguments {
     fn input(&self) -> Value {
+        let list = |names: &[String]| (!names.is_empty()).then(|| json!(names));
         let given = [
             ("preset", self.preset.clone().map(Value::from)),
+            ("models", list(&self.models)),
+            ("exclude", list(&self.exclude)),
             ("profile", self.profile.clone().map(Value::from)),
             ("confidence_threshold", self.threshold.map(Value::from)),
             ("max_cost_usd", self.max_cost.map(Value::from)),

@@ -8,7 +8,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Method, Rest};
 use futures::StreamExt;
 use reqwest::{Client, RequestBuilder, Response, Url};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sse_stream::{Sse, SseStream};
 use tokio::sync::mpsc::Sender;
 
@@ -83,7 +83,7 @@ impl Remote {
             };
             let data: Value = serde_json::from_str(&data).map_err(Fault::internal)?;
             match name.as_str() {
-                "complete" => return Ok(data),
+                "complete" | "running" => return Ok(data),
                 "error" => return Err(from_problem(&data)),
                 name => {
                     if let (Some(steps), Some(event)) = (&steps, known(name)) {
@@ -121,9 +121,7 @@ impl Remote {
             other => {
                 let request =
                     if other == Method::Get { self.client.get(url) } else { self.client.delete(url) };
-                request.query(
-                    &members.iter().map(|(name, value)| (name.as_str(), plain(value))).collect::<Vec<_>>(),
-                )
+                request.query(&query(&members))
             }
         };
         let request =
@@ -152,6 +150,15 @@ impl Remote {
             format!("{} answered {status}; is it a server of Ensemble Poll?", self.base),
         ))
     }
+}
+
+/// The members as a query: a list is its name once per element.
+fn query(members: &Map<String, Value>) -> Vec<(&str, String)> {
+    let pairs = members.iter().flat_map(|(name, value)| {
+        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        values.iter().map(move |value| (name.as_str(), plain(value)))
+    });
+    pairs.collect()
 }
 
 fn plain(value: &Value) -> String {

@@ -83,6 +83,13 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
         return dry_run(&term, answer);
     }
     let text = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or("");
+    if text("status") == "running" {
+        let id = text("poll_id");
+        let line = format!(
+            "Poll {id} is still running; ep call get_poll_result '{{\"poll_id\": \"{id}\"}}' reads it."
+        );
+        return Ok(term.write_line(&line)?);
+    }
     let number = |pointer: &str| answer.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0);
     term.write_line(&format!("\n{}", style(text("question")).bold()))?;
     tally(&term, answer)?;

@@ -50,10 +50,15 @@ pub async fn read_bytes(body: Body) -> Result<Bytes, Fault> {
     match tokio::time::timeout(READ_TIMEOUT, axum::body::to_bytes(body, MAX_BODY)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) if is_too_large(&error) => Err(too_large()),
-        Ok(Err(_)) => Err(Fault::new(Kind::MalformedJson, "the body broke off; send it again")),
+        Ok(Err(_)) => {
+            Err(Fault::new(Kind::IncompleteBody, "the request body ended early; send the request again"))
+        }
         Err(_) => Err(Fault::new(
-            Kind::MalformedJson,
-            format!("the body did not arrive within {} s; send it again", READ_TIMEOUT.as_secs()),
+            Kind::IncompleteBody,
+            format!(
+                "the request body did not arrive within {} s; send the request again",
+                READ_TIMEOUT.as_secs()
+            ),
         )),
     }
 }

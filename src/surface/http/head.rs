@@ -18,6 +18,8 @@ pub enum ErrorStyle {
     Plain,
     /// Problem details (RFC 9457).
     Problem,
+    /// A JSON-RPC error, on endpoints whose clients read nothing else.
+    JsonRpc,
 }
 
 /// A request's head, as far as every surface needs it. The layer reads it once.

@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate, SessionChange};
+use serde_json::json;
 
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, ErrorStyle, RequestHead, rate_limit, session};
@@ -58,10 +59,15 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
 
 fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &mut Response<Body>) {
     let links = state.links();
-    let (body, media_type) = match head.error_style {
+    let problem = || fault.problem(links, &head.request_id.to_string());
+    let style = response.extensions_mut().remove().unwrap_or(head.error_style);
+    let (body, media_type) = match style {
         ErrorStyle::Plain => (bytes_of(&fault.body()), "application/json"),
-        ErrorStyle::Problem => {
-            (bytes_of(&fault.problem(links, &head.request_id.to_string())), "application/problem+json")
+        ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
+        ErrorStyle::JsonRpc => {
+            let error =
+                json!({ "code": fault.kind().row().mcp, "message": fault.message(), "data": problem() });
+            (bytes_of(&json!({ "jsonrpc": "2.0", "id": null, "error": error })), "application/json")
         }
     };
     *response.body_mut() = Body::from(body);

@@ -16,6 +16,6 @@ pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_by
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
-pub use response::{answer, counted, fault, json, replayed};
+pub use response::{answer, counted, fault, json, replayed, rpc_fault};
 pub use state::{AppState, Exchange, PathParams};
 pub use web_access::WebAccess;

@@ -12,7 +12,7 @@ use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
 use serde::Serialize;
 
-use super::{EntityTag, session};
+use super::{EntityTag, ErrorStyle, session};
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
@@ -29,6 +29,13 @@ pub fn fault(fault: Fault) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status(fault.kind().row().http);
     response.extensions_mut().insert(FaultReply(fault));
+    response
+}
+
+/// The response to a fault as a JSON-RPC error, whatever style its caller prefers.
+pub fn rpc_fault(refusal: Fault) -> Response<Body> {
+    let mut response = fault(refusal);
+    response.extensions_mut().insert(ErrorStyle::JsonRpc);
     response
 }
 

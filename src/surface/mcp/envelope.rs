@@ -16,7 +16,7 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
         Ok(Value::Array(_)) => {
             return refused(-32600, "batches are not supported; send one JSON-RPC request");
         }
-        Ok(_) => return refused(-32600, "the body is no object; send one JSON-RPC request"),
+        Ok(_) => return refused(-32600, "the body is not a JSON object; send one JSON-RPC request"),
         Err(_) => return refused(-32700, "the body is not valid JSON; send one JSON-RPC request"),
     };
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -33,7 +33,7 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
     }
     let id = message.get("id");
     if !id.is_none_or(|id| id.is_string() || id.is_i64()) {
-        return refused(-32600, "id must be text or an integer; leave it out of notifications only");
+        return refused(-32600, "id must be a string or an integer; only notifications have no id");
     }
     if !message.get("params").is_none_or(|params| params.is_object() || params.is_null()) {
         let id = id.unwrap_or(&Value::Null);

@@ -4,13 +4,15 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 
 use axum::http::request::Parts;
+use ep_kernel::answer::Answer;
 use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
+use ep_kernel::ctx::ToolPorts;
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::event::{Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::tool::{Effect, Latency};
+use ep_kernel::tool::{Effect, Entry, Latency};
 use ep_polling::stopping::MAX_ROSTER;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
@@ -25,8 +27,9 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::catalogue::{Catalogue, IDEMPOTENCY_KEY, Toolset};
+use super::catalogue::{Catalogue, DETAIL, IDEMPOTENCY_KEY, INCLUDE_DETAIL, Particulars, Toolset};
 use super::guide;
+use super::output::ERROR;
 use crate::surface::http::RequestHead;
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
@@ -78,24 +81,38 @@ struct CallSource {
 /// Steps of one call that may wait for the client: one per model, the start and the end.
 const QUEUE: usize = MAX_ROSTER + 2;
 
-/// Answers one client.
+/// Answers clients. Cloned for every request.
 #[derive(Clone)]
-pub(super) struct Handler {
+pub(super) struct Handler(Arc<Shared>);
+
+/// What is the same for every request.
+struct Shared {
     app: Arc<App>,
     catalogue: Catalogue,
     transport: Transport,
+    config: ServerConfig,
+    /// The server's name, as results carry it.
+    stamp: Value,
 }
 
 impl Handler {
-    pub(super) fn new(app: Arc<App>, catalogue: Catalogue, transport: Transport) -> Self {
-        Self { app, catalogue, transport }
-    }
-
-    fn implementation(&self) -> Implementation {
-        Implementation::new("ensemble-poll", self.app.ports.settings.version)
+    pub(super) fn new(app: Arc<App>, tools: &'static [Entry], transport: Transport) -> Self {
+        let ToolPorts { models, settings, links, .. } = &app.ports;
+        let particulars = Particulars { presets: models.presets(), wait: settings.mcp_wait };
+        let catalogue = Catalogue::new(tools, &particulars);
+        let mut implementation = Implementation::new("ensemble-poll", settings.version)
             .with_title("Ensemble Poll")
-            .with_description("Polls many AI models on one question")
-            .with_website_url(self.app.ports.links.base_url().to_owned())
+            .with_description("Polls many AI models on one question");
+        if !links.base_url().is_empty() {
+            implementation = implementation.with_website_url(links.base_url().to_owned());
+        }
+        let stamp = serde_json::to_value(&implementation).unwrap_or_default();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
+        let config = ServerConfig::new(capabilities)
+            .with_server_info(implementation)
+            .with_instructions(catalogue.instructions());
+        Self(Arc::new(Shared { app, catalogue, transport, config, stamp }))
     }
 
     fn toolset(context: &RequestContext<RoleServer>) -> Toolset {
@@ -107,10 +124,10 @@ impl Handler {
 
     /// Where a call came from; `None` only where the request's scope is missing.
     fn source(&self, context: &RequestContext<RoleServer>) -> Option<CallSource> {
-        if self.transport == Transport::Stdio {
+        if self.0.transport == Transport::Stdio {
             let request = Request {
                 surface: "mcp_stdio",
-                request_id: RequestId::from_random(self.app.entropy.bytes()),
+                request_id: RequestId::from_random(self.0.app.entropy.bytes()),
                 credential: Credential::Admitted(Admission::LOCAL),
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             };
@@ -129,9 +146,7 @@ impl Handler {
 
     /// Puts the server's name on a result.
     fn stamp(&self, meta: &mut Option<MetaObject>) {
-        if let Ok(info) = serde_json::to_value(self.implementation()) {
-            meta.get_or_insert_default().insert(SERVER_INFO.into(), info);
-        }
+        meta.get_or_insert_default().insert(SERVER_INFO.into(), self.0.stamp.clone());
     }
 
     async fn call(
@@ -139,7 +154,7 @@ impl Handler {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
-        let Some(&(entry, _)) = self.catalogue.find(&params.name) else {
+        let Some(&(entry, _)) = self.0.catalogue.find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
         let Some(source) = self.source(context) else {
@@ -148,17 +163,25 @@ impl Handler {
         };
         let CallSource { request, idempotency_key, streams, replayed } = source;
         let mut arguments = params.arguments.unwrap_or_default();
+        let detailed = match arguments.remove(INCLUDE_DETAIL) {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(wanted)) => wanted,
+            Some(_) => {
+                let fault = Fault::invalid(INCLUDE_DETAIL, "must be true or false");
+                return Ok(self.refusal(&fault, request.request_id));
+            }
+        };
         let idempotency_key = take_key(&mut arguments).or(idempotency_key);
         let (sink, mut steps) = progress(context, streams);
         let request_id = request.request_id;
         let call = Call {
             idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
-            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.app.ports.settings.mcp_wait),
+            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.0.app.ports.settings.mcp_wait),
             progress: sink,
             ..Call::new(request)
         };
         let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
-        let mut dispatched = dispatch(&self.app, entry, call, input);
+        let mut dispatched = dispatch(&self.0.app, entry, call, input);
         let done = loop {
             tokio::select! {
                 biased;
@@ -175,34 +198,30 @@ impl Handler {
         // Set once: each request makes one call.
         let _ = replayed.set(is_replay);
         Ok(match done.result {
-            Ok(done) => CallToolResult::structured(done.answer.value),
+            Ok(done) => result(done.answer, detailed),
             Err(fault) => self.refusal(&fault, request_id),
         })
     }
 
     fn unknown_tool(&self, name: &str) -> ErrorData {
         let name: String = name.chars().take(64).collect();
-        let known: Vec<&str> = self.catalogue.entries().map(|entry| entry.spec.name).collect();
+        let known: Vec<&str> = self.0.catalogue.entries().map(|entry| entry.spec.name).collect();
         let code = ErrorCode(Kind::InvalidInput.row().mcp);
         ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
     }
 
     /// A fault as a result the model can read and act on.
     fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
-        let problem = fault.problem(&self.app.ports.links, &request_id.to_string());
+        let problem = fault.problem(&self.0.app.ports.links, &request_id.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
-        result.structured_content = serde_json::to_value(problem).ok();
+        result.structured_content = Some(json!({ ERROR: problem }));
         result
     }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities =
-            ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
-        ServerConfig::new(capabilities)
-            .with_server_info(self.implementation())
-            .with_instructions(self.catalogue.instructions())
+        self.0.config.clone()
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -217,7 +236,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.catalogue.list(Self::toolset(&context));
+        let tools = self.0.catalogue.list(Self::toolset(&context));
         let mut result =
             ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
@@ -225,7 +244,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.catalogue.find(name).map(|(_, tool)| tool.clone())
+        self.0.catalogue.find(name).map(|(_, tool)| tool.clone())
     }
 
     async fn call_tool(
@@ -325,11 +344,32 @@ impl ServerHandler for Handler {
                 Some(json!({ "uri": request.uri })),
             ));
         }
-        let contents = guide::contents(self.catalogue.entries());
-        let result =
+        let contents = guide::contents(self.0.catalogue.entries());
+        let mut result =
             ReadResourceResult::new(vec![contents]).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
+        self.stamp(&mut result.meta);
         Ok(result.into())
     }
+}
+
+/// An answer as a result: the value as structured content; as text its summary and facts, or the value where it
+/// has none.
+fn result(answer: Answer, detailed: bool) -> CallToolResult {
+    let Answer { mut value, presentation } = answer;
+    let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
+    if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
+        members.shift_remove(DETAIL);
+    }
+    let text = match presentation.summary {
+        Some(summary) => {
+            [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+        None => value.to_string(),
+    };
+    let mut result =
+        CallToolResult::success([Some(text), detail].into_iter().flatten().map(ContentBlock::text).collect());
+    result.structured_content = Some(value);
+    result
 }
 
 fn take_key(arguments: &mut JsonObject) -> Option<String> {

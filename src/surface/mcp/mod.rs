@@ -2,12 +2,14 @@
 //!
 //! Stateless; one endpoint serves protocol version 2026-07-28 (no handshake) and the versions that start with
 //! `initialize`. The rmcp crate implements the protocol; only this folder uses it. This folder adds JSON-RPC
-//! errors for bodies that are not JSON-RPC, and for errors in plain text.
+//! errors for bodies that are not JSON-RPC, and for errors in plain text. Models pay for every token: tool lists and
+//! results are short, and single votes are left out unless asked for.
 
 mod catalogue;
 mod envelope;
 mod guide;
 mod handler;
+mod output;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -27,7 +29,6 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
 
-use self::catalogue::Catalogue;
 use self::envelope::{check_message, complete_headers, plain_errors_as_json};
 use self::handler::{Handler, RequestScope, Transport};
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
@@ -52,7 +53,7 @@ const fn route(path: &'static str) -> Route {
 
 /// Serves MCP on standard input and output until the client closes them.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Result<()> {
-    let handler = Handler::new(app, Catalogue::new(tools), Transport::Stdio);
+    let handler = Handler::new(app, tools, Transport::Stdio);
     match handler.serve(rmcp::transport::stdio()).await {
         Ok(running) => drop(running.waiting().await?),
         // Closed before the first message: a host that only probed.
@@ -122,7 +123,7 @@ fn service(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Service 
         .with_allowed_hosts(hosts)
         .with_allowed_origins(origins)
         .with_cancellation_token(app.tasks.token());
-    let (app, catalogue) = (Arc::clone(app), Catalogue::new(tools));
-    let make = move || Ok(Handler::new(Arc::clone(&app), catalogue.clone(), Transport::Http));
+    let handler = Handler::new(Arc::clone(app), tools, Transport::Http);
+    let make = move || Ok(handler.clone());
     StreamableHttpService::new(make, Arc::new(NeverSessionManager::default()), config)
 }

@@ -21,7 +21,10 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
     let Exchange { state, head, params, request } = exchange;
     let (parts, body) = request.into_parts();
     let input = match params {
-        Err(_) => Err(Fault::invalid("", "the path holds an escape that is not UTF-8 text; check the id")),
+        Err(_) => Err(Fault::invalid(
+            "",
+            "the path contains percent-encoding that is not valid UTF-8; check the id",
+        )),
         Ok(params) if parts.method == Method::POST => {
             read_json(&parts.headers, body).await.and_then(|body| with_path(body, &params))
         }

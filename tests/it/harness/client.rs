@@ -48,6 +48,18 @@ impl Reply {
     }
 }
 
+impl Reply {
+    /// Asserts an error with the body of MCP's endpoint and returns its message.
+    #[track_caller]
+    pub fn rpc_refused(self, status: u16) -> String {
+        assert_eq!(self.header("content-type"), "application/json");
+        let body = self.expect(status);
+        assert_eq!((&body["jsonrpc"], &body["id"]), (&json!("2.0"), &Value::Null), "{body}");
+        assert_eq!(body["error"]["data"]["status"], status, "{body}");
+        body["error"]["message"].as_str().unwrap().to_owned()
+    }
+}
+
 impl Client {
     pub fn new(url: &str, key: Option<String>) -> Self {
         // As the binary does; only the first of many succeeds.

@@ -158,7 +158,7 @@ impl PollExecutor {
     fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, cancelled: bool) {
         let Opening { begun, place, poll } = opening;
         let NewPoll { id, owner, plan, created_at, time, .. } = poll;
-        metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone()).increment(1);
+        metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
         let record = PollRecord { id, owner, plan, created_at, held, closing: None, settled: false };
         let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
         let deadline = time.map(|time| begun + time);

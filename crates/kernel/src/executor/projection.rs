@@ -29,7 +29,7 @@ impl<'a> EventProjection<'a> {
     }
 
     /// The first event.
-    pub fn started(&self, result_url: String) -> StartedEvent {
+    pub fn started(&self, result_url: Option<String>) -> StartedEvent {
         let plan = &self.record.plan;
         StartedEvent {
             poll_id: self.record.id.clone(),

@@ -8,6 +8,7 @@ use crate::links::Links;
 pub enum Kind {
     InvalidInput,
     MalformedJson,
+    IncompleteBody,
     InvalidPreset,
     Unauthenticated,
     Forbidden,
@@ -76,6 +77,9 @@ const fn call(action: &'static str, description: &'static str, name: &'static st
 /// The page where an account is funded, among the links.
 pub const ADD_FUNDS: &str = "add_funds";
 
+/// The operation that lists all kinds.
+const CATALOGUE: &str = "list_errors";
+
 const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
 const DRY_RUN: Recovery =
     call("check_first", "Validate and price a poll without asking any model.", "dry_run_poll");
@@ -95,7 +99,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 22] = [
+static TABLE: [Row; 23] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -111,6 +115,14 @@ static TABLE: [Row; 22] = [
         (400, -32700, -32700, 2),
         false,
         &[FIX],
+    ),
+    row(
+        Kind::IncompleteBody,
+        "incomplete_body",
+        "The request body did not arrive in full",
+        (408, 40800, 40800, 9),
+        true,
+        &[RETRY],
     ),
     row(
         Kind::InvalidPreset,
@@ -285,14 +297,19 @@ impl Kind {
         TABLE.iter().find(|row| row.code == code).map(|row| row.kind)
     }
 
-    /// The URI that names it in problem details; it resolves to the catalogue of errors.
+    /// The URI that names it in problem details; it resolves to the catalogue of errors. `about:blank` (RFC 9457
+    /// §4.2.1) where nothing is served.
     pub fn uri(self, links: &Links) -> String {
-        format!("{}#{}", Self::catalogue(links), self.row().code)
+        if links.has(CATALOGUE) {
+            format!("{}#{}", Self::catalogue(links), self.row().code)
+        } else {
+            "about:blank".to_owned()
+        }
     }
 
     /// The address of the catalogue of errors.
     pub fn catalogue(links: &Links) -> String {
-        links.url("list_errors", &[])
+        links.url(CATALOGUE, &[])
     }
 
     /// Whether it is our failure rather than the caller's: these are logged as errors.

@@ -2,6 +2,7 @@
 //!
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
+mod agent_messages;
 mod credentials;
 mod idempotency;
 mod keys;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use agent_messages::AgentMessages;
 pub use credentials::{SessionVerifier, TokenVerifier};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{KeyOwner, KeyStore, NewKey};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelAnswer};
-use ep_polling::roster::{Member, Roster};
+use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::time::Timestamp;
 
 /// The list of the models that an upstream offers.
@@ -82,9 +82,10 @@ pub trait Models: Send + Sync {
     /// The names of the presets, in the order in which they are documented.
     fn presets(&self) -> Vec<String>;
 
-    /// The roster of a preset. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for a name
-    /// that is none, and the failures of [`Models::registry`].
-    async fn roster(&self, preset: &str) -> Result<Roster, Fault>;
+    /// The roster of a choice. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for a preset that
+    /// does not exist, [`Kind::InvalidInput`](crate::fault::Kind::InvalidInput) for models that do not, and
+    /// the failures of [`Models::registry`].
+    async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault>;
 
     /// Asks one model for its vote within this time, using fallback levels, one repair and retries. Never
     /// fails: a failure is an answer without a vote.

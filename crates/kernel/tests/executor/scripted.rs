@@ -15,7 +15,7 @@ use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
 use ep_polling::options::Options;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
-use ep_polling::roster::{Member, ModelId, Roster};
+use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use tokio::time::Instant;
@@ -58,7 +58,7 @@ impl Models for Script {
     fn presets(&self) -> Vec<String> {
         Vec::new()
     }
-    async fn roster(&self, _: &str) -> Result<Roster, Fault> {
+    async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
     async fn vote(&self, member: &Member, _: &BallotView, within: Duration) -> ModelAnswer {
@@ -140,7 +140,7 @@ impl Case {
         let draft = Draft {
             question: "A question that is long enough?".into(),
             options: Options::new(&names).unwrap(),
-            preset: "scripted".into(),
+            models: ModelChoice::preset("scripted"),
             threshold: Threshold::new(self.threshold).unwrap(),
             budget: Budget::from_amount(self.budget).unwrap(),
             pace: self.pace,

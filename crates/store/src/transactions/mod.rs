@@ -11,6 +11,7 @@
 //! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
 //! hold, its account), so that no two transactions wait for each other.
 
+mod agent_messages;
 mod holds;
 mod idempotency;
 mod keys;

@@ -17,7 +17,7 @@ use ep_polling::ballot::{Ballot, BallotView, ModelAnswer};
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Settlement, Spend, SpendBasis};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_polling::roster::{Member, Roster};
+use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use ep_polling::time::Timestamp;
@@ -57,7 +57,7 @@ impl Models for Voters {
     fn presets(&self) -> Vec<String> {
         Vec::new()
     }
-    async fn roster(&self, _: &str) -> Result<Roster, Fault> {
+    async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
     async fn vote(&self, member: &Member, _: &BallotView, _: Duration) -> ModelAnswer {

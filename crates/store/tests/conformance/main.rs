@@ -8,6 +8,7 @@
 mod test_database;
 
 mod accounts;
+mod agent_messages;
 mod ballots;
 mod connect;
 mod constraints;

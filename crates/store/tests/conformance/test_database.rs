@@ -230,7 +230,7 @@ pub fn plan(members: usize) -> Plan {
     Plan {
         question: "Tabs or \"spaces\"? 🦀 \u{1}".into(),
         options: vec!["Tabs".into(), "Spaces".into(), "Neither".into()],
-        preset: "generalist".into(),
+        preset: Some("generalist".into()),
         threshold: Threshold::new(0.123_456_789_012_345_67).unwrap(),
         budget: Budget::default(),
         pace: Pace::Balanced,

@@ -18,7 +18,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::ports::{Abandon, Clock, Models, Registry};
 use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{Spend, SpendBasis};
-use ep_polling::roster::{Member, ModelId, Roster};
+use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
 use ep_polling::time::Timestamp;
 
 use crate::config::SetupError;
@@ -133,8 +133,8 @@ impl Models for Demo {
         self.presets.names()
     }
 
-    async fn roster(&self, preset: &str) -> Result<Roster, Fault> {
-        self.presets.roster(preset, &self.snapshot, RosterContext { simulated: true, free_per_minute: None })
+    async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
+        self.presets.roster(choice, &self.snapshot, RosterContext { simulated: true, free_per_minute: None })
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {

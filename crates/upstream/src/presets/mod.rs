@@ -1,11 +1,13 @@
 //! Presets: named queries over the registry, in a commented file.
 
+mod named;
 mod query;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_polling::roster::Roster;
+use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
 use serde::Deserialize;
 
 use crate::config::SetupError;
@@ -78,25 +80,43 @@ impl Presets {
         self.0.iter().map(|preset| preset.query.name.clone()).collect()
     }
 
-    /// The models that a preset selects from this list.
+    /// The models of a choice, selected from this list.
     pub(crate) fn roster(
         &self,
-        name: &str,
+        choice: &ModelChoice,
         snapshot: &Snapshot,
         context: RosterContext,
     ) -> Result<Roster, Fault> {
-        let preset =
-            self.0.iter().find(|preset| preset.query.name == name).ok_or_else(|| self.unknown(name))?;
-        let roster = snapshot.roster(name, || preset.roster(snapshot, context))?;
+        let exclude = choice.exclude.as_ref();
+        let name = match &choice.source {
+            ModelSource::Preset(name) => name,
+            ModelSource::Named(_) if snapshot.models.is_empty() => return Err(empty_list()),
+            ModelSource::Named(names) => {
+                let models = named::select(names, &snapshot.models, exclude)?;
+                return roster(&models, exclude, context, Vec::new());
+            }
+        };
+        let preset = self.find(name)?;
+        let roster = match exclude {
+            None => snapshot.roster(name, || preset.roster(snapshot, None, context))?,
+            Some(_) => Arc::new(preset.roster(snapshot, exclude, context)?),
+        };
         if roster.members().is_empty() {
-            return Err(preset.no_models(snapshot));
+            return Err(preset.no_models(snapshot, exclude.is_some()));
         }
         Ok(Roster::clone(&roster))
     }
 
     /// Refuses an unknown preset before a model list is fetched for it.
-    pub(crate) fn check(&self, name: &str) -> Result<(), Fault> {
-        if self.0.iter().any(|preset| preset.query.name == name) { Ok(()) } else { Err(self.unknown(name)) }
+    pub(crate) fn check(&self, choice: &ModelChoice) -> Result<(), Fault> {
+        match &choice.source {
+            ModelSource::Preset(name) => self.find(name).map(drop),
+            ModelSource::Named(_) => Ok(()),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<&Preset, Fault> {
+        self.0.iter().find(|preset| preset.query.name == name).ok_or_else(|| self.unknown(name))
     }
 
     fn unknown(&self, name: &str) -> Fault {
@@ -106,13 +126,50 @@ impl Presets {
     }
 }
 
+/// A roster of these models, with what there is to know about it.
+fn roster(
+    models: &[&ListedModel],
+    exclude: Option<&ModelNames>,
+    context: RosterContext,
+    mut notices: Vec<String>,
+) -> Result<Roster, Fault> {
+    let members: Vec<_> = models.iter().map(|model| model.member()).collect();
+    if let Some(names) = exclude {
+        notices.push(format!(
+            "the request excludes {}",
+            named::quoted(names.as_slice().iter().map(String::as_str))
+        ));
+    }
+    let free = members.iter().filter(|member| member.price.is_some_and(|price| price.is_free())).count();
+    if let Some(limit) = context.free_per_minute
+        && free > 0
+    {
+        notices.push(format!(
+            "the upstream takes {limit} requests a minute for free models; beyond that, calls wait or fail"
+        ));
+    }
+    // Presets and named models keep within the ceiling, so this fails only through a mistake of ours.
+    Roster::new(members, context.simulated, notices).map_err(Fault::internal)
+}
+
+fn empty_list() -> Fault {
+    Fault::new(
+        Kind::Unavailable,
+        "the model upstream lists no chat models right now; load a model there, then try again",
+    )
+}
+
 impl Preset {
-    fn roster(&self, snapshot: &Snapshot, context: RosterContext) -> Result<Roster, Fault> {
-        let members: Vec<_> =
-            self.query.select(&snapshot.models).into_iter().map(ListedModel::member).collect();
+    fn roster(
+        &self,
+        snapshot: &Snapshot,
+        exclude: Option<&ModelNames>,
+        context: RosterContext,
+    ) -> Result<Roster, Fault> {
+        let models = self.query.select(&named::without(&snapshot.models, exclude)?);
         let mut notices = Vec::new();
-        if members.len() < self.query.size {
-            let found = match members.len() {
+        if models.len() < self.query.size {
+            let found = match models.len() {
                 1 => "1 that fits".to_owned(),
                 count => format!("{count} that fit"),
             };
@@ -121,25 +178,17 @@ impl Preset {
                 self.query.name, self.query.size
             ));
         }
-        let free = members.iter().filter(|member| member.price.is_some_and(|price| price.is_free())).count();
-        if let Some(limit) = context.free_per_minute
-            && free > 0
-        {
-            notices.push(format!(
-                "the upstream takes {limit} requests a minute for free models; beyond that, calls wait or fail"
-            ));
-        }
-        // `Query::check` keeps sizes within the ceiling, so this fails only through a mistake of ours.
-        Roster::new(members, context.simulated, notices).map_err(Fault::internal)
+        roster(&models, exclude, context, notices)
     }
 
     /// Why nothing in the list fits.
-    fn no_models(&self, snapshot: &Snapshot) -> Fault {
+    fn no_models(&self, snapshot: &Snapshot, excluding: bool) -> Fault {
         if snapshot.models.is_empty() {
-            return Fault::new(
-                Kind::Unavailable,
-                "the model upstream lists no chat models right now; load a model there, then try again",
-            );
+            return empty_list();
+        }
+        if excluding {
+            let text = format!("exclude leaves no model of preset {}: exclude fewer", self.query.name);
+            return Fault::invalid("exclude", text);
         }
         let text = if self.query.free_only {
             "there are no free models here: the upstream lists none at a price of zero; use another preset"
@@ -169,9 +218,9 @@ mod tests {
             assert_eq!(preset.query.size, size, "{name}");
         }
         for name in ["efficient_generalist", "budget", "code"] {
-            assert!(presets.check(name).is_ok());
+            assert!(presets.check(&ModelChoice::preset(name)).is_ok());
         }
-        let fault = presets.check("best").unwrap_err();
+        let fault = presets.check(&ModelChoice::preset("best")).unwrap_err();
         assert_eq!(fault.kind(), Kind::InvalidPreset);
         assert!(fault.message().contains("\"best\"") && fault.message().contains("frontier_generalist"));
     }

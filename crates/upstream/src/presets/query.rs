@@ -69,9 +69,9 @@ impl Query {
     }
 
     /// The models selected, at most `size`, in registry order. The same list always gives the same models.
-    pub(super) fn select<'m>(&self, models: &'m [ListedModel]) -> Vec<&'m ListedModel> {
+    pub(super) fn select<'m>(&self, models: &[&'m ListedModel]) -> Vec<&'m ListedModel> {
         let mut ranked: Vec<(usize, &ListedModel)> =
-            models.iter().enumerate().filter(|(_, model)| self.fits(model)).collect();
+            models.iter().copied().enumerate().filter(|(_, model)| self.fits(model)).collect();
         ranked.sort_by_cached_key(|(index, model)| {
             (
                 self.tools == Some(ToolSupport::Preferred) && model.variant.supports_tools == Some(false),
@@ -110,7 +110,7 @@ impl Query {
             }
             limit = limit.saturating_mul(2);
         }
-        models.iter().zip(taken).filter(|(_, taken)| *taken).map(|(model, _)| model).collect()
+        models.iter().zip(taken).filter(|(_, taken)| *taken).map(|(model, _)| *model).collect()
     }
 
     fn fits(&self, model: &ListedModel) -> bool {
@@ -153,10 +153,10 @@ fn blended(price: Price) -> f64 {
 /// A pattern in which `*` stands for any text; case does not matter.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
-struct Pattern(WildMatchPattern<'*', '\0'>);
+pub(super) struct Pattern(WildMatchPattern<'*', '\0'>);
 
 impl Pattern {
-    fn matches(&self, text: &str) -> bool {
+    pub(super) fn matches(&self, text: &str) -> bool {
         self.0.matches(text)
     }
 }

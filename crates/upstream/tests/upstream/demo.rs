@@ -8,6 +8,7 @@ use ep_kernel::ports::Models as _;
 use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::money::SpendBasis;
 use ep_polling::order::Seed;
+use ep_polling::roster::ModelChoice;
 use ep_upstream::testing::ManualClock;
 use ep_upstream::{Demo, DemoConfig};
 
@@ -21,7 +22,9 @@ fn demo() -> Demo {
 async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
     let options = ["Tea".to_owned(), "Coffee".to_owned(), "Water".to_owned()];
     let mut answers = Vec::new();
-    for (position, member) in demo.roster("fast_and_cheap").await.unwrap().members().iter().enumerate() {
+    for (position, member) in
+        demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().members().iter().enumerate()
+    {
         let view = BallotView::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
         let answer = demo.vote(member, &view, LONG).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
@@ -82,16 +85,19 @@ async fn everything_is_labelled_as_simulated() {
     let registry = demo.registry().await.unwrap();
     assert!(registry.simulated && registry.count == 60);
     for preset in demo.presets() {
-        assert!(demo.roster(&preset).await.unwrap().simulated, "{preset}");
+        assert!(demo.roster(&ModelChoice::preset(&preset)).await.unwrap().simulated, "{preset}");
     }
-    assert_eq!(demo.roster("free").await.unwrap().members().len(), 15);
-    assert_eq!(demo.roster("fast_and_cheap").await.unwrap().notices, Vec::<String>::new());
+    assert_eq!(demo.roster(&ModelChoice::preset("free")).await.unwrap().members().len(), 15);
+    assert_eq!(
+        demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().notices,
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn latencies_are_plausible() {
     let demo = Demo::new(&DemoConfig::default(), Arc::new(ManualClock::at(NOW))).unwrap();
-    let members = demo.roster("fast_and_cheap").await.unwrap().members().to_vec();
+    let members = demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
     let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
     for member in &members {

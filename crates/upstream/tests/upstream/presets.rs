@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use ep_kernel::fault::Kind;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{CachedModelList, Models as _, UpstreamCache as _};
-use ep_polling::roster::Roster;
+use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
 use ep_polling::stopping::MAX_ROSTER;
 use ep_upstream::testing::{Script, bare, priced};
 use ep_upstream::{FreeLimit, SetupError, Upstream};
@@ -48,7 +48,7 @@ fn fixture() -> Fixture {
 }
 
 async fn roster(upstream: &Upstream, preset: &str) -> Roster {
-    upstream.roster(preset).await.unwrap()
+    upstream.roster(&ModelChoice::preset(preset)).await.unwrap()
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
     assert_eq!(local.members().len(), 12, "one family may fill the roster if there is no other");
     assert_eq!(local.notices, ["preset fast_and_cheap asks for 50 models; the registry has 12 that fit"]);
     assert!(local.members().iter().all(|member| member.price.is_none()), "an unknown price is not zero");
-    let fault = upstream.roster("free").await.unwrap_err();
+    let fault = upstream.roster(&ModelChoice::preset("free")).await.unwrap_err();
     assert_eq!(fault.kind(), Kind::NotConfigured);
     assert!(fault.message().contains("no free models here"), "{fault}");
     let own = fixture.upstream_with(|config| config.treat_unpriced_as_free = true);
@@ -136,9 +136,9 @@ async fn the_same_weights_on_several_hosts_are_one_model() {
 async fn impossible_rosters_are_refused() {
     let fixture = Fixture::new(Script { models: vec![], ..Script::default() });
     let upstream = fixture.upstream();
-    let fault = upstream.roster("fast_and_cheap").await.unwrap_err();
+    let fault = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap_err();
     assert_eq!(fault.kind(), Kind::Unavailable);
-    let fault = upstream.roster("Fast").await.unwrap_err();
+    let fault = upstream.roster(&ModelChoice::preset("Fast")).await.unwrap_err();
     assert_eq!(fault.kind(), Kind::InvalidPreset);
     for name in upstream.presets() {
         assert!(fault.message().contains(&name), "{fault}");
@@ -205,4 +205,72 @@ async fn a_file_replaces_the_presets() {
     let members = roster(&upstream, "mine").await.members().to_vec();
     let ids: Vec<_> = members.iter().map(|member| member.model.as_str()).collect();
     assert_eq!(ids, ["maker0/line0-nano", "maker18/line18-ultra", "maker19/line19-ultra"]);
+}
+
+/// What a caller names.
+fn names(names: &[&str]) -> ModelNames {
+    ModelNames::new(names).unwrap()
+}
+
+/// The ids of the roster of these names, without these.
+async fn named(upstream: &Upstream, models: &[&str], exclude: &[&str]) -> Result<Vec<String>, Fault> {
+    let exclude = (!exclude.is_empty()).then(|| names(exclude));
+    let choice = ModelChoice { source: ModelSource::Named(names(models)), exclude };
+    let roster = upstream.roster(&choice).await?;
+    Ok(roster.members().iter().map(|member| member.model.to_string()).collect())
+}
+
+#[tokio::test]
+async fn callers_name_models_by_id_and_by_pattern() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
+    let ids = named(&upstream, &["maker3/line3-pro", "Maker0/*-CORE*"], &[]).await.unwrap();
+    assert_eq!(ids, ["maker0/line0-core", "maker3/line3-pro"], "one way to serve a model, the plain one");
+    let ids = named(&upstream, &["maker0/line0-core:free", "maker0/*core*", "maker0/*nano"], &[]).await;
+    assert_eq!(ids.unwrap(), ["maker0/line0-nano", "maker0/line0-core:free"], "a named variant stays");
+    let ids = named(&upstream, &["maker0/line0-core:free", "maker0/line0-core"], &[]).await.unwrap();
+    assert_eq!(ids.len(), 2, "both, where both are named");
+    let ids = named(&upstream, &["maker1/*", "maker2/line2-pro"], &["*-core", "*chat"]).await.unwrap();
+    assert_eq!(ids.len(), 7, "{ids:?}");
+    assert!(ids.iter().all(|id| !id.contains("core") && !id.contains("chat")), "{ids:?}");
+}
+
+#[tokio::test]
+async fn names_that_come_to_no_roster_are_refused_with_the_reason() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
+    let many: Vec<String> = (0..20).map(|n| format!("no/{n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (models, exclude, says) in [
+        (&["maker0/*", "no/such", "maker1/gone*"][..], &[][..], "no no/such, maker1/gone*;"),
+        (&["maker0/*"], &["maker0/line0-pro", "typo/*"], "exclude: the registry has no typo/*;"),
+        (&["maker0/line0-pro"], &[], "one model, maker0/line0-pro; name 2 to 150"),
+        (&["*"], &[], "come to 160 models; name 2 to 150"),
+        (&["maker0/*"], &["*"], "exclude leaves none"),
+        (&many, &[], "no/9 and 10 more;"),
+    ] {
+        let fault = named(&upstream, models, exclude).await.unwrap_err();
+        assert_eq!(fault.kind(), Kind::InvalidInput, "{fault}");
+        assert!(fault.message().contains(says), "{fault}");
+    }
+    let fault = named(&upstream, &["maker0/*", "no/such"], &[]).await.unwrap_err();
+    assert_eq!(fault.fields()[0].field, "models[1]");
+}
+
+#[tokio::test]
+async fn a_preset_without_excluded_models_is_filled_from_the_rest() {
+    let fixture = fixture();
+    let upstream = fixture.upstream();
+    let choice = |exclude: &[&str]| ModelChoice {
+        exclude: Some(names(exclude)),
+        ..ModelChoice::preset("fast_and_cheap")
+    };
+    let whole = roster(&upstream, "fast_and_cheap").await;
+    let rest = upstream.roster(&choice(&["maker0/*", "*nano"])).await.unwrap();
+    assert_eq!(rest.members().len(), whole.members().len());
+    assert!(rest.members().iter().all(|member| !member.model.as_str().starts_with("maker0/")));
+    assert_eq!(rest.notices, ["the request excludes maker0/*, *nano"]);
+    assert_eq!(roster(&upstream, "fast_and_cheap").await, whole, "the preset itself is as it was");
+    let fault = upstream.roster(&choice(&["*"])).await.unwrap_err();
+    assert_eq!((fault.kind(), fault.fields()[0].field.as_str()), (Kind::InvalidInput, "exclude"));
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::Models as _;
+use ep_polling::roster::ModelChoice;
 use ep_upstream::detect::servers_at;
 use ep_upstream::testing::{Script, bare, priced};
 use ep_upstream::{NotConfigured, Upstream};
@@ -58,7 +59,7 @@ async fn while_the_upstream_is_down_the_old_list_stays_in_use() {
     // The same after a restart, when the first list comes from the database.
     let restarted = fixture.upstream();
     assert_eq!(ids(&restarted).await, ["a/one"]);
-    assert!(restarted.roster("fast_and_cheap").await.is_ok());
+    assert!(restarted.roster(&ModelChoice::preset("fast_and_cheap")).await.is_ok());
     // A failed refresh is repeated without a request.
     fixture.server.change(|script| {
         script.registry_fails = None;
@@ -96,7 +97,7 @@ async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         assert_eq!(ids(&upstream).await, ["a/one"], "after {}", &bad[..bad.len().min(50)]);
-        assert!(upstream.roster("fast_and_cheap").await.is_ok());
+        assert!(upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.is_ok());
         assert_eq!(ids(&fixture.upstream()).await, ["a/one"], "after a restart");
         // It is asked again until it gives a good list.
         fixture.server.change(|script| {
@@ -152,7 +153,10 @@ async fn without_any_list_the_failure_says_what_to_do() {
         let fault = upstream.registry().await.unwrap_err();
         assert_eq!(fault.kind(), Kind::Unavailable);
         assert!(fault.message().contains(word), "{fault}");
-        assert_eq!(upstream.roster("fast_and_cheap").await.unwrap_err().kind(), Kind::Unavailable);
+        assert_eq!(
+            upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap_err().kind(),
+            Kind::Unavailable
+        );
         assert_eq!(
             fixture.server.registry_calls(),
             1,
@@ -160,8 +164,14 @@ async fn without_any_list_the_failure_says_what_to_do() {
         );
     }
     assert_eq!(NotConfigured.registry().await.unwrap_err().kind(), Kind::NotConfigured);
-    assert_eq!(NotConfigured.roster("fast_and_cheap").await.unwrap_err().kind(), Kind::NotConfigured);
-    assert_eq!(NotConfigured.roster("no").await.unwrap_err().kind(), Kind::InvalidPreset);
+    assert_eq!(
+        NotConfigured.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap_err().kind(),
+        Kind::NotConfigured
+    );
+    assert_eq!(
+        NotConfigured.roster(&ModelChoice::preset("no")).await.unwrap_err().kind(),
+        Kind::InvalidPreset
+    );
     assert_eq!(NotConfigured.presets()[0], "fast_and_cheap");
 }
 

@@ -1,0 +1,150 @@
+//! Output schemas as MCP lists them: compact, because a tool list is part of every conversation.
+//!
+//! One flat object: the members of all variants of the output, each with its type and nothing nested. Members that
+//! repeat what was asked are allowed but not declared. No member is required, because clients check refusals by the same
+//! schema; a refusal is the member `error`.
+
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+/// The member that holds a refusal.
+pub(super) const ERROR: &str = "error";
+
+/// The compact form of an output schema, without the members of these inputs.
+pub(super) fn compact(root: &Value, asked: &[&Value]) -> JsonObject {
+    let mut members = JsonObject::new();
+    collect(root, root, &mut members);
+    members.retain(|name, _| {
+        !asked.iter().any(|input| input.get("properties").is_some_and(|sent| sent.get(name).is_some()))
+    });
+    members.insert(ERROR.into(), json!({ "type": "object" }));
+    let schema = json!({ "type": "object", "properties": members });
+    schema.as_object().cloned().unwrap_or_default()
+}
+
+/// Adds the members of a schema and of its variants.
+fn collect(root: &Value, schema: &Value, members: &mut JsonObject) {
+    let schema = resolved(root, schema);
+    for variant in variants(schema) {
+        collect(root, variant, members);
+    }
+    for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let mut shape = Shape::default();
+        if let Some(earlier) = members.get(name) {
+            shape.add(root, earlier);
+        }
+        shape.add(root, member);
+        members.insert(name.clone(), shape.schema());
+    }
+}
+
+fn variants(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["anyOf", "oneOf"].into_iter().filter_map(|key| schema.get(key)?.as_array()).flatten()
+}
+
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let pointer = schema.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}
+
+/// The types and words that a member can have.
+#[derive(Default)]
+struct Shape {
+    types: Vec<Value>,
+    /// Every word of the enums among them, unless text without an enum is allowed too.
+    words: Vec<Value>,
+    any_text: bool,
+}
+
+impl Shape {
+    fn add(&mut self, root: &Value, schema: &Value) {
+        let schema = resolved(root, schema);
+        for variant in variants(schema) {
+            self.add(root, variant);
+        }
+        let constant = schema.get("const").map(std::slice::from_ref);
+        let words = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or(constant);
+        let types = match schema.get("type") {
+            Some(Value::Array(types)) => types.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+            None => &[],
+        };
+        for kind in types {
+            push_new(&mut self.types, kind);
+        }
+        match words {
+            Some(words) => {
+                for word in words {
+                    push_new(&mut self.types, &json!(if word.is_null() { "null" } else { "string" }));
+                    push_new(&mut self.words, word);
+                }
+            }
+            None => self.any_text |= types.iter().any(|kind| kind == "string"),
+        }
+    }
+
+    fn schema(mut self) -> Value {
+        if !self.words.is_empty() && !self.any_text {
+            if self.types.iter().any(|kind| kind == "null") {
+                push_new(&mut self.words, &Value::Null);
+            }
+            return json!({ "enum": self.words });
+        }
+        // Every integer is a number.
+        if self.types.iter().any(|kind| kind == "number") {
+            self.types.retain(|kind| kind != "integer");
+        }
+        // Some clients take a single type only.
+        let mut types: Vec<Value> = self.types.into_iter().map(|kind| json!({ "type": kind })).collect();
+        match types.len() {
+            1 => types.remove(0),
+            0 => json!({}),
+            _ => json!({ "anyOf": types }),
+        }
+    }
+}
+
+fn push_new(values: &mut Vec<Value>, value: &Value) {
+    if !values.contains(value) {
+        values.push(value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_become_one_flat_object() {
+        let schema = json!({
+            "$defs": {
+                "Ended": { "type": "object", "required": ["id"], "properties": {
+                    "asked": { "type": "string" },
+                    "id": { "type": "string", "pattern": "^E", "description": "Its id." },
+                    "state": { "$ref": "#/$defs/State" },
+                    "why": { "anyOf": [{ "enum": ["lock"], "type": "string" }, { "type": "null" }] },
+                    "cost": { "type": "number", "minimum": 0 },
+                    "votes": { "type": "array", "items": { "$ref": "#/$defs/State" } },
+                } },
+                "State": { "oneOf": [{ "const": "good", "type": "string" }, { "const": "bad", "type": "string" }] },
+                "Running": { "type": "object", "properties": {
+                    "state": { "const": "running", "type": "string" },
+                    "cost": { "type": ["integer", "null"] },
+                    "why": { "type": "string" },
+                } },
+            },
+            "anyOf": [{ "$ref": "#/$defs/Ended" }, { "$ref": "#/$defs/Running" }],
+        });
+        let input = json!({ "type": "object", "properties": { "asked": { "type": "string" } } });
+        let compacted = compact(&schema, &[&input]);
+        let expected = json!({ "type": "object", "properties": {
+            "id": { "type": "string" },
+            "state": { "enum": ["good", "bad", "running"] },
+            "why": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            "cost": { "anyOf": [{ "type": "number" }, { "type": "null" }] },
+            "votes": { "type": "array" },
+            "error": { "type": "object" },
+        } });
+        assert_eq!(Value::Object(compacted), expected);
+    }
+}

@@ -1,0 +1,94 @@
+//! What a model should know of a poll besides its headline, in a few lines.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use ep_kernel::executor::PollState;
+use ep_kernel::ports::Closing;
+use ep_kernel::tool::Presentation;
+use ep_polling::money::Usd;
+use ep_polling::poll_id::PollId;
+use ep_polling::stopping::TerminationReason;
+use ep_polling::tally::NamedTally;
+use ep_polling::time::Timestamp;
+
+use super::reply::{Status, Summary, headline};
+
+/// Bytes of a headline and its facts together: about 300 tokens.
+const LONGEST: usize = 1_150;
+/// Bytes for the vote counts; longer options are cut.
+pub const ROOM: usize = 360;
+/// Bytes of an option in a headline: 200 characters of ASCII.
+const NAMED: usize = 200;
+/// Bytes of one notice.
+const NOTICE: usize = 260;
+
+/// How a poll that has ended is told: its headline, and facts beside it.
+#[derive(Debug)]
+pub struct Told {
+    headline: String,
+    facts: String,
+    closed_at: Timestamp,
+    failed: bool,
+}
+
+impl Told {
+    /// Tells a poll: with these notices, and with its cost to whom that may be told.
+    pub fn new(
+        state: &PollState,
+        closing: &Closing,
+        summary: &Summary,
+        result_url: Option<&str>,
+        notices: &[String],
+        cost: Option<Usd>,
+    ) -> Self {
+        let plan = &state.record.plan;
+        let headline = headline(summary, plan.roster.len(), result_url);
+        let mut facts = format!("poll_id {}; status {}. ", state.record.id, summary.status.as_str());
+        let _ = write!(facts, "Votes: {}. ", counts(&summary.tally, ROOM));
+        let ended = closing.reason.map_or("cancelled", TerminationReason::as_str);
+        let _ = write!(facts, "Ended by {ended} after {} of {} models.", summary.counted, plan.roster.len());
+        if let Some(Usd(cost)) = cost {
+            let _ = write!(facts, " Cost {cost}.");
+        }
+        if plan.simulated {
+            facts.push_str(" The voters are simulated: this says nothing about real models.");
+        }
+        for notice in notices {
+            let notice = cut(notice, NOTICE);
+            if headline.len() + facts.len() + notice.len() < LONGEST {
+                let _ = write!(facts, "\n{notice}");
+            }
+        }
+        Self { headline, facts, closed_at: closing.closed_at, failed: summary.status == Status::Failed }
+    }
+
+    /// Adds all of it to the presentation of an answer about this poll.
+    pub fn present(&self, presentation: Presentation, id: &PollId) -> Presentation {
+        presentation.summary(&*self.headline).facts(&*self.facts).task(id, self.closed_at).failed(self.failed)
+    }
+}
+
+/// The votes of each option, most votes first, the options cut so that all of it takes about `room` bytes.
+pub fn counts(tally: &NamedTally, room: usize) -> String {
+    let mut options: Vec<_> = tally.0.iter().collect();
+    options.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
+    let each = (room / options.len().max(1)).saturating_sub(8);
+    let counts: Vec<String> =
+        options.iter().map(|(option, votes)| format!("{} {votes}", cut(option, each))).collect();
+    counts.join("; ")
+}
+
+/// An option as headlines name it.
+pub fn named(option: &str) -> Cow<'_, str> {
+    cut(option, NAMED)
+}
+
+/// A text of at most this many bytes and an ellipsis.
+fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
+    if text.len() <= bytes {
+        text.into()
+    } else {
+        format!("{}…", &text[..text.floor_char_boundary(bytes)]).into()
+    }
+}
