@@ -1,5 +1,6 @@
 //! The work on one poll: wait for its turn, run it, close it, wait for unused calls, settle.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use super::slots::{Place, Slot};
 use crate::executor::run::{Finished, Recorder, run};
 use crate::ports::{Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
-use ep_polling::money::{MicroUsd, Settlement};
+use ep_polling::money::{MicroUsd, Settlement, Spend};
+use ep_polling::plan::Plan;
 
 /// How long a poll waits after a failure of the database before it tries again.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
@@ -110,7 +112,12 @@ impl Work<'_> {
     async fn until_closed(&self, mut prior: Vec<Ballot>, place: Place, mut deadline: Option<Instant>) {
         let mut place = Some(place);
         let mut slot = None;
+        let (mut lost, mut asks) = (MicroUsd::ZERO, true);
         loop {
+            // An attempt that has asked nobody has lost nothing.
+            if std::mem::take(&mut asks) {
+                lost = lost.plus(lost_calls(&self.record.plan, &prior));
+            }
             let attempt = async {
                 if slot.is_none() {
                     let again = || self.inner.slots.take_again(self.record.owner);
@@ -120,7 +127,8 @@ impl Work<'_> {
                     Some(deadline) => deadline,
                     None => *deadline.insert(self.start().await?),
                 };
-                Ok(self.run_once(prior, deadline).await?)
+                asks = Instant::now() < deadline;
+                Ok(self.run_once(prior, deadline, lost).await?)
             };
             let done = tokio::select! {
                 biased;
@@ -207,10 +215,16 @@ impl Work<'_> {
         Ok(Stored::Ended)
     }
 
-    async fn run_once(&self, prior: Vec<Ballot>, deadline: Instant) -> Result<(), StoreError> {
+    /// `lost` is what is charged for calls of earlier attempts whose answers were lost.
+    async fn run_once(
+        &self,
+        prior: Vec<Ballot>,
+        deadline: Instant,
+        lost: MicroUsd,
+    ) -> Result<(), StoreError> {
         let Self { inner, record, publisher, .. } = self;
         let budget = record.plan.budget.amount();
-        let ceiling = record.held.map_or(budget, |held| held.min(budget));
+        let ceiling = record.held.map_or(budget, |held| held.min(budget)).minus(lost);
         let cancel = if Instant::now() < deadline {
             self.running.cancel.clone()
         } else {
@@ -222,17 +236,18 @@ impl Work<'_> {
         let finished = run(&record.plan, prior, deadline, ceiling, &inner.models, self, &cancel).await?;
         let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
         let draining = !finished.unfinished.is_empty();
-        let closing = closing(inner, record, &finished, draining);
+        let closing = closing(inner, record, &finished, lost);
         // Nobody is charged more than was set aside.
         let held = record.held.unwrap_or_default();
-        let settlement = if draining { Settlement::Later } else { Settlement::Capture(spent.min(held)) };
+        let settlement =
+            if draining { Settlement::Later } else { Settlement::Capture(spent.plus(lost).min(held)) };
         let epoch = self.lease().epoch();
         inner.polls.close(&record.id, epoch, &closing, settlement).await?;
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
         measure(record, &finished, spent);
         publish_end(publisher, closing, !draining);
         if draining {
-            let unused = finished.unfinished.drain(&record.plan).await;
+            let unused = finished.unfinished.drain(&record.plan).await.plus(lost);
             metrics::counter!("ep_unused_calls_cost_micro_usd_total")
                 .increment(unused.micro().unsigned_abs());
             let capture = spent.plus(unused).min(held);
@@ -265,7 +280,17 @@ pub(super) async fn settle_interrupted(
     Ok(())
 }
 
-fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bool) -> Closing {
+/// What is charged for the calls that were made before an interruption and whose answers were lost: an estimate
+/// for each member without a ballot whose place in the order lies before that of a ballot. These were asked for
+/// certain; who came after them may have been, and is not charged.
+fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
+    let answered: HashSet<usize> = ballots.iter().map(|ballot| ballot.position as usize).collect();
+    let asked = answered.iter().max().map_or(0, |last| last + 1);
+    let lost = (0..asked).filter(|position| !answered.contains(position));
+    lost.map(|position| plan.charged(position, Spend::UNKNOWN).amount).sum()
+}
+
+fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, lost: MicroUsd) -> Closing {
     let closed_at = inner.clock.now();
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),
@@ -275,8 +300,8 @@ fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, draining: bo
         total_ms: closed_at.since(record.created_at).max(finished.gather).as_millis() as u64,
         closed_at,
         unused_calls: finished.unused_calls,
-        unused_calls_cost: (!draining).then_some(MicroUsd::ZERO),
-        unused_calls_estimate: finished.unfinished.estimate(&record.plan),
+        unused_calls_cost: finished.unfinished.is_empty().then_some(lost),
+        unused_calls_estimate: finished.unfinished.estimate(&record.plan).plus(lost),
     }
 }
 

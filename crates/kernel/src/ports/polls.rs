@@ -124,7 +124,8 @@ pub struct Closing {
     /// Members asked whose answers came too late to count; 0 for polls closed before this was kept.
     #[serde(default)]
     pub unused_calls: u32,
-    /// What the calls still in flight at the close cost; `None` until they have ended.
+    /// What calls cost whose answers were not used, because the poll had ended or was interrupted; `None` until
+    /// those still in flight at the close have ended.
     pub unused_calls_cost: Option<MicroUsd>,
     /// An estimate of that cost: charged in its place if the process ends before the calls do.
     #[serde(default)]

@@ -251,3 +251,33 @@ async fn calls_lost_with_their_process_are_charged_an_estimate() {
     assert_eq!(row.captured.unwrap().micro(), 7 * 50 + 43 * estimate);
     assert!(row.record.settled);
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_lost_in_the_middle_of_a_poll_are_charged_an_estimate() {
+    let mut case = Case::new(&[Some(0); 20]);
+    (case.threshold, case.pace) = (1.0, Pace::Fast);
+    let plan = case.plan();
+    let mut script = case.script();
+    for (position, member) in plan.roster.iter().enumerate() {
+        let line = script.lines.get_mut(member.model.as_str()).unwrap();
+        // Every third member of the order answers late; the others are undecided.
+        line.vote = Some(position % 2);
+        if position % 3 == 0 {
+            line.takes = Duration::from_secs(60);
+        }
+    }
+    let (script, database) = (Arc::new(script), Arc::<Database>::default());
+    let dead = Replica::new(1, &database, &script);
+    let id = dead.executor.open(plan.clone(), None, true, None).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    dead.executor.release().await.unwrap();
+    assert_eq!((database.row(&id).ballots.len(), asked(&script)), (13, 20));
+    let successor = Replica::new(2, &database, &script);
+    assert_eq!(successor.executor.resume().await.unwrap(), 1);
+    let closing = successor.ended(&id).await;
+    // Seven were asked twice: the answers that came are paid, and so are those that were lost.
+    assert_eq!((database.row(&id).ballots.len(), asked(&script)), (20, 27));
+    let lost = 7 * plan.charged(0, ep_polling::money::Spend::UNKNOWN).amount.micro();
+    assert_eq!(closing.unused_calls_cost.unwrap().micro(), lost);
+    assert_eq!(database.row(&id).captured.unwrap().micro(), 20 * 50 + lost);
+}
