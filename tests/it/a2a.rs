@@ -314,6 +314,31 @@ async fn a_message_sent_again_is_the_same_poll() {
 }
 
 #[tokio::test]
+async fn a_message_sent_again_while_it_is_answered_finds_the_running_poll() {
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
+    script.default.latency = Duration::from_millis(1500);
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let params = v1("m", json!({ "data": question(json!({})) }));
+    let first = {
+        let (client, params) = (client.clone(), params.clone());
+        tokio::spawn(async move { client.rpc("/api/a2a", "SendMessage", params).await.expect(200) })
+    };
+    for _ in 0..500 {
+        if service.upstream().total_calls() > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let again = client.rpc("/api/a2a", "SendMessage", params).await.expect(200);
+    let running = &again["result"]["task"];
+    assert_eq!(running["status"]["state"], "TASK_STATE_WORKING", "{again}");
+    assert_eq!(running["contextId"], "conversation");
+    assert_eq!(running["history"][0]["messageId"], "m");
+    assert_eq!(first.await.unwrap()["result"]["task"]["id"], running["id"]);
+}
+
+#[tokio::test]
 async fn a_message_refused_for_want_of_money_can_be_sent_again_with_money() {
     let service = service().await;
     let (user, poor) = service.user_with(MicroUsd::ZERO).await;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::answer::Answer;
+use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Entry, Task};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -43,8 +44,18 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let context_id = context.and_then(Value::as_str);
     let key = member(message, "messageId", "message_id").and_then(Value::as_str);
     let key = key.map(|id| repetition_key(id, asked.entry, &asked.input));
-    let answer = agent.dispatch(asked.entry, asked.input, key, wait_limit).await?;
     let history = History::of(configuration);
+    let answer = match agent.dispatch(asked.entry, asked.input, key, wait_limit).await {
+        Ok(answer) => answer,
+        Err(fault) => match fault.poll().filter(|_| fault.kind() == Kind::InProgress) {
+            // The same message is being answered at this moment.
+            Some(poll) => {
+                keep(agent, poll.as_str(), message, context_id).await?;
+                return get(agent, poll.as_str(), history, dialect).await.map(Reply::Task);
+            }
+            None => return Err(fault.into()),
+        },
+    };
     let Some(id) = answer.presentation.task_id.clone() else {
         let frame = Frame { dialect, context_id, message: None, now: agent.now() };
         let id = member(params, "id", "id").and_then(Value::as_str);
@@ -56,13 +67,23 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
         });
     };
     if asked.entry.spec.task == Task::Start {
-        let mut sent = message.clone();
-        if let (Some(members), Some(context_id)) = (sent.as_object_mut(), context_id) {
-            members.insert("contextId".into(), context_id.into());
-        }
-        agent.keep(&id, &sent).await?;
+        keep(agent, &id, message, context_id).await?;
     }
     task(agent, &id, &answer, history, dialect).await.map(Reply::Task)
+}
+
+/// Keeps the message that opened a poll, with the name of its conversation.
+async fn keep(
+    agent: &AgentRequest,
+    poll: &str,
+    message: &Value,
+    context_id: Option<&str>,
+) -> Result<(), Refusal> {
+    let mut sent = message.clone();
+    if let (Some(members), Some(context_id)) = (sent.as_object_mut(), context_id) {
+        members.insert("contextId".into(), context_id.into());
+    }
+    Ok(agent.keep(poll, &sent).await?)
 }
 
 /// A key that is the same for a message sent again, with the same content: carried out once.
