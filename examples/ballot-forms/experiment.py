@@ -84,12 +84,15 @@ def messages(words: str, question: str, ballot: Ballot, labelled: bool) -> list[
         coded = {"under": ", each under a code", "codes": "codes and the ", "s": ""}
         system = LONG.format(**(coded if labelled else {"under": "", "codes": "", "s": "s"}))
         user = f"{fenced}\n\nVote by calling the tool `vote` once, with the {what} of one option."
-    elif words == "ours":
+    elif words in ("guarded-mark-told", "short-mark-told", "short-mark", "guarded-mark"):
         mark = "4f1c09ab"
-        marked = f"<question-{mark}>\n{question}\n</question-{mark}>\n\n<options-{mark}>\n{listed}\n</options-{mark}>"
-        system = GUARDED
-        what = "letter" if labelled else "text"
-        user = f"{marked}\n\nVote by calling the tool `vote` once, with the {what} of one option."
+        user = (
+            f"<question-{mark}>\n{question}\n</question-{mark}>\n\n<options-{mark}>\n{listed}\n</options-{mark}>"
+        )
+        system = GUARDED if words.startswith("guarded") else SHORT
+        if words.endswith("told"):
+            label = "letter" if labelled else "text"
+            user += f"\n\nVote by calling the tool `vote` once, with the {label} of one option."
     elif words == "short":
         system, user = SHORT, plain
     elif words == "short-fence":
