@@ -287,3 +287,28 @@ fn a_server_cannot_write_to_the_terminal_but_text() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_doctor_tells_what_each_model_can_do() {
+    let mut script = Script { votes_for: VoteFor::Text("Blue".into()), ..Script::panel(3) };
+    let names: Vec<String> =
+        script.models.iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect();
+    let silent = Behaviour::of([Action::Says("I cannot say.".into())]);
+    script = script.with(&names[0], silent).with(&names[1], Behaviour::of([Action::Says("Seven".into())]));
+    let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let variables = vec![("EP_UPSTREAM_URL", upstream.base_url())];
+    let shown = beside(data.path(), words(&["doctor", "--preset", "generalist"]), variables.clone()).await;
+    let shown = stdout(&shown, 1);
+    let line = |name: &str| shown.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line(&names[0]).contains("no vote: unparsable"), "{shown}");
+    assert!(line(&names[1]).contains("text") && line(&names[1]).ends_with("wrong (Seven)"), "{shown}");
+    assert!(line(&names[2]).contains("forced_tool") && line(&names[2]).ends_with("right"), "{shown}");
+    assert!(shown.contains("2 of 3 models vote, 1 of them as expected"), "{shown}");
+    let json = words(&["doctor", "--model", &names[1], "--model", &names[2], "--json"]);
+    let shown = stdout(&beside(data.path(), json, variables).await, 0);
+    let found: Vec<Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |name: &str| found.iter().find(|found| found["model"] == name).unwrap();
+    assert_eq!((&of(&names[1])["vote"], &of(&names[1])["expected"]), (&json!("Seven"), &json!(false)));
+    assert_eq!(of(&names[2])["ballot_mode"], "forced_tool");
+}

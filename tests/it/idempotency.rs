@@ -141,7 +141,7 @@ async fn an_interim_answer_is_not_kept() {
 #[tokio::test]
 async fn a_request_that_still_runs_names_its_poll() {
     let mut script = Script::panel(50);
-    script.default.latency = Duration::from_millis(500);
+    script.default.latency = Duration::from_secs(2);
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let headers = [("idempotency-key", "running"), ("x-machine-client", "true")];
@@ -149,9 +149,11 @@ async fn a_request_that_still_runs_names_its_poll() {
         let client = client.clone();
         async move { client.post_with("/api/poll", &question(json!({})), &headers).await }
     });
+    while service.upstream().total_calls() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let refused = loop {
         let reply = client.post_with("/api/poll", &question(json!({})), &headers).await;
-        // Before the poll is opened there is nothing to name; the second request may even be the first.
         if reply.status == 409 && reply.json()["poll_id"].is_string() {
             break reply;
         }

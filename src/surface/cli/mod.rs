@@ -2,6 +2,7 @@
 
 mod admin;
 mod call;
+mod doctor;
 mod hints;
 mod poll;
 mod printable;
@@ -40,6 +41,8 @@ enum Command {
     Mcp,
     /// Call any operation by its name
     Call(call::Arguments),
+    /// Ask each model one control question: what works, how fast, at what cost
+    Doctor(doctor::Arguments),
     /// Manage accounts, keys and money
     #[command(subcommand)]
     Admin(admin::Command),
@@ -116,6 +119,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
     match command {
         Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
         Command::Call(arguments) => call::run(&quietly(config), arguments).await,
+        Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
         Command::Admin(command) => admin::run(&quietly(config), command).await,
         Command::Serve(flags) => {
             if let Some(listen) = flags.listen {

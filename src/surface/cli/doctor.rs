@@ -1,0 +1,154 @@
+//! `ep doctor`: asks each model of a roster one control question, and shows what works, how fast and at what cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_polling::ballot::{BallotMode, BallotView, ModelAnswer, NoVote};
+use ep_polling::money::{MicroUsd, SpendBasis};
+use ep_polling::order::Seed;
+use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
+use futures::StreamExt;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::printable::printable;
+use super::target::GRACE;
+use super::{End, print};
+use crate::config::Config;
+use crate::wiring::{self, Environment};
+
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// Which models: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    #[arg(long, default_value = "fast_and_cheap", conflicts_with = "models")]
+    preset: String,
+    /// Instead of a preset: models by id, with * for any text; at least two in all
+    #[arg(long = "model", value_name = "ID")]
+    models: Vec<String>,
+    /// A model not to ask, named likewise; may be repeated
+    #[arg(long, value_name = "ID")]
+    exclude: Vec<String>,
+    /// How many models are asked at once
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=512))]
+    at_once: u16,
+    /// The most seconds for one model
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+    /// Print one JSON object for each model, and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+const QUESTION: &str = "Which of these is a colour?";
+const OPTIONS: [&str; 3] = ["Blue", "Seven", "Tuesday"];
+/// Which of them is right.
+const EXPECTED: usize = 0;
+
+/// What one model did.
+#[derive(Serialize)]
+struct Finding<'a> {
+    model: &'a str,
+    /// The option it voted for; null if it cast no vote.
+    vote: Option<&'static str>,
+    expected: bool,
+    ballot_mode: Option<BallotMode>,
+    reasoned: Option<bool>,
+    latency_ms: u64,
+    cost_usd: f64,
+    cost_basis: SpendBasis,
+    /// Why it cast no vote.
+    error: Option<String>,
+}
+
+impl<'a> Finding<'a> {
+    fn new(member: &'a Member, answer: &ModelAnswer, took: Duration) -> Self {
+        let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
+        let chosen = answer.vote.as_ref().ok().copied();
+        Self {
+            model: member.model.as_str(),
+            vote: chosen.and_then(|option| OPTIONS.get(option).copied()),
+            expected: chosen == Some(EXPECTED),
+            ballot_mode: answer.casting.map(|casting| casting.mode),
+            reasoned: answer.casting.and_then(|casting| casting.reasoned),
+            latency_ms: took.as_millis() as u64,
+            cost_usd: answer.spend.amount.as_usd(),
+            cost_basis: answer.spend.basis,
+            error: answer.vote.as_ref().err().map(error),
+        }
+    }
+
+    fn line(&self, width: usize) -> String {
+        let model = printable(self.model);
+        let (mode, reasoned) = (
+            self.ballot_mode.map_or("-", BallotMode::as_str),
+            match self.reasoned {
+                Some(true) => "reasons",
+                Some(false) => "no reasoning",
+                None => "-",
+            },
+        );
+        let cost = match self.cost_basis {
+            SpendBasis::Unknown => "cost unknown".to_owned(),
+            _ => format!("${:.6}", self.cost_usd),
+        };
+        let result = match (self.vote, &self.error) {
+            (Some(_), _) if self.expected => "right".to_owned(),
+            (Some(vote), _) => format!("wrong ({vote})"),
+            (None, error) => format!("no vote: {}", printable(error.as_deref().unwrap_or_default())),
+        };
+        let seconds = self.latency_ms as f64 / 1e3;
+        format!("{model:width$}  {mode:12}  {reasoned:12}  {seconds:>6.1} s  {cost:>12}  {result}")
+    }
+}
+
+pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result<End> {
+    let names = |names: &[String]| (!names.is_empty()).then(|| ModelNames::new(names)).transpose();
+    let source = names(&arguments.models)?.map_or(ModelSource::Preset(arguments.preset), ModelSource::Named);
+    let choice = ModelChoice { source, exclude: names(&arguments.exclude)? };
+    let service = wiring::assemble(config, Environment::system()).await?;
+    let models = Arc::clone(&service.app.ports.models);
+    let roster = models.roster(&choice).await?;
+    if !arguments.json && roster.simulated {
+        eprintln!(
+            "These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to examine real ones."
+        );
+    }
+    let members = roster.members();
+    let seed = Seed::new(service.app.entropy.bytes());
+    let options = OPTIONS.map(str::to_owned);
+    let within = Duration::from_secs(arguments.timeout);
+    let ask = async |(position, member): (usize, &Member)| {
+        let view = BallotView::for_position(seed, position, &QUESTION.into(), &options);
+        let asked = Instant::now();
+        let answer = models.vote(member, &view, within).await;
+        (position, answer, asked.elapsed())
+    };
+    let mut answers = futures::stream::iter(members.iter().enumerate())
+        .map(ask)
+        .buffer_unordered(usize::from(arguments.at_once));
+    let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
+    let (mut votes, mut right, mut unknown, mut cost) = (0_usize, 0_usize, 0_usize, MicroUsd::ZERO);
+    while let Some((position, answer, took)) = answers.next().await {
+        let finding = Finding::new(&members[position], &answer, took);
+        votes += usize::from(finding.vote.is_some());
+        right += usize::from(finding.expected);
+        unknown += usize::from(finding.cost_basis == SpendBasis::Unknown);
+        cost = cost.plus(answer.spend.amount);
+        print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
+    }
+    drop(answers);
+    if !arguments.json {
+        let unknown =
+            if unknown > 0 { format!(", not counting {unknown} of unknown cost") } else { String::new() };
+        print(&format!(
+            "\n{votes} of {} models vote, {right} of them as expected; this cost {cost}{unknown}.",
+            members.len()
+        ))?;
+        if votes < members.len() {
+            print("Leave out the others with --exclude, or ask again: a failure can be passing.")?;
+        }
+    }
+    let all = votes == members.len();
+    service.stop(Instant::now() + GRACE).await;
+    Ok(if all { End::Done } else { End::Code(1) })
+}
