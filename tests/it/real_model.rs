@@ -59,7 +59,7 @@ async fn real_model_votes_in_every_ballot() {
         assert!(names.contains(&vote["model_id"].as_str().unwrap()));
         assert!(["Paris", "Berlin", "Madrid"].contains(&vote["chosen_option"].as_str().unwrap()));
         assert!(vote["latency_ms"].as_u64().unwrap() > 20, "no model answers in {} ms", vote["latency_ms"]);
-        assert_eq!(vote["cost_basis"], "unknown");
+        assert_eq!(vote["cost_basis"], "priced");
     }
     assert_eq!(poll["simulated"], false);
     let result = client.get(&format!("/api/results/{}", poll["poll_id"].as_str().unwrap())).await.expect(200);
