@@ -93,6 +93,10 @@ def messages(words: str, question: str, ballot: Ballot, labelled: bool) -> list[
         if words.endswith("told"):
             label = "letter" if labelled else "text"
             user += f"\n\nVote by calling the tool `vote` once, with the {label} of one option."
+    elif words == "short-mark-question":
+        mark = "4f1c09ab"
+        system = SHORT
+        user = f"<question-{mark}>\n{question}\n</question-{mark}>\n\nOptions:\n{listed}"
     elif words == "short":
         system, user = SHORT, plain
     elif words == "short-fence":
