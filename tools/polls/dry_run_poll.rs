@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{PollRequest, plan};
 use super::estimate::DryRun;
-use super::given::misspelt;
+use super::raw_request::misspelt;
 
 /// Checks and prices a poll.
 pub struct DryRunPoll;

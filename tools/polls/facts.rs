@@ -23,17 +23,17 @@ const NAMED: usize = 200;
 /// Bytes of one notice.
 const NOTICE: usize = 260;
 
-/// How a poll that has ended is told: its headline, and facts beside it.
+/// The text of a poll that has ended: its headline, and facts beside it.
 #[derive(Debug)]
-pub struct Told {
+pub struct ResultText {
     headline: String,
     facts: String,
     closed_at: Timestamp,
     failed: bool,
 }
 
-impl Told {
-    /// Tells a poll: with these notices, and with its cost to whom that may be told.
+impl ResultText {
+    /// The text, with these notices; with the cost if the caller may know it.
     pub fn new(
         state: &PollState,
         closing: &Closing,

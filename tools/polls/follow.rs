@@ -11,12 +11,12 @@ use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
 /// How much longer than a poll may take a caller without a limit waits for it: it may have to wait for its turn.
-const PATIENCE: Duration = Duration::from_secs(20);
+const QUEUE_WAIT: Duration = Duration::from_secs(20);
 
 /// The state of the poll when it ends, or when `wait_limit` is over: at the latest shortly before the call
 /// itself would be given up.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
-    let longest = cx.settings().poll_deadline + PATIENCE;
+    let longest = cx.settings().poll_deadline + QUEUE_WAIT;
     let until = Instant::now() + wait_limit.unwrap_or(longest).min(longest);
     let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;
     let record = follower.record();

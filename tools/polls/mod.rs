@@ -7,11 +7,12 @@ mod estimate_poll;
 pub mod facts;
 mod follow;
 mod free_form;
-mod given;
 mod list_profiles;
+pub mod notices;
 mod poll_free;
 mod poll_question;
 mod profile;
+mod raw_request;
 pub mod reply;
 
 pub use dry_run_poll::DryRunPoll;

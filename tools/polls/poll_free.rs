@@ -18,7 +18,8 @@ use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
-use super::reply::{Summary, notices};
+use super::notices::notices;
+use super::reply::Summary;
 use crate::results::result_url;
 
 /// Asks the free models.
@@ -132,6 +133,7 @@ impl Tool for PollFree {
             question: plan.question.to_string(),
             options: plan.options.clone(),
             reasoning: reasoning(&summary),
+            notices: notices(&state, Some((closing, &summary))),
             answer: summary.winning_option,
             cost: 0,
             theme: "free",
@@ -139,7 +141,6 @@ impl Tool for PollFree {
             poll_id: id,
             confidence: summary.confidence,
             simulated: plan.simulated,
-            notices: notices(&state, Some(closing)),
         }))
     }
 }

@@ -11,7 +11,7 @@ use super::draft::{MAX_WAIT_MS, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
-use super::given::Given;
+use super::raw_request::RawPollRequest;
 use super::reply::{PollReply, PollResponse, RunningPoll};
 use crate::results::result_url;
 
@@ -52,15 +52,15 @@ impl Tool for PollQuestion {
             Kind::Unavailable,
         ],
     };
-    type Input = Given;
+    type Input = RawPollRequest;
     type Output = PollReply;
 
     fn read_words(words: &str) -> Option<Result<Value, Fault>> {
         Some(free_form::read_words(words))
     }
 
-    async fn call(cx: &Ctx, given: Given) -> Result<PollReply, Fault> {
-        let (request, misspelt) = given.read()?;
+    async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
+        let (request, misspelt) = raw.decode()?;
         if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
         }

@@ -1,7 +1,6 @@
 //! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
@@ -18,7 +17,8 @@ use serde::Serialize;
 
 use super::draft::PollType;
 use super::estimate::DryRun;
-use super::facts::{self, Told};
+use super::facts::{self, ResultText};
+use super::notices::owner_notices;
 
 /// How a poll went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -66,7 +66,7 @@ impl ToolOutput for PollReply {
     fn presentation(&self) -> Presentation {
         match self {
             Self::Running(running) => running.presentation(),
-            Self::Complete(response) => response.told.present(Presentation::default(), &response.poll_id),
+            Self::Complete(response) => response.text.present(Presentation::default(), &response.poll_id),
             Self::DryRun(_) => Presentation::default(),
         }
     }
@@ -132,7 +132,7 @@ pub struct PollResponse {
     /// When the poll was accepted.
     pub created_at: Timestamp,
     #[serde(skip)]
-    told: Told,
+    text: ResultText,
 }
 
 /// One model's answer.
@@ -387,10 +387,10 @@ impl PollResponse {
     pub fn new(state: &PollState, closing: &Closing, result_url: Option<String>) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
         let summary = Summary::new(state, closing);
-        let (costs, notices) = (Costs::new(state, closing), owner_notices(state, Some(closing)));
+        let (costs, notices) = (Costs::new(state, closing), owner_notices(state, Some((closing, &summary))));
         let cost = Some(costs.total_estimated_cost);
         Self {
-            told: Told::new(state, closing, &summary, result_url.as_deref(), &notices, cost),
+            text: ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost),
             poll_id: id.clone(),
             status: summary.status,
             outcome: summary.outcome,
@@ -436,74 +436,6 @@ impl Costs {
 
 fn unheard(state: &PollState) -> u32 {
     state.ballots.iter().filter(|ballot| ballot.answer() == FinalAnswer::Unknown).count() as u32
-}
-
-/// What anyone should know about this poll: its roster, and why models gave no vote.
-pub fn notices(state: &PollState, closing: Option<&Closing>) -> Vec<String> {
-    let mut notices = state.record.plan.notices.clone();
-    let Some(closing) = closing else { return notices };
-    let summary = Summary::new(state, closing);
-    let Summary { counted, succeeded, unheard, unused, skipped, .. } = summary;
-    let why = reasons(state);
-    match summary.status {
-        Status::Partial => {
-            let silent = counted - succeeded;
-            notices.push(format!(
-                "status is partial: {silent} of the {counted} models that counted gave no vote ({why})"
-            ));
-        }
-        Status::Failed if counted > 0 => {
-            notices.push(format!("status is failed: none of {counted} models gave a vote ({why})"));
-        }
-        Status::Failed => {
-            notices.push("status is failed: the poll ended before any model had answered".to_owned());
-        }
-        Status::Success | Status::Running | Status::Queued => {}
-    }
-    if closing.reason.is_none() {
-        notices.push(
-            "the poll was cancelled, or interrupted until its time was over: it ended with the votes it had"
-                .to_owned(),
-        );
-    }
-    if unheard > 0 {
-        let heard = counted - unheard;
-        let roster = state.record.plan.roster.len();
-        let counts = if unheard == 1 { "counts" } else { "count" };
-        let rest = match unused + skipped {
-            0 => String::new(),
-            rest => format!("; the other {rest} were not needed or not asked"),
-        };
-        notices.push(format!(
-            "{heard} of the roster's {roster} models were heard; {unheard} could not be and {counts} for the strongest rival in the confidence, because nobody knows how they would have voted{rest}"
-        ));
-    }
-    notices
-}
-
-/// What the poll's owner should know: also what limited its cost.
-fn owner_notices(state: &PollState, closing: Option<&Closing>) -> Vec<String> {
-    let mut notices = notices(state, closing);
-    let PollRecord { plan, held, .. } = &*state.record;
-    let wanted = plan.at_most();
-    if let Some(held) = held.filter(|held| *held < wanted) {
-        notices.push(format!(
-            "the available balance limits this poll to {held}, not max_cost_usd ({}): its models could cost up to {wanted}",
-            plan.budget.amount()
-        ));
-    }
-    notices
-}
-
-/// Why models gave no vote: each reason with its number, most frequent first.
-fn reasons(state: &PollState) -> String {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    for no_vote in state.ballots.iter().filter_map(|ballot| ballot.vote.as_ref().err()) {
-        *counts.entry(no_vote.reason.as_str()).or_default() += 1;
-    }
-    let mut counts: Vec<_> = counts.into_iter().collect();
-    counts.sort_by_key(|(_, count)| Reverse(*count));
-    counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Every answer of a poll, in the order in which they came.

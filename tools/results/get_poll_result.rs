@@ -18,9 +18,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{owns, readable, result_url};
-use crate::polls::facts::Told;
+use crate::polls::facts::ResultText;
+use crate::polls::notices::notices;
 use crate::polls::reply::{
-    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, notices, votes,
+    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, votes,
 };
 
 /// Reads a result.
@@ -131,9 +132,9 @@ pub struct Progress {
 #[derive(Debug)]
 enum Shown {
     /// Anyone may keep it: it never changes.
-    Public(Told),
+    Public(ResultText),
     /// For this caller: private, or with costs.
-    Private(Told),
+    Private(ResultText),
     /// Still running.
     Interim(RunningPoll),
 }
@@ -141,8 +142,8 @@ enum Shown {
 impl ToolOutput for PollResult {
     fn presentation(&self) -> Presentation {
         match &self.shown {
-            Shown::Public(told) => told.present(Presentation::immutable(), &self.poll_id),
-            Shown::Private(told) => told.present(Presentation::default(), &self.poll_id),
+            Shown::Public(text) => text.present(Presentation::immutable(), &self.poll_id),
+            Shown::Private(text) => text.present(Presentation::default(), &self.poll_id),
             Shown::Interim(running) => running.presentation(),
         }
     }
@@ -190,18 +191,18 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
         None => (Kind::Unauthenticated, "send an API key of the account that asked it, or leave costs out"),
         Some(_) => (Kind::NotFound, "this account did not ask it; leave costs out"),
     };
-    Fault::new(kind, format!("what poll {} cost is told to its owner alone: {advice}", state.record.id))
+    Fault::new(kind, format!("what poll {} cost is shown to its owner only: {advice}", state.record.id))
 }
 
 impl PollResult {
     fn closed(state: &PollState, closing: &Closing, result_url: Option<String>, costs: bool) -> Self {
         let plan = &state.record.plan;
         let summary = Summary::new(state, closing);
-        let notices = notices(state, Some(closing));
-        let costs_told = costs.then(|| Costs::new(state, closing));
-        let cost = costs_told.map(|costs| costs.total_estimated_cost);
-        let told = Told::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
-        let shown = if plan.private || costs { Shown::Private(told) } else { Shown::Public(told) };
+        let notices = notices(state, Some((closing, &summary)));
+        let final_costs = costs.then(|| Costs::new(state, closing));
+        let cost = final_costs.map(|costs| costs.total_estimated_cost);
+        let text = ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
+        let shown = if plan.private || costs { Shown::Private(text) } else { Shown::Public(text) };
         Self {
             status: summary.status,
             outcome: Some(summary.outcome),
@@ -215,7 +216,7 @@ impl PollResult {
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             notices,
-            costs: costs_told,
+            costs: final_costs,
             progress: None,
             ..Self::votes_so_far(state, result_url, costs, shown)
         }

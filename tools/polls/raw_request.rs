@@ -14,11 +14,11 @@ use super::draft::PollRequest;
 
 /// A poll request and the names of all its members, also of those that it does not know.
 #[derive(Debug, Deserialize)]
-pub struct Given(pub Map<String, Value>);
+pub struct RawPollRequest(pub Map<String, Value>);
 
-impl Given {
+impl RawPollRequest {
     /// Decodes it, and says which unknown members look like misspelt ones.
-    pub fn read(self) -> Result<(PollRequest, Vec<String>), Fault> {
+    pub fn decode(self) -> Result<(PollRequest, Vec<String>), Fault> {
         let notices = misspelt(&self.0);
         Ok((schema::decode(Value::Object(self.0))?, notices))
     }
@@ -39,12 +39,12 @@ pub fn misspelt(members: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-impl JsonSchema for Given {
+impl JsonSchema for RawPollRequest {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "GivenPollRequest".into()
+        "RawPollRequest".into()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         PollRequest::json_schema(generator)
