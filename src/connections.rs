@@ -128,8 +128,8 @@ impl Connections {
         Arc::new(Self { limits, open: Mutex::default() })
     }
 
-    /// Counts a connection until its place is dropped; refuses one too many.
-    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Place, Exceeded> {
+    /// Counts a connection until its permit is dropped; refuses one too many.
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Exceeded> {
         let address = self.limits.address(peer);
         let mut open = self.open();
         let full = |limit: usize, count: usize| limit > 0 && count >= limit;
@@ -146,7 +146,7 @@ impl Connections {
         open.total += 1;
         drop(open);
         metrics::gauge!("ep_connections").increment(1);
-        Ok(Place { connections: Arc::clone(self), address })
+        Ok(ConnectionPermit { connections: Arc::clone(self), address })
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -154,14 +154,14 @@ impl Connections {
     }
 }
 
-/// The place of one open connection.
+/// The right to one open connection; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     address: Option<IpAddr>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut open = self.connections.open();
         open.total = open.total.saturating_sub(1);
@@ -190,7 +190,7 @@ impl OpenRequests {
     }
 
     /// Resolves when no request has come in time.
-    pub(crate) async fn silence(&self, limits: &ConnectionLimits) {
+    pub(crate) async fn idle_timeout(&self, limits: &ConnectionLimits) {
         let mut open = self.0.subscribe();
         let mut wait = limits.first_request;
         loop {
@@ -274,7 +274,7 @@ mod tests {
         let _v6 = (admit("2001:db8::1").unwrap(), admit("2001:db8::2").unwrap());
         assert_eq!(admit("2001:db8::3").unwrap_err(), Exceeded::PerAddress);
         // Proxies speak for many clients, and loopback is the operator's.
-        let _many: Vec<Place> =
+        let _many: Vec<ConnectionPermit> =
             ["10.0.0.1", "127.0.0.1"].iter().flat_map(|peer| (0..9).map(|_| admit(peer).unwrap())).collect();
     }
 
@@ -290,23 +290,23 @@ mod tests {
     #[test]
     fn nothing_is_kept_of_closed_connections() {
         let connections = Connections::new(limits(3, 2));
-        let places: Vec<Place> =
+        let permits: Vec<ConnectionPermit> =
             (0..3_u8).map(|n| connections.admit([203, 0, 113, n].into()).unwrap()).collect();
         assert_eq!(connections.admit([203, 0, 113, 9].into()).unwrap_err(), Exceeded::Total);
-        drop(places);
+        drop(permits);
         let open = connections.open();
         assert_eq!((open.total, open.by_address.len()), (0, 0));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_is_counted_between_requests_only() {
+    async fn idle_time_is_counted_between_requests_only() {
         let limits = limits(0, 0);
         let requests = OpenRequests::default();
         let begun = tokio::time::Instant::now();
-        requests.silence(&limits).await;
+        requests.idle_timeout(&limits).await;
         assert_eq!(begun.elapsed(), limits.first_request);
         let request = requests.begin();
-        let silent = requests.silence(&limits);
+        let silent = requests.idle_timeout(&limits);
         let mut silent = std::pin::pin!(silent);
         let hour = Duration::from_hours(1);
         assert!(tokio::time::timeout(hour, &mut silent).await.is_err(), "a request is open");

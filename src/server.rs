@@ -78,7 +78,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
 const PING_INTERVAL: Duration = Duration::from_secs(75);
 /// How long a silent connection may take to end in good order.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// What a connection beyond the limits is told.
+/// The answer to a connection beyond the limits.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
     {\"error\":\"too many connections are open; reuse one, or try again in a few seconds\"}\r\n";
@@ -93,7 +93,7 @@ pub async fn serve_on(
     grace: Duration,
 ) -> Instant {
     let mut http = auto::Builder::new(TokioExecutor::new());
-    // Silent connections are closed by `OpenRequests::silence`, whatever protocol they speak.
+    // Silent connections are closed by `OpenRequests::idle_timeout`, whatever protocol they speak.
     http.http1().header_read_timeout(None);
     http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
     let (stopping, tracker) = (CancellationToken::new(), TaskTracker::new());
@@ -152,7 +152,7 @@ pub async fn serve_on(
                     connection.as_mut().graceful_shutdown();
                     connection.await
                 }
-                () = requests.silence(&connections.limits) => {
+                () = requests.idle_timeout(&connections.limits) => {
                     metrics::counter!("ep_connections_silent_total").increment(1);
                     // HTTP/2 clients learn which of their requests will not be answered (RFC 9113 §6.8).
                     connection.as_mut().graceful_shutdown();
@@ -174,8 +174,8 @@ pub async fn serve_on(
 
 /// Tells a connection beyond the limits why it is closed, as far as that takes no waiting.
 fn refuse(stream: TcpStream) {
-    let told = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
-    if let Err(error) = told {
+    let written = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
+    if let Err(error) = written {
         tracing::debug!(error = %error, "a connection beyond the limits was closed without a word");
     }
 }

@@ -1,4 +1,4 @@
-//! Health, told the truth and in time.
+//! Health: true, and in time.
 
 use std::time::Duration;
 

@@ -25,9 +25,9 @@ pub(super) enum Toolset {
     All,
 }
 
-/// What descriptions tell of this very service.
+/// What descriptions say about the running service.
 #[derive(Debug)]
-pub(super) struct Particulars {
+pub(super) struct ServiceFacts {
     /// The names of the presets.
     pub(super) presets: Vec<String>,
     /// How long a client waits for a poll unless it says otherwise.
@@ -38,10 +38,10 @@ pub(super) struct Particulars {
 pub(super) struct Catalogue(Vec<(&'static Entry, Tool)>);
 
 impl Catalogue {
-    pub(super) fn new(tools: &'static [Entry], particulars: &Particulars) -> Self {
+    pub(super) fn new(tools: &'static [Entry], facts: &ServiceFacts) -> Self {
         let visible = tools.iter().filter(|entry| entry.spec.agents != Agents::None);
         let start = tools.iter().find(|entry| entry.spec.task == Task::Start);
-        Self(visible.map(|entry| (entry, describe(entry, start, particulars))).collect())
+        Self(visible.map(|entry| (entry, describe(entry, start, facts))).collect())
     }
 
     /// The tools of a set, in the table's order.
@@ -74,7 +74,7 @@ impl Catalogue {
 }
 
 /// `start` is the operation whose input other operations repeat in their output.
-fn describe(entry: &Entry, start: Option<&Entry>, particulars: &Particulars) -> Tool {
+fn describe(entry: &Entry, start: Option<&Entry>, facts: &ServiceFacts) -> Tool {
     let spec = &entry.spec;
     let hints = ToolAnnotations::new()
         .read_only(spec.effect.read_only())
@@ -88,17 +88,17 @@ fn describe(entry: &Entry, start: Option<&Entry>, particulars: &Particulars) -> 
         Task::Start => format!(
             "{} Waits up to {} s, or wait_ms, then answers status running.",
             spec.summary,
-            particulars.wait.as_secs_f64()
+            facts.wait.as_secs_f64()
         ),
         _ => spec.summary.to_owned(),
     };
-    Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input(entry, particulars, &output)))
+    Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input(entry, facts, &output)))
         .with_title(spec.title)
         .with_annotations(hints)
         .with_raw_output_schema(Arc::new(output))
 }
 
-fn input(entry: &Entry, particulars: &Particulars, output: &JsonObject) -> JsonObject {
+fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject {
     let mut schema = match serde_json::to_value(entry.input()) {
         Ok(Value::Object(schema)) => schema,
         _ => JsonObject::new(),
@@ -118,7 +118,7 @@ fn input(entry: &Entry, particulars: &Particulars, output: &JsonObject) -> JsonO
             }
         }
         if let Some(Value::Object(preset)) = members.get_mut("preset") {
-            preset.insert("enum".into(), json!(particulars.presets));
+            preset.insert("enum".into(), json!(facts.presets));
         }
         if output.get("properties").is_some_and(|members| members.get(DETAIL).is_some()) {
             let detail = json!({ "type": "boolean", "description": "Return each model's vote too." });

@@ -27,7 +27,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::catalogue::{Catalogue, DETAIL, IDEMPOTENCY_KEY, INCLUDE_DETAIL, Particulars, Toolset};
+use super::catalogue::{Catalogue, DETAIL, IDEMPOTENCY_KEY, INCLUDE_DETAIL, ServiceFacts, Toolset};
 use super::guide;
 use super::output::ERROR;
 use crate::surface::http::RequestHead;
@@ -98,8 +98,8 @@ struct Shared {
 impl Handler {
     pub(super) fn new(app: Arc<App>, tools: &'static [Entry], transport: Transport) -> Self {
         let ToolPorts { models, settings, links, .. } = &app.ports;
-        let particulars = Particulars { presets: models.presets(), wait: settings.mcp_wait };
-        let catalogue = Catalogue::new(tools, &particulars);
+        let facts = ServiceFacts { presets: models.presets(), wait: settings.mcp_wait };
+        let catalogue = Catalogue::new(tools, &facts);
         let mut implementation = Implementation::new("ensemble-poll", settings.version)
             .with_title("Ensemble Poll")
             .with_description("Polls many AI models on one question");
