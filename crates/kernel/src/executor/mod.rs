@@ -136,8 +136,7 @@ impl PollExecutor {
         let time = place.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
         let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, time };
         let opening = Opening { begun: Instant::now(), place, poll };
-        let lease = Lease { worker: inner.worker.clone(), lasts: inner.lease };
-        let held = match inner.polls.open(&opening.poll, &lease).await {
+        let held = match inner.polls.open(&opening.poll, &inner.lease()).await {
             Ok(Opened::Existing(id)) => return Ok(id),
             Ok(Opened::New { held }) => held,
             // The answer can be lost after the commit.
@@ -178,9 +177,9 @@ impl PollExecutor {
         tokio::time::timeout(within, looking).await.ok()
     }
 
-    /// Looks on for a poll whose caller was told that it could not be opened. One that turns up is closed without
-    /// asking anybody, unless the same request can be repeated and then finds it. What turns up after the
-    /// lease has ended is adopted like any other.
+    /// Goes on looking for a poll whose caller got an error. If it was opened after all, it is closed without asking
+    /// any model, unless the same request can be repeated and then finds it. One that is found only after its lease
+    /// has ended is adopted like any other.
     fn watch_for(&self, opening: Opening) {
         let (this, stopping) = (self.clone(), self.0.tasks.token());
         self.0.tasks.spawn(async move {
@@ -253,8 +252,7 @@ impl PollExecutor {
             room => (Duration::ZERO, room),
         };
         let until = Instant::now() + inner.lease;
-        let lease = Lease { worker: inner.worker.clone(), lasts: inner.lease };
-        let adopted = inner.polls.adopt(&lease, ago, limit).await?;
+        let adopted = inner.polls.adopt(&inner.lease(), ago, limit).await?;
         let mut count = 0;
         for adopted in adopted {
             // After a pause longer than the lease, this can be one of this process's own.
@@ -356,6 +354,11 @@ struct Opening {
 }
 
 impl Inner {
+    /// A lease as this process takes it.
+    fn lease(&self) -> Lease {
+        Lease { worker: self.worker.clone(), lasts: self.lease }
+    }
+
     fn is_released(&self) -> bool {
         self.released.load(Ordering::SeqCst)
     }
@@ -383,7 +386,7 @@ impl Inner {
     async fn finished(&self) {
         self.tasks.stopping().await;
         while !self.is_released() && self.running.count() > 0 {
-            tokio::time::sleep(LINGER).await;
+            tokio::time::sleep(STOP_CHECK_INTERVAL).await;
         }
     }
 }
@@ -398,7 +401,7 @@ const ADOPT_WITHOUT_ROOM: u32 = 8;
 const LOOK_UP_WITHIN: Duration = Duration::from_secs(5);
 
 /// How often a stopping service looks whether a poll still runs.
-const LINGER: Duration = Duration::from_millis(20);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The fault of a poll for which there is no room.
 fn busy() -> Fault {

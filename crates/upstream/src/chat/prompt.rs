@@ -52,27 +52,21 @@ pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) ->
 }
 
 /// How to answer at this level; nothing where the call is forced, because the tool says it all.
-fn instruction(level: FallbackLevel, form: AnswerForm) -> &'static str {
-    use AnswerForm::{Letter, Text};
-    match (level, form) {
-        (FallbackLevel::Required | FallbackLevel::Object, _) => "",
-        (FallbackLevel::Auto, Text) => {
-            "You must vote by calling the tool `vote` exactly once, with the text of one option. Write no other text."
-        }
-        (FallbackLevel::Auto, Letter) => {
-            "You must vote by calling the tool `vote` exactly once, with the letter of one option. Write no other text."
-        }
-        (FallbackLevel::Schema, Text) => {
-            "Vote with a JSON object and nothing else: {\"option\": \"<the text of one option>\"}"
-        }
-        (FallbackLevel::Schema, Letter) => {
-            "Vote with a JSON object and nothing else: {\"option\": \"<the letter of one option>\"}"
-        }
-        (FallbackLevel::Prose, Text) => {
-            "Vote with the text of one option, alone on the last line of your answer."
-        }
-        (FallbackLevel::Prose, Letter) => {
-            "Vote with the letter of one option, alone on the last line of your answer."
+fn instruction(level: FallbackLevel, form: AnswerForm) -> String {
+    let value = match form {
+        AnswerForm::Text => "text",
+        AnswerForm::Letter => "letter",
+    };
+    match level {
+        FallbackLevel::Required | FallbackLevel::Object => String::new(),
+        FallbackLevel::Auto => format!(
+            "You must vote by calling the tool `vote` exactly once, with the {value} of one option. Write no other text."
+        ),
+        FallbackLevel::Schema => format!(
+            "Vote with a JSON object and nothing else: {{\"option\": \"<the {value} of one option>\"}}"
+        ),
+        FallbackLevel::Prose => {
+            format!("Vote with the {value} of one option, alone on the last line of your answer.")
         }
     }
 }
