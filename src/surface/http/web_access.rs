@@ -101,9 +101,10 @@ impl WebAccess {
     }
 }
 
+/// The host in the `Host` header, which holds a host and perhaps a port, and no user (RFC 9110 §7.2).
 fn host_header(headers: &HeaderMap) -> Option<String> {
     let authority: Authority = headers.get(HOST)?.to_str().ok()?.parse().ok()?;
-    Some(authority.host().to_owned())
+    (!authority.as_str().contains('@')).then(|| authority.host().to_owned())
 }
 
 /// Whether a host is a loopback address or the name that every machine has for itself (RFC 6761 §6.3).
@@ -148,9 +149,14 @@ mod tests {
         {
             assert!(admits(&local, host, None), "{host}");
         }
-        for host in
-            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8080", "10.0.0.1", "a b"]
-        {
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example:8080",
+            "10.0.0.1",
+            "a b",
+            "evil@127.0.0.1",
+        ] {
             assert!(!admits(&local, host, None), "{host}");
         }
         for origin in ["http://localhost:3000", "https://127.0.0.1", "https://polls.example.com"] {
