@@ -1,4 +1,4 @@
-//! What a model should know of a poll besides its headline, in a few lines.
+//! The text of a poll's result: a headline, and what else a model should know, in a few lines.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use ep_polling::stopping::TerminationReason;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 
-use super::reply::{Status, Summary, headline};
+use super::summary::{Status, Summary};
 
 /// Bytes of a headline and its facts together: about 300 tokens.
 const LONGEST: usize = 1_150;
@@ -69,6 +69,30 @@ impl ResultText {
     }
 }
 
+/// What a poll came to, in one sentence.
+fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
+    let place = url.map(|url| format!(": {url}")).unwrap_or_default();
+    let votes = summary.succeeded;
+    match &summary.winning_option {
+        Some(option) => {
+            let won = summary.tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
+            // Rounded down: a figure shown must not promise more than was reached.
+            let percent = (summary.confidence * 1000.0).floor() / 10.0;
+            let sure = if percent > 0.0 {
+                format!(
+                    "confidence {percent} % that all {roster} models together would choose it, which does not make it right"
+                )
+            } else {
+                format!("too little to say what all {roster} models together would choose")
+            };
+            let option = cut(option, NAMED);
+            format!("“{option}” won {won} of {votes} votes; {sure}{place}")
+        }
+        None if summary.is_tie => format!("The lead is shared after {votes} votes{place}"),
+        None => format!("No model produced a vote{place}"),
+    }
+}
+
 /// The votes of each option, most votes first, the options cut so that all of it takes about `room` bytes.
 pub fn counts(tally: &NamedTally, room: usize) -> String {
     let mut options: Vec<_> = tally.0.iter().collect();
@@ -77,11 +101,6 @@ pub fn counts(tally: &NamedTally, room: usize) -> String {
     let counts: Vec<String> =
         options.iter().map(|(option, votes)| format!("{} {votes}", cut(option, each))).collect();
     counts.join("; ")
-}
-
-/// An option as headlines name it.
-pub fn named(option: &str) -> Cow<'_, str> {
-    cut(option, NAMED)
 }
 
 /// A text of at most this many bytes and an ellipsis.

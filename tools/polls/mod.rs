@@ -14,6 +14,7 @@ mod poll_question;
 mod profile;
 mod raw_request;
 pub mod reply;
+pub mod summary;
 
 pub use dry_run_poll::DryRunPoll;
 pub use estimate_poll::EstimatePoll;

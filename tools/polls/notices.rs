@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ep_kernel::executor::PollState;
 use ep_kernel::ports::{Closing, PollRecord};
 
-use super::reply::{Status, Summary};
+use super::summary::{Status, Summary};
 
 /// What anyone should know about this poll: its roster, and why models gave no vote.
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {

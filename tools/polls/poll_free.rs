@@ -19,7 +19,7 @@ use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
-use super::reply::Summary;
+use super::summary::Summary;
 use crate::results::result_url;
 
 /// Asks the free models.

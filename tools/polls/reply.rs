@@ -1,6 +1,5 @@
 //! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
@@ -9,8 +8,8 @@ use ep_kernel::tool::{Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::poll_id::PollId;
-use ep_polling::stopping::{FinalAnswer, Pace, TerminationReason};
-use ep_polling::tally::{NamedTally, Outcome};
+use ep_polling::stopping::{Pace, TerminationReason};
+use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,36 +18,7 @@ use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
 use super::notices::owner_notices;
-
-/// How a poll went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub enum Status {
-    /// Every model that counted voted.
-    Success,
-    /// Some voted and some gave no vote: a notice says how many, and why.
-    Partial,
-    /// No model voted.
-    Failed,
-    /// The poll still runs.
-    Running,
-    /// It waits for its turn.
-    Queued,
-}
-
-impl Status {
-    /// The word used in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Partial => "partial",
-            Self::Failed => "failed",
-            Self::Running => "running",
-            Self::Queued => "queued",
-        }
-    }
-}
+use super::summary::{Families, Status, Summary, family};
 
 /// What `poll_question` answers.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -200,17 +170,6 @@ pub struct Costs {
     pub unknown_cost_calls: u32,
 }
 
-/// Distribution of the votes over model families (maker and product line). It is a weak proxy for independence:
-/// models of different families make much the same errors, so many families are still few independent opinions.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Families {
-    /// Families with at least one vote.
-    pub heard: u32,
-    /// How evenly the votes spread over families: the inverse Simpson index of the votes per family. Not a number of
-    /// independent opinions.
-    pub effective: f64,
-}
-
 /// A poll that still runs, or waits for its turn.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RunningPoll {
@@ -295,93 +254,6 @@ impl RunningPoll {
 /// How long a caller should wait before it asks for a running poll again, in milliseconds.
 pub const POLL_AFTER_MS: u32 = 2_000;
 
-/// What a poll came to: what its response and its public result share.
-pub struct Summary {
-    /// Whether all, some or none of the models that counted voted.
-    pub status: Status,
-    /// The winning option, or the literal `tie`, or the literal `no_votes`.
-    pub outcome: String,
-    /// The winning option.
-    pub winning_option: Option<String>,
-    /// Whether the highest count is shared.
-    pub is_tie: bool,
-    /// Votes per option.
-    pub tally: NamedTally,
-    /// Number of models that counted: votes, no votes, and models that could not be heard.
-    pub counted: u32,
-    /// Of these, the votes.
-    pub succeeded: u32,
-    /// Of these, the models that could not be heard.
-    pub unheard: u32,
-    /// Models asked whose answers came too late to count.
-    pub unused: u32,
-    /// Models that were never asked.
-    pub skipped: u32,
-    /// Confidence that the whole roster would give this outcome.
-    pub confidence: f64,
-    /// How the votes spread.
-    pub families: Families,
-}
-
-impl Summary {
-    /// Sums a closed poll up.
-    pub fn new(state: &PollState, closing: &Closing) -> Self {
-        let plan = &state.record.plan;
-        let tally = state.tally();
-        let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
-        let status = match succeeded {
-            0 => Status::Failed,
-            all if all == counted => Status::Success,
-            _ => Status::Partial,
-        };
-        let (outcome, winner, is_tie) = match tally.outcome() {
-            Outcome::Winner(option) => {
-                (plan.options[option].clone(), Some(plan.options[option].clone()), false)
-            }
-            Outcome::Tie => ("tie".to_owned(), None, true),
-            Outcome::NoVotes => ("no_votes".to_owned(), None, false),
-        };
-        Self {
-            status,
-            outcome,
-            winning_option: winner,
-            is_tie,
-            tally: tally.named(&plan.options),
-            counted,
-            succeeded,
-            unheard: unheard(state),
-            unused: closing.unused_calls,
-            skipped: (plan.roster.len() as u32).saturating_sub(counted + closing.unused_calls),
-            confidence: 1.0 - closing.p_value,
-            families: families(state),
-        }
-    }
-}
-
-/// What a poll came to, in one sentence.
-pub fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
-    let place = url.map(|url| format!(": {url}")).unwrap_or_default();
-    let votes = summary.succeeded;
-    match &summary.winning_option {
-        Some(option) => {
-            let won = summary.tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
-            // Rounded down: a figure shown must not promise more than was reached.
-            let percent = (summary.confidence * 1000.0).floor() / 10.0;
-            let sure = if percent > 0.0 {
-                format!(
-                    "confidence {percent} % that all {roster} models together would choose it, which does not make it right"
-                )
-            } else {
-                format!("too little to say what all {roster} models together would choose")
-            };
-            let option = facts::named(option);
-            format!("“{option}” won {won} of {votes} votes; {sure}{place}")
-        }
-        None if summary.is_tie => format!("The lead is shared after {votes} votes{place}"),
-        None => format!("No model produced a vote{place}"),
-    }
-}
-
 impl PollResponse {
     /// The response of a closed poll.
     pub fn new(state: &PollState, closing: &Closing, result_url: Option<String>) -> Self {
@@ -434,10 +306,6 @@ impl Costs {
     }
 }
 
-fn unheard(state: &PollState) -> u32 {
-    state.ballots.iter().filter(|ballot| ballot.answer() == FinalAnswer::Unknown).count() as u32
-}
-
 /// Every answer of a poll, in the order in which they came.
 pub fn votes(state: &PollState, with_costs: bool) -> Vec<VoteResult> {
     state.ballots.iter().map(|ballot| vote(&state.record, ballot, with_costs)).collect()
@@ -463,20 +331,4 @@ fn vote(record: &PollRecord, ballot: &Ballot, with_costs: bool) -> VoteResult {
         ballot_mode: ballot.casting.map(|casting| casting.mode),
         reasoned: ballot.casting.and_then(|casting| casting.reasoned),
     }
-}
-
-fn family<'a>(record: &'a PollRecord, ballot: &Ballot) -> &'a str {
-    record.plan.roster.get(ballot.position as usize).map_or("", |member| &member.family)
-}
-
-/// How the votes spread over model families.
-pub fn families(state: &PollState) -> Families {
-    let mut sizes: HashMap<&str, u32> = HashMap::new();
-    for ballot in state.ballots.iter().filter(|ballot| ballot.vote.is_ok()) {
-        *sizes.entry(family(&state.record, ballot)).or_default() += 1;
-    }
-    let votes: f64 = sizes.values().copied().map(f64::from).sum();
-    let squares: f64 = sizes.values().map(|&size| f64::from(size).powi(2)).sum();
-    let effective = if squares > 0.0 { (votes * votes / squares * 100.0).round() / 100.0 } else { 0.0 };
-    Families { heard: sizes.len() as u32, effective }
 }

@@ -20,9 +20,8 @@ use serde::{Deserialize, Serialize};
 use super::{owns, readable, result_url};
 use crate::polls::facts::ResultText;
 use crate::polls::notices::notices;
-use crate::polls::reply::{
-    Costs, Families, RunningPoll, Status, Summary, Timing, VoteResult, families, votes,
-};
+use crate::polls::reply::{Costs, RunningPoll, Timing, VoteResult, votes};
+use crate::polls::summary::{Families, Status, Summary, families};
 
 /// Reads a result.
 pub struct GetPollResult;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ep_kernel::ports::{Variant, VariantPricing};
+use ep_polling::ballot::AnswerForm;
 use ep_polling::money::{Price, UsdFigure};
 use ep_polling::roster::{Member, ModelId};
 use ep_polling::time::Timestamp;
@@ -19,6 +20,8 @@ type Raw<'a> = Option<&'a RawValue>;
 /// The completion tokens allowed for a vote, and for the vote of a model that reasons first.
 const OUTPUT_TOKENS: u32 = 256;
 const REASONING_OUTPUT_TOKENS: u32 = 1024;
+// The longest option that a model repeats has one token for each byte at most; the rest is for the JSON around it.
+const _: () = assert!(OUTPUT_TOKENS as usize >= AnswerForm::MAX_TEXT_BYTES + 50);
 
 /// One chat model of a list.
 #[derive(Debug, Clone)]
