@@ -140,6 +140,20 @@ async fn a_body_that_ends_early_is_not_called_malformed() {
     assert!(reply.contains("ended early; send the request again"), "{reply}");
 }
 
+/// RFC 8259 §8.1: also in members that nobody reads.
+#[tokio::test]
+async fn bodies_that_are_not_utf8() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    for path in ["/api/poll", "/api/mcp", "/api/a2a", "/api/a2a/tasks/send"] {
+        let body = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"unread\":{\"\x93\":1}}".to_vec();
+        let request = client.request(Method::POST, path).header("content-type", "application/json");
+        let reply = client.send(request.body(body)).await;
+        let error = reply.json()["error"].clone();
+        assert!(reply.status == 400 || error["code"] == -32700, "{path}: {} {error}", reply.status);
+    }
+}
+
 #[tokio::test]
 async fn unknown_places_and_methods_are_told_in_json() {
     let service = Service::start().await;

@@ -24,6 +24,7 @@ mod documents;
 mod health;
 mod idempotency;
 mod limits;
+mod long_input;
 mod mcp;
 mod money;
 mod parity;

@@ -3,6 +3,7 @@
 mod admin;
 mod call;
 mod doctor;
+pub mod event_stream;
 mod hints;
 mod poll;
 mod printable;

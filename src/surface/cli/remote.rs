@@ -6,11 +6,11 @@ use anyhow::Context;
 use ep_kernel::event::Progress;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Entry, Method, Rest};
-use futures::StreamExt;
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Map, Value};
-use sse_stream::{Sse, SseStream};
 use tokio::sync::mpsc::Sender;
+
+use super::event_stream::{broken_off, from_problem, read_events};
 
 /// A server of Ensemble Poll.
 pub(super) struct Remote {
@@ -74,29 +74,13 @@ impl Remote {
         if !kind.starts_with("text/event-stream") {
             return response.json().await.map_err(|error| broken_off(&error));
         }
-        let mut events = SseStream::from_bytes_stream(response.bytes_stream());
-        while let Some(event) = events.next().await {
-            let Sse { event: Some(name), data: Some(data), .. } =
-                event.map_err(|error| broken_off(&error))?
-            else {
-                continue;
-            };
-            let data: Value = serde_json::from_str(&data).map_err(Fault::internal)?;
-            match name.as_str() {
-                "complete" | "running" => return Ok(data),
-                "error" => return Err(from_problem(&data)),
-                name => {
-                    if let (Some(steps), Some(event)) = (&steps, known(name)) {
-                        let (id, done, total, message) = (0, 0, 0, String::new());
-                        drop(steps.try_send(Progress { event, id, data, done, total, message }));
-                    }
-                }
+        read_events(response.bytes_stream(), |event, data| {
+            if let Some(steps) = &steps {
+                let (id, done, total, message) = (0, 0, 0, String::new());
+                drop(steps.try_send(Progress { event, id, data, done, total, message }));
             }
-        }
-        Err(Fault::new(
-            Kind::Unavailable,
-            "the server closed the stream before the poll ended; ask for the result later",
-        ))
+        })
+        .await
     }
 
     fn request(&self, rest: Rest, input: Value) -> Result<RequestBuilder, Fault> {
@@ -163,19 +147,4 @@ fn query(members: &Map<String, Value>) -> Vec<(&str, String)> {
 
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn broken_off(error: &impl std::fmt::Display) -> Fault {
-    Fault::new(Kind::Unavailable, "the server's response ended early or is not JSON")
-        .caused_by(error.to_string())
-}
-
-/// The fault that a server showed as problem details.
-fn from_problem(problem: &Value) -> Fault {
-    let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or("");
-    Fault::new(Kind::from_code(text("code")).unwrap_or(Kind::Internal), text("detail"))
-}
-
-fn known(event: &str) -> Option<&'static str> {
-    ["started", "vote"].into_iter().find(|name| *name == event)
 }

@@ -63,22 +63,6 @@ proptest! {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20))]
-
-    /// However a unit of text is repeated, the time per repetition does not grow: a quadratic reader would need hours.
-    #[test]
-    fn a_long_answer_takes_no_longer_per_byte(
-        unit in r#"([{}\[\]"'`:=,<>\\ \n(]|option|vote:|answer=|A|Earth|Mars|not |<think>|</think>|</reasoning>|\\u00|“|é){1,6}"#
-    ) {
-        let text = unit.repeat(100_000 / unit.len());
-        for form in FORMS {
-            as_text(&text, form);
-            as_call(&text, form);
-        }
-    }
-}
-
 /// Whether the text contains an option, found without the code under test.
 fn names_a_text(text: &str) -> bool {
     let flat: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();

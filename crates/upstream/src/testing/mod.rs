@@ -1,7 +1,8 @@
 //! Tools for tests and benchmarks, here and in packages that use this one: an upstream that follows a
-//! script, a cache without a database, and a clock that is set by hand.
+//! script, a cache without a database, a clock that is set by hand, and the readers of what upstreams send.
 
 mod cache;
+pub mod readers;
 mod request;
 mod script;
 mod server;

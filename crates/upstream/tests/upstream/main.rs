@@ -9,6 +9,7 @@ mod demo;
 mod failures;
 mod forms;
 mod limits;
+mod long_input;
 mod presets;
 mod registry;
 

@@ -1,0 +1,24 @@
+//! The body of a completion, read as a vote and as an error.
+
+#![no_main]
+
+use ep_polling::ballot::AnswerForm;
+use ep_upstream::testing::readers;
+use libfuzzer_sys::fuzz_target;
+
+const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
+
+fuzz_target!(|body: &[u8]| {
+    for form in [AnswerForm::Text, AnswerForm::Letter] {
+        let vote = readers::vote(body, &OPTIONS, form);
+        // The order in which the options are shown changes no vote for a text.
+        if form == AnswerForm::Text {
+            let mut reversed = OPTIONS;
+            reversed.reverse();
+            let again = readers::vote(body, &reversed, form);
+            assert_eq!(vote.map(|option| OPTIONS[option]), again.map(|option| reversed[option]));
+        }
+    }
+    let shown = readers::error_text(400, body);
+    assert!(shown.len() <= 130 && !shown.contains('\n'), "{shown}");
+});

@@ -1,0 +1,57 @@
+//! The event stream of an operation, as a client reads it (WHATWG HTML, section 9.2).
+
+use std::fmt::Display;
+use std::io;
+
+use axum::body::Bytes;
+use ep_kernel::fault::{Fault, Kind};
+use futures::{Stream, StreamExt};
+use serde_json::Value;
+use sse_stream::{Sse, SseStream};
+
+/// The longest stream that is read, in bytes: far above any poll's.
+const MAX_STREAM: usize = 16 * 1024 * 1024;
+
+/// Reads events until the operation's last one, and returns what it says. The events before it are shown to `step`.
+pub async fn read_events<E: Display>(
+    chunks: impl Stream<Item = Result<Bytes, E>>,
+    step: impl Fn(&'static str, Value),
+) -> Result<Value, Fault> {
+    let mut read = 0;
+    let chunks = chunks.map(|chunk| {
+        let chunk = chunk.map_err(|error| io::Error::other(error.to_string()))?;
+        read += chunk.len();
+        if read > MAX_STREAM { Err(io::Error::other("the stream is too long")) } else { Ok(chunk) }
+    });
+    let mut events = std::pin::pin!(SseStream::from_bytes_stream(chunks));
+    while let Some(event) = events.next().await {
+        let Sse { event: Some(name), data: Some(data), .. } = event.map_err(|error| broken_off(&error))?
+        else {
+            continue;
+        };
+        let data: Value = serde_json::from_str(&data).map_err(|error| broken_off(&error))?;
+        match name.as_str() {
+            "complete" | "running" => return Ok(data),
+            "error" => return Err(from_problem(&data)),
+            "started" => step("started", data),
+            "vote" => step("vote", data),
+            _ => {}
+        }
+    }
+    Err(Fault::new(
+        Kind::Unavailable,
+        "the server closed the stream before the poll ended; ask for the result later",
+    ))
+}
+
+/// The fault that a server showed as problem details.
+pub(super) fn from_problem(problem: &Value) -> Fault {
+    let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or("");
+    Fault::new(Kind::from_code(text("code")).unwrap_or(Kind::Internal), text("detail"))
+}
+
+/// The fault of a response that cannot be read to its end.
+pub(super) fn broken_off(error: &impl Display) -> Fault {
+    Fault::new(Kind::Unavailable, "the server's response ended early or is not JSON")
+        .caused_by(error.to_string())
+}
