@@ -84,13 +84,13 @@ def messages(words: str, question: str, ballot: Ballot, labelled: bool) -> list[
         coded = {"under": ", each under a code", "codes": "codes and the ", "s": ""}
         system = LONG.format(**(coded if labelled else {"under": "", "codes": "", "s": "s"}))
         user = f"{fenced}\n\nVote by calling the tool `vote` once, with the {what} of one option."
-    elif words in ("guarded-mark-told", "short-mark-told", "short-mark", "guarded-mark"):
+    elif words in ("guarded-mark-instructed", "short-mark-instructed", "short-mark", "guarded-mark"):
         mark = "4f1c09ab"
         user = (
             f"<question-{mark}>\n{question}\n</question-{mark}>\n\n<options-{mark}>\n{listed}\n</options-{mark}>"
         )
         system = GUARDED if words.startswith("guarded") else SHORT
-        if words.endswith("told"):
+        if words.endswith("instructed"):
             label = "letter" if labelled else "text"
             user += f"\n\nVote by calling the tool `vote` once, with the {label} of one option."
     elif words == "short-mark-question":
@@ -151,9 +151,22 @@ def attack(question: questions.Question, kind: str, draw) -> tuple[str, tuple[st
     return question.text, tuple(marked if option == target else option for option in question.options), marked
 
 
-def run(url: str, model: str, form: str, words: str, asked, orders: int, against: str | None, out) -> None:
+KEYS = ("model", "form", "words", "attack", "question", "order")
+
+
+def known(path: Path) -> set[tuple]:
+    """The votes that an earlier run has written, so that one which was cut off can go on."""
+    if not path.is_file():
+        return set()
+    with path.open() as lines:
+        return {tuple(json.loads(line)[key] for key in KEYS) for line in lines}
+
+
+def run(url: str, model: str, form: str, words: str, asked, orders: int, against: str | None, done, out) -> None:
     for number, question in enumerate(asked):
         for order in range(orders):
+            if (model, form, words, against, number, order) in done:
+                continue
             draw = random.Random(f"{number} {order}")
             text, shown, target = question.text, list(question.options), None
             if against:
@@ -201,10 +214,11 @@ def main():
         threading.Event().wait()
     find = lambda name: str(next(given.wheels.glob(name)))
     asked = questions.load(find("evals-*.whl"), find("lm_eval-*.whl"))
+    done = known(given.out)
     with given.out.open("a") as out:
         for step in given.plan:
             model, form, words, count, orders, *against = step.split(":")
-            run(url, model, form, words, asked[: int(count)], int(orders), against[0] if against else None, out)
+            run(url, model, form, words, asked[: int(count)], int(orders), against[0] if against else None, done, out)
             print(f"done: {step}", file=sys.stderr, flush=True)
 
 

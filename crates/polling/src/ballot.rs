@@ -47,12 +47,14 @@ impl AnswerForm {
     /// byte, must fit the least tokens that an answer is allowed.
     pub const MAX_TEXT_BYTES: usize = 200;
 
-    /// The form for these options: their text, unless one is too long to be repeated or two differ in nothing but
+    /// The form for these options: their text, unless one is too long to be repeated, has a character that JSON
+    /// escapes (some servers then break the value off, see `examples/ballot-forms`), or two differ in nothing but
     /// case.
     pub fn for_options(options: &[String]) -> Self {
         let mut seen = HashSet::with_capacity(options.len());
         let mut distinct = |option: &String| seen.insert(comparison_key(option).to_lowercase());
-        let repeatable = |option: &String| option.len() <= Self::MAX_TEXT_BYTES;
+        let repeatable =
+            |option: &String| option.len() <= Self::MAX_TEXT_BYTES && !option.contains(['"', '\\']);
         if options.iter().all(|option| repeatable(option) && distinct(option)) {
             Self::Text
         } else {
@@ -265,6 +267,8 @@ mod tests {
         assert_eq!(form(&["yes", "Yes"]), AnswerForm::Letter);
         assert_eq!(form(&["a", &"x".repeat(200)]), AnswerForm::Text);
         assert_eq!(form(&["a", &"語".repeat(67)]), AnswerForm::Letter);
+        assert_eq!(form(&["a", "the \"b\""]), AnswerForm::Letter);
+        assert_eq!(form(&["C:\\", "D:"]), AnswerForm::Letter);
     }
 
     proptest! {
