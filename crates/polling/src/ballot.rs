@@ -63,18 +63,34 @@ impl AnswerForm {
     }
 }
 
-impl BallotView {
-    /// What the member at `position` of the dispatch order is shown.
-    pub fn for_position(seed: Seed, position: usize, question: &Arc<str>, options: &[String]) -> Self {
-        let choice = |option: usize| Choice { text: options[option].clone(), option };
-        Self {
-            question: Arc::clone(question),
-            choices: seed.option_order(position, options.len()).into_iter().map(choice).collect(),
-            answer: AnswerForm::for_options(options),
-            delimiter_mark: seed.delimiter_mark(position),
-        }
+/// What the members of one poll are shown.
+#[derive(Debug, Clone, Copy)]
+pub struct BallotViews<'p> {
+    seed: Seed,
+    question: &'p Arc<str>,
+    options: &'p [String],
+    answer: AnswerForm,
+}
+
+impl<'p> BallotViews<'p> {
+    /// The views of a poll with this question and these options.
+    pub fn new(seed: Seed, question: &'p Arc<str>, options: &'p [String]) -> Self {
+        Self { seed, question, options, answer: AnswerForm::for_options(options) }
     }
 
+    /// What the member at `position` of the dispatch order is shown.
+    pub fn at(&self, position: usize) -> BallotView {
+        let choice = |option: usize| Choice { text: self.options[option].clone(), option };
+        BallotView {
+            question: Arc::clone(self.question),
+            choices: self.seed.option_order(position, self.options.len()).into_iter().map(choice).collect(),
+            answer: self.answer,
+            delimiter_mark: self.seed.delimiter_mark(position),
+        }
+    }
+}
+
+impl BallotView {
     /// The options in the order shown, as indices into the caller's order.
     pub fn option_order(&self) -> Vec<usize> {
         self.choices.iter().map(|choice| choice.option).collect()
@@ -279,7 +295,7 @@ mod tests {
             position in 0_usize..150,
         ) {
             let texts: Vec<String> = Options::new(&texts.into_iter().collect::<Vec<_>>()).unwrap().into();
-            let view = BallotView::for_position(Seed::new(seed), position, &"Which?".into(), &texts);
+            let view = BallotViews::new(Seed::new(seed), &"Which?".into(), &texts).at(position);
             let mut shown = view.option_order();
             shown.sort_unstable();
             prop_assert_eq!(shown, (0..texts.len()).collect::<Vec<_>>());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ballot::BallotView;
+use super::ballot::BallotViews;
 use super::budget::Budget;
 use super::options::Options;
 use super::order::Seed;
@@ -90,9 +90,9 @@ impl Plan {
         }
     }
 
-    /// What the member at this position of the dispatch order is shown.
-    pub fn ballot_view(&self, position: usize) -> BallotView {
-        BallotView::for_position(self.seed, position, &self.question, &self.options)
+    /// What the members are shown.
+    pub fn ballot_views(&self) -> BallotViews<'_> {
+        BallotViews::new(self.seed, &self.question, &self.options)
     }
 
     /// An upper bound for the prompt tokens of one request: one token per byte. Every option stands in the list and,

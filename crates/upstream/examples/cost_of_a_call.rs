@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::BallotView;
+use ep_polling::ballot::{BallotView, BallotViews};
 use ep_polling::order::Seed;
 use ep_polling::roster::ModelChoice;
 use ep_polling::time::Timestamp;
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let members = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await?.members().to_vec();
             let seed = Seed::new([poll as u8; 32]);
             let views: Vec<BallotView> =
-                (0..members.len()).map(|n| BallotView::for_position(seed, n, &question, &options)).collect();
+                (0..members.len()).map(|n| BallotViews::new(seed, &question, &options).at(n)).collect();
             let within = Duration::from_secs(10);
             let asked = members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use ep_kernel::ports::{Models as _, UpstreamCache as _};
-use ep_polling::ballot::BallotView;
+use ep_polling::ballot::BallotViews;
 use ep_polling::order::Seed;
 use ep_polling::roster::ModelChoice;
 use ep_polling::time::Timestamp;
@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for round in 0..8 {
         for member in roster.members().iter().take(5) {
             let question = "On which planet do people live?".into();
-            let view = BallotView::for_position(Seed::new([7; 32]), round, &question, &options);
+            let view = BallotViews::new(Seed::new([7; 32]), &question, &options).at(round);
             let start = Instant::now();
             let answer = upstream.vote(member, &view, Duration::from_mins(1)).await;
             let vote = answer.vote.as_ref().map(|&option| &options[option]);

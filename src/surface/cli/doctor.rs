@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_polling::ballot::{BallotMode, BallotView, ModelAnswer, NoVote};
+use ep_polling::ballot::{BallotMode, BallotViews, ModelAnswer, NoVote};
 use ep_polling::money::{MicroUsd, SpendBasis};
 use ep_polling::order::Seed;
 use ep_polling::roster::{Member, ModelChoice, ModelNames, ModelSource};
@@ -118,7 +118,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let options = OPTIONS.map(str::to_owned);
     let within = Duration::from_secs(arguments.timeout);
     let ask = async |(position, member): (usize, &Member)| {
-        let view = BallotView::for_position(seed, position, &QUESTION.into(), &options);
+        let view = BallotViews::new(seed, &QUESTION.into(), &options).at(position);
         let asked = Instant::now();
         let answer = models.vote(member, &view, within).await;
         (position, answer, asked.elapsed())

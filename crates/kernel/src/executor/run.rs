@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Abandon, Models, StoreError};
-use ep_polling::ballot::{Ballot, ModelAnswer, NoVote, Reason};
+use ep_polling::ballot::{Ballot, BallotViews, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
 use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, answers_needed, decide};
@@ -100,6 +100,7 @@ const BURST: Duration = Duration::from_millis(2);
 
 struct Run<'a> {
     plan: &'a Plan,
+    views: BallotViews<'a>,
     ceiling: MicroUsd,
     models: &'a Arc<dyn Models>,
     rule: Arc<Rule>,
@@ -130,6 +131,7 @@ pub async fn run(
     let now = Instant::now();
     let mut run = Run {
         plan,
+        views: plan.ballot_views(),
         ceiling,
         models,
         rule: Rule::for_threshold(plan.threshold),
@@ -226,7 +228,7 @@ impl Run<'_> {
     fn call(&mut self, position: usize) -> Call {
         let launched = Instant::now();
         self.first_launch.get_or_insert(launched);
-        let view = self.plan.ballot_view(position);
+        let view = self.views.at(position);
         let member = self.plan.roster[position].clone();
         let models = Arc::clone(self.models);
         let within = self.deadline.saturating_duration_since(launched);
@@ -257,7 +259,7 @@ impl Run<'_> {
                         spend: Spend::UNKNOWN,
                         answered_by: None,
                     };
-                    let option_order = self.plan.ballot_view(position).option_order();
+                    let option_order = self.views.at(position).option_order();
                     arrived.push(Reply { position, option_order, answer, launched: self.started, finished: now });
                 }
             }

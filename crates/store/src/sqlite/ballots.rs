@@ -11,7 +11,8 @@ use crate::rows::{self, BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 
 /// Inserts an array of ballots of any polls, each an array that ends with the epoch. The id is NULL, and the
-/// insert fails, unless the poll is running in that epoch.
+/// insert fails, unless the poll is running in that epoch. `json_each` would write each array as text again for
+/// each of its values.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),
@@ -19,7 +20,7 @@ const INSERT: &str = concat!(
          WHERE id = value ->> 0 AND lease_epoch = value ->> '$[#-1]' AND closing IS NULL), \
      value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, \
      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
-     value ->> 13, value ->> 14 FROM json_each($1)"
+     value ->> 13, value ->> 14 FROM jsonb_each($1)"
 );
 /// All ballots in one row, as an array of arrays.
 const SELECT: &str = concat!(

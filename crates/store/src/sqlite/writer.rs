@@ -217,14 +217,19 @@ impl WriterTask {
             execute(db, if keep { "COMMIT" } else { "ROLLBACK" }).await?;
             return Ok(refusals);
         }
-        for job in &mut batch.jobs {
-            execute(db, "SAVEPOINT job").await?;
-            if !job.run(db).await {
-                execute(db, "ROLLBACK TO job").await?;
-            }
-            execute(db, "RELEASE job").await?;
+        // Statements that follow each other go to the connection's thread together.
+        let mut next = "SAVEPOINT job";
+        let last = batch.jobs.len();
+        for (number, job) in (1..).zip(&mut batch.jobs) {
+            execute(db, next).await?;
+            next = match (job.run(db).await, number == last) {
+                (true, false) => "RELEASE job; SAVEPOINT job",
+                (false, false) => "ROLLBACK TO job; RELEASE job; SAVEPOINT job",
+                (true, true) => "RELEASE job; COMMIT",
+                (false, true) => "ROLLBACK TO job; RELEASE job; COMMIT",
+            };
         }
-        execute(db, "COMMIT").await?;
+        execute(db, if batch.jobs.is_empty() { "COMMIT" } else { next }).await?;
         Ok(refusals)
     }
 

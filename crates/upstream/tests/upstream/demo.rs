@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::Models as _;
-use ep_polling::ballot::{BallotView, ModelAnswer};
+use ep_polling::ballot::{BallotViews, ModelAnswer};
 use ep_polling::money::SpendBasis;
 use ep_polling::order::Seed;
 use ep_polling::roster::ModelChoice;
@@ -25,7 +25,7 @@ async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
     for (position, member) in
         demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().members().iter().enumerate()
     {
-        let view = BallotView::for_position(Seed::new([seed; 32]), position, &question.into(), &options);
+        let view = BallotViews::new(Seed::new([seed; 32]), &question.into(), &options).at(position);
         let answer = demo.vote(member, &view, LONG).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
         assert!(answer.spend.amount <= worst);
@@ -99,7 +99,7 @@ async fn latencies_are_plausible() {
     let demo = Demo::new(&DemoConfig::default(), Arc::new(ManualClock::at(NOW))).unwrap();
     let members = demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().members().to_vec();
     let options = ["Yes".to_owned(), "No".to_owned()];
-    let view = BallotView::for_position(Seed::new([1; 32]), 0, &"Is it?".into(), &options);
+    let view = BallotViews::new(Seed::new([1; 32]), &"Is it?".into(), &options).at(0);
     for member in &members {
         let start = tokio::time::Instant::now();
         demo.vote(member, &view, LONG).await;
