@@ -471,8 +471,12 @@ async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let options: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
-    let wide: Vec<String> = (0..10).map(|n| format!("{n}{}", "字".repeat(199))).collect();
-    for options in [json!(["Alpha", "Beta"]), json!(options), json!(wide)] {
+    let of = |c: &str| (0..10).map(|n| format!("{n}{}", c.repeat(199))).collect::<Vec<_>>();
+    // An ideogram is about one token, an emoji two or three.
+    let tokens =
+        |text: &str| text.chars().map(|c| [0.25, 0.5, 1.0, 2.5][c.len_utf8() - 1]).sum::<f64>().ceil();
+    let long = [options, of("字"), of("ж"), of("😀")];
+    for options in [json!(["Alpha", "Beta"])].into_iter().chain(long.map(|options| json!(options))) {
         let asked = json!({ "question": "Which of them is the better one?", "options": options });
         let poll = client.tool("poll_question", asked).await;
         let read = json!({ "poll_id": poll["structuredContent"]["poll_id"] });
@@ -481,7 +485,7 @@ async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
             let content = result["content"].as_array().unwrap();
             assert_eq!(content.len(), 1);
             let text = content[0]["text"].as_str().unwrap();
-            assert!(text.len() / 4 <= 300, "{} bytes: {text}", text.len());
+            assert!(tokens(text) <= 300.0, "{} tokens: {text}", tokens(text));
             for told in ["votes", "status", read["poll_id"].as_str().unwrap(), "/api/results/"] {
                 assert!(text.contains(told), "{told} in {text}");
             }

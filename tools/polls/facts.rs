@@ -14,13 +14,13 @@ use ep_polling::time::Timestamp;
 
 use super::summary::{Status, Summary};
 
-/// Bytes of a headline and its facts together: about 300 tokens.
+/// Length of a headline and its facts together: about 300 tokens. All lengths here are those of [`length`].
 const LONGEST: usize = 1_150;
-/// Bytes for the vote counts; longer options are cut.
+/// Length of the vote counts; longer options are cut.
 pub const ROOM: usize = 360;
-/// Bytes of an option in a headline: 200 characters of ASCII.
+/// Length of an option in a headline: 200 characters of ASCII.
 const NAMED: usize = 200;
-/// Bytes of one notice.
+/// Length of one notice.
 const NOTICE: usize = 260;
 
 /// The text of a poll that has ended: its headline, and facts beside it.
@@ -56,7 +56,7 @@ impl ResultText {
         }
         for notice in notices {
             let notice = cut(notice, NOTICE);
-            if headline.len() + facts.len() + notice.len() < LONGEST {
+            if length(&headline) + length(&facts) + length(&notice) < LONGEST {
                 let _ = write!(facts, "\n{notice}");
             }
         }
@@ -93,7 +93,7 @@ fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
     }
 }
 
-/// The votes of each option, most votes first, the options cut so that all of it takes about `room` bytes.
+/// The votes of each option, most votes first, the options cut so that all of it has about the length `room`.
 pub fn counts(tally: &NamedTally, room: usize) -> String {
     let mut options: Vec<_> = tally.0.iter().collect();
     options.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
@@ -103,11 +103,33 @@ pub fn counts(tally: &NamedTally, room: usize) -> String {
     counts.join("; ")
 }
 
-/// A text of at most this many bytes and an ellipsis.
-fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
-    if text.len() <= bytes {
-        text.into()
-    } else {
-        format!("{}…", &text[..text.floor_char_boundary(bytes)]).into()
+/// A text of at most this length and an ellipsis.
+fn cut(text: &str, longest: usize) -> Cow<'_, str> {
+    let mut room = longest;
+    let end = text.char_indices().find(|(_, c)| match room.checked_sub(width(*c)) {
+        Some(left) => {
+            room = left;
+            false
+        }
+        None => true,
+    });
+    match end {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// How long a text is for a model: four are about a token.
+fn length(text: &str) -> usize {
+    text.chars().map(width).sum()
+}
+
+/// Common tokens have several letters of an alphabet, one ideogram, or a part of an emoji.
+fn width(c: char) -> usize {
+    match c.len_utf8() {
+        1 => 1,
+        2 => 2,
+        3 => 4,
+        _ => 10,
     }
 }

@@ -193,6 +193,14 @@ fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
     Fault::new(kind, format!("what poll {} cost is shown to its owner only: {advice}", state.record.id))
 }
 
+/// What the votes so far come to.
+struct Counted {
+    tally: NamedTally,
+    succeeded: u32,
+    families: Families,
+    notices: Vec<String>,
+}
+
 impl PollResult {
     fn closed(state: &PollState, closing: &Closing, result_url: Option<String>, costs: bool) -> Self {
         let plan = &state.record.plan;
@@ -202,6 +210,8 @@ impl PollResult {
         let cost = final_costs.map(|costs| costs.total_estimated_cost);
         let text = ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
         let shown = if plan.private || costs { Shown::Private(text) } else { Shown::Public(text) };
+        let Summary { tally, succeeded, families, .. } = summary;
+        let counted = Counted { tally, succeeded, families, notices };
         Self {
             status: summary.status,
             outcome: Some(summary.outcome),
@@ -214,10 +224,8 @@ impl PollResult {
             models_requested: summary.counted + summary.unused,
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
-            notices,
             costs: final_costs,
-            progress: None,
-            ..Self::votes_so_far(state, result_url, costs, shown)
+            ..Self::votes_so_far(state, counted, result_url, costs, shown)
         }
     }
 
@@ -230,6 +238,13 @@ impl PollResult {
     ) -> Self {
         let running = RunningPoll::new(state, queue_position, result_url.clone());
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
+        let tally = state.tally();
+        let counted = Counted {
+            succeeded: tally.votes(),
+            tally: tally.named(&state.record.plan.options),
+            families: families(state),
+            notices: notices(state, None),
+        };
         Self {
             status: running.status,
             timing: Timing { gather_ms, total_ms: age.as_millis() as u64 },
@@ -241,15 +256,21 @@ impl PollResult {
                 queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
-            ..Self::votes_so_far(state, result_url, costs, Shown::Interim(running))
+            ..Self::votes_so_far(state, counted, result_url, costs, Shown::Interim(running))
         }
     }
 
     /// What the ballots tell, whether or not the poll has ended.
-    fn votes_so_far(state: &PollState, result_url: Option<String>, costs: bool, shown: Shown) -> Self {
+    fn votes_so_far(
+        state: &PollState,
+        counted: Counted,
+        result_url: Option<String>,
+        costs: bool,
+        shown: Shown,
+    ) -> Self {
         let plan = &state.record.plan;
-        let tally = state.tally();
-        let counted = state.ballots.len() as u32;
+        let Counted { tally, succeeded, families, notices } = counted;
+        let ballots = state.ballots.len() as u32;
         Self {
             poll_id: state.record.id.clone(),
             status: Status::Running,
@@ -265,18 +286,18 @@ impl PollResult {
             termination_reason: None,
             models_skipped: 0,
             models_unused: 0,
-            tally: tally.named(&plan.options),
+            tally,
             votes: votes(state, costs),
-            models_requested: counted,
-            models_succeeded: tally.votes(),
-            models_failed: counted - tally.votes(),
+            models_requested: ballots,
+            models_succeeded: succeeded,
+            models_failed: ballots - succeeded,
             timing: Timing { gather_ms: 0, total_ms: 0 },
             created_at: state.record.created_at,
             confidence: 0.0,
-            families: families(state),
+            families,
             preset: plan.preset.clone(),
             simulated: plan.simulated,
-            notices: notices(state, None),
+            notices,
             result_url,
             costs: None,
             progress: None,
