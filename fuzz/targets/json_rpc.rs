@@ -86,7 +86,9 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
-    let id = serde_json::from_slice::<Value>(body).ok().and_then(|sent| sent.get("id").cloned());
-    assert!(answer["id"].is_null() || Some(&answer["id"]) == id.as_ref(), "another id: {answer}");
+    // The envelope may be readable where its parameters are not.
+    if let Ok(sent) = serde_json::from_slice::<Value>(body) {
+        assert!(answer["id"].is_null() || Some(&answer["id"]) == sent.get("id"), "another id: {answer}");
+    }
     assert_ne!(answer["error"]["code"], -32603, "{answer}");
 });

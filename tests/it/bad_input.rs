@@ -155,6 +155,20 @@ async fn bodies_that_are_not_utf8() {
 }
 
 #[tokio::test]
+async fn numbers_that_json_cannot_hold_are_named_by_the_agent_protocols_too() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let body =
+        r#"{"jsonrpc":"2.0","id":7,"method":"message/send","params":{"message":{"parts":[]},"x":1e999}}"#;
+    for path in ["/api/mcp", "/api/a2a", "/api/a2a/tasks/send"] {
+        let request = client.request(Method::POST, path).header("content-type", "application/json");
+        let reply = client.send(request.body(body)).await;
+        let said = reply.json()["error"].to_string();
+        assert!(said.contains("JSON"), "{path}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn unknown_places_and_methods_are_told_in_json() {
     let service = Service::start().await;
     let anyone = service.anonymous();

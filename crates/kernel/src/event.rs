@@ -11,7 +11,11 @@ use serde_json::Value;
 
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
+use ep_polling::stopping::MAX_ROSTER;
 use ep_polling::tally::NamedTally;
+
+/// The most events of one poll: one per model, the start and the end.
+pub const MAX_EVENTS: usize = MAX_ROSTER + 2;
 
 /// One event of a running poll.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

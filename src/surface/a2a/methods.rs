@@ -13,6 +13,7 @@ use super::message::member;
 use super::operations::{Reply, cancel, get, send};
 use super::request::AgentRequest;
 use super::task::History;
+use crate::surface::http::malformed_body;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +81,13 @@ async fn call(
         return Err(Refusal::from(Fault::internal("internal error: the request's caller is missing"))
             .error(dialect, ""));
     };
-    let params: Value = params.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(json!({}));
+    let base_url = agent.state.links().base_url();
+    // The envelope is read without looking into them.
+    let params: Value = match params.as_str().map(serde_json::from_str) {
+        None => json!({}),
+        Some(Ok(params)) => params,
+        Some(Err(error)) => return Err(Refusal::from(malformed_body(&error)).error(dialect, base_url)),
+    };
     let result = match action {
         // 1.0 wraps the results of SendMessage.
         Action::Send => send(agent, &params, dialect).await.map(|reply| match (dialect, reply) {
@@ -102,7 +109,7 @@ async fn call(
             Err(Refusal::NoPush(format!("this agent sends no push notifications; {}", dialect.offered())))
         }
     };
-    result.map_err(|refusal| refusal.error(dialect, agent.state.links().base_url()))
+    result.map_err(|refusal| refusal.error(dialect, base_url))
 }
 
 /// The refusal of a method that the protocol does not have.

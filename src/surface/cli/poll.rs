@@ -1,8 +1,7 @@
 //! `ep poll`: asks one question, for people and for scripts.
 
-use ep_kernel::event::{PollEvent, Progress};
+use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
 use ep_kernel::tool::{Entry, Tool};
-use ep_polling::stopping::MAX_ROSTER;
 use ep_tools::polls::PollQuestion;
 use ep_tools::results::GetPollResult;
 use serde_json::{Map, Value, json};
@@ -55,9 +54,6 @@ pub(super) struct Arguments {
     server: Option<String>,
 }
 
-/// Steps that may wait to be shown: one per model, the start and the end.
-const STEPS: usize = MAX_ROSTER + 2;
-
 /// A number that JSON can hold.
 fn finite(text: &str) -> Result<f64, &'static str> {
     text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("it must be a number")
@@ -91,7 +87,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         hints::before_a_poll(config).await;
     }
     let target = Target::new(config, arguments.server.as_deref()).await?;
-    let (steps, mut received) = mpsc::channel(STEPS);
+    let (steps, mut received) = mpsc::channel(MAX_EVENTS);
     let mut live = Live::new(!arguments.json);
     let answer = {
         let mut asked = std::pin::pin!(target.call(entry, arguments.input(), Some(steps)));

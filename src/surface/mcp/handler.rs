@@ -9,11 +9,10 @@ use ep_kernel::app::App;
 use ep_kernel::caller::RequestId;
 use ep_kernel::ctx::ToolPorts;
 use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::event::{Progress, ProgressSink};
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::tool::{Effect, Entry, Latency};
-use ep_polling::stopping::MAX_ROSTER;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
     CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
@@ -77,9 +76,6 @@ struct CallSource {
     streams: bool,
     replayed: Arc<OnceLock<bool>>,
 }
-
-/// Steps of one call that may wait for the client: one per model, the start and the end.
-const QUEUE: usize = MAX_ROSTER + 2;
 
 /// Answers clients. Cloned for every request.
 #[derive(Clone)]
@@ -386,7 +382,7 @@ fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,
 ) -> (Option<ProgressSink>, mpsc::Receiver<Progress>) {
-    let (steps, received) = mpsc::channel(QUEUE);
+    let (steps, received) = mpsc::channel(MAX_EVENTS);
     let wanted = streams && context.meta.get_progress_token().is_some();
     (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(step)))), received)
 }

@@ -14,11 +14,10 @@ use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, admit};
-use ep_kernel::event::{Progress, ProgressSink};
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
-use ep_polling::stopping::MAX_ROSTER;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -29,9 +28,6 @@ use super::respond;
 use crate::surface::http::{AppState, counted, fault, replayed};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// Steps that may wait for the client: one per model, the start and the end.
-const QUEUE: usize = MAX_ROSTER + 2;
-
 enum Step {
     Progress(Progress),
     End(Box<Guarded<Dispatched>>),
@@ -44,7 +40,7 @@ pub(super) async fn stream(
     call: Call,
     input: Result<Value, Fault>,
 ) -> Response<Body> {
-    let (steps, mut received) = mpsc::channel(QUEUE);
+    let (steps, mut received) = mpsc::channel(MAX_EVENTS);
     let progress = steps.clone();
     // The queue holds every step of a call; a step is dropped only if the client has disconnected.
     let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
