@@ -105,18 +105,14 @@ pub fn counts(tally: &NamedTally, room: usize) -> String {
 
 /// A text of at most this length and an ellipsis.
 fn cut(text: &str, longest: usize) -> Cow<'_, str> {
-    let mut room = longest;
-    let end = text.char_indices().find(|(_, c)| match room.checked_sub(width(*c)) {
-        Some(left) => {
-            room = left;
-            false
+    let mut length = 0;
+    for (start, c) in text.char_indices() {
+        length += width(c);
+        if length > longest {
+            return format!("{}…", &text[..start]).into();
         }
-        None => true,
-    });
-    match end {
-        Some((end, _)) => format!("{}…", &text[..end]).into(),
-        None => text.into(),
     }
+    text.into()
 }
 
 /// How long a text is for a model: four are about a token.

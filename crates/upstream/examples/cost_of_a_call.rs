@@ -48,8 +48,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         for poll in 0..POLLS {
             let members = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await?.members().to_vec();
             let seed = Seed::new([poll as u8; 32]);
-            let views: Vec<BallotView> =
-                (0..members.len()).map(|n| BallotViews::new(seed, &question, &options).at(n)).collect();
+            let shown = BallotViews::new(seed, &question, &options);
+            let views: Vec<BallotView> = (0..members.len()).map(|n| shown.at(n)).collect();
             let within = Duration::from_secs(10);
             let asked = members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();

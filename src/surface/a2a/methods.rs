@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
 use serde_json::{Value, json};
@@ -13,7 +13,6 @@ use super::message::member;
 use super::operations::{Reply, cancel, get, send};
 use super::request::AgentRequest;
 use super::task::History;
-use crate::surface::http::malformed_body;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +85,10 @@ async fn call(
     let params: Value = match params.as_str().map(serde_json::from_str) {
         None => json!({}),
         Some(Ok(params)) => params,
-        Some(Err(error)) => return Err(Refusal::from(malformed_body(&error)).error(dialect, base_url)),
+        Some(Err(error)) => {
+            let fault = Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}"));
+            return Err(Refusal::from(fault).error(dialect, base_url));
+        }
     };
     let result = match action {
         // 1.0 wraps the results of SendMessage.

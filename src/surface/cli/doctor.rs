@@ -115,12 +115,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     }
     let members = roster.members();
     let seed = Seed::new(service.app.entropy.bytes());
-    let options = OPTIONS.map(str::to_owned);
+    let (question, options) = (QUESTION.into(), OPTIONS.map(str::to_owned));
+    let views = BallotViews::new(seed, &question, &options);
     let within = Duration::from_secs(arguments.timeout);
     let ask = async |(position, member): (usize, &Member)| {
-        let view = BallotViews::new(seed, &QUESTION.into(), &options).at(position);
         let asked = Instant::now();
-        let answer = models.vote(member, &view, within).await;
+        let answer = models.vote(member, &views.at(position), within).await;
         (position, answer, asked.elapsed())
     };
     let mut answers = futures::stream::iter(members.iter().enumerate())

@@ -22,8 +22,8 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// A request that names a foreign host or origin is judged by this.
 const FOREIGN: Policy = Policy::instant("foreign", Access::PUBLIC, Rate::Public);
 
-/// Refuses foreign hosts and origins. Gives the request its head; writes faults in the style their caller asked for, and the headers that
-/// every response carries.
+/// Refuses foreign hosts and origins, gives the request its head, and writes faults in the style their caller asked
+/// for, and the headers that every response carries.
 pub async fn finish_response(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let head = RequestHead::read(&state, &parts);

@@ -217,19 +217,13 @@ impl WriterTask {
             execute(db, if keep { "COMMIT" } else { "ROLLBACK" }).await?;
             return Ok(refusals);
         }
-        // Statements that follow each other go to the connection's thread together.
-        let mut next = "SAVEPOINT job";
-        let last = batch.jobs.len();
-        for (number, job) in (1..).zip(&mut batch.jobs) {
+        execute(db, "SAVEPOINT job").await?;
+        for job in &mut batch.jobs {
+            // Both leave a savepoint for the next job; COMMIT ends the last one.
+            let next = if job.run(db).await { "RELEASE job; SAVEPOINT job" } else { "ROLLBACK TO job" };
             execute(db, next).await?;
-            next = match (job.run(db).await, number == last) {
-                (true, false) => "RELEASE job; SAVEPOINT job",
-                (false, false) => "ROLLBACK TO job; RELEASE job; SAVEPOINT job",
-                (true, true) => "RELEASE job; COMMIT",
-                (false, true) => "ROLLBACK TO job; RELEASE job; COMMIT",
-            };
         }
-        execute(db, if batch.jobs.is_empty() { "COMMIT" } else { next }).await?;
+        execute(db, "COMMIT").await?;
         Ok(refusals)
     }
 

@@ -24,7 +24,7 @@ pub(crate) const fn option_description(form: AnswerForm) -> &'static str {
 }
 
 /// The system message. A sentence against instructions in the question is not in it: it protected none of the models
-/// that were measured, and cost the smallest of them right answers.
+/// that were measured (`examples/ballot-forms`).
 pub(crate) const SYSTEM: &str = "Answer the question by voting for one of the options.";
 
 /// The user message: question, options, and how to answer at this fallback level.
