@@ -13,6 +13,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
+use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVerifier};
 use ep_kernel::sealing::Sealer;
@@ -95,12 +96,13 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let accounts = accounts::Ports {
         users: store.users(),
-        keys: store.keys(),
         ledger: store.ledger(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
-    let accounts = Arc::new(Accounts::new(accounts, Pepper::derive(secret)));
+    let accounts = Arc::new(Accounts::new(accounts));
+    let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
+    let keys = Arc::new(keys);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
     let links = links || !config.server.base_url.is_empty();
@@ -119,6 +121,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline(), limits),
             balances: store.balances(),
+            keys: Arc::clone(&keys),
             health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
@@ -130,7 +133,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
                 public: config.limits.public_per_minute,
             },
             limiter,
-            accounts: Arc::clone(&accounts),
+            keys,
             sessions,
             tokens,
             clock: Arc::clone(&clock),
@@ -283,5 +286,5 @@ async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Res
 
 async fn write_key_uses(app: &App) -> Result<(), Fault> {
     let uses = app.guard.key_uses.take();
-    if uses.is_empty() { Ok(()) } else { app.accounts.record_key_uses(&uses).await }
+    if uses.is_empty() { Ok(()) } else { app.ports.keys.record_uses(&uses).await }
 }

@@ -8,6 +8,7 @@
 //! protocol types.
 
 pub mod account;
+pub mod keys;
 pub mod models;
 pub mod polls;
 pub mod results;
@@ -25,6 +26,9 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::PollQuestion>(),
         entry::<results::GetPollResult>(),
         entry::<account::GetBalance>(),
+        entry::<keys::ListKeys>(),
+        entry::<keys::CreateKey>(),
+        entry::<keys::RevokeKey>(),
         entry::<polls::PollFree>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),

@@ -11,6 +11,7 @@ use ep_kernel::caller::{Caller, RequestId, UserId};
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
+use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Models};
 use ep_kernel::tasks::Tasks;
@@ -47,11 +48,11 @@ impl Service {
         let deadline = Duration::from_mins(1);
         let accounts = accounts::Ports {
             users: store.users(),
-            keys: store.keys(),
             ledger: store.ledger(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };
+        let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(b"test"));
         let routes = crate::TOOLS.iter().flat_map(|entry| {
             entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
         });
@@ -68,9 +69,10 @@ impl Service {
             models,
             polls: PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default()),
             balances: store.balances(),
+            keys: Arc::new(keys),
             health: DatabaseHealth::new(store.polls()),
         };
-        Self { ports, accounts: Accounts::new(accounts, Pepper::derive(b"test")), entropy }
+        Self { ports, accounts: Accounts::new(accounts), entropy }
     }
 
     /// A user with a dollar.

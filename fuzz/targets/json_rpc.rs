@@ -46,7 +46,8 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
         let accounts = &service.app.accounts;
         let email = "fuzz@example.com".parse().expect("an address");
         let user = accounts.create_user(email, MicroUsd::STARTER_CREDIT).await.expect("an account");
-        let issued = accounts.issue_key(user, "fuzz".parse().expect("a label")).await.expect("a key");
+        let issued =
+            service.app.ports.keys.issue(user, "fuzz".parse().expect("a label")).await.expect("a key");
         (server::router(&service, &config), issued.key.reveal().to_owned())
     });
     Service { runtime, router, key, _data: data }

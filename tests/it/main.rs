@@ -23,6 +23,7 @@ mod crash;
 mod documents;
 mod health;
 mod idempotency;
+mod keys;
 mod limits;
 mod long_input;
 mod mcp;

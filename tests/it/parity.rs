@@ -27,6 +27,9 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> String {
     if input.get("poll_id").is_some() {
         input["poll_id"] = poll["poll_id"].clone();
     }
+    if input.get("key_id").is_some() {
+        input["key_id"] = user.post("/api/keys", &json!({})).await.expect(201)["id"].clone();
+    }
     let mut value = match surface {
         Surface::Rest => {
             let rest = entry.spec.rest.unwrap();

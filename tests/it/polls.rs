@@ -344,11 +344,11 @@ async fn a_wrong_credential_is_refused_and_never_polls_for_free() {
     basic.refused(401);
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let (key, _) = service.key(user).await;
-    service.app.accounts.revoke_key(user, key).await.unwrap();
+    service.app.ports.keys.revoke(user, key).await.unwrap();
     client.poll(json!({})).await.expect(200);
     let (key, plaintext) = service.key(user).await;
     client.with_key(&plaintext).poll(json!({})).await.expect(200);
-    service.app.accounts.revoke_key(user, key).await.unwrap();
+    service.app.ports.keys.revoke(user, key).await.unwrap();
     client.with_key(&plaintext).poll(json!({})).await.refused(401);
 }
 

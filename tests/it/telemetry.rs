@@ -51,6 +51,18 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let client = Client::new(&url, Some(key.clone()));
     client.poll(json!({})).await.expect(200);
     client.with_key("ep_k_secretguess").poll(json!({})).await.expect(401);
+    // Two keys in the one response that shows them: one kept for its repetition, one not.
+    let mut keys = vec![key.clone()];
+    for headers in [&[("idempotency-key", "once")][..], &[]] {
+        let created = client.post_with("/api/keys", &json!({}), headers).await.expect(201);
+        let key = created["key"].as_str().unwrap().to_owned();
+        client.with_key(&key).get("/api/keys").await.expect(200);
+        client.get(&format!("/api/keys?key={key}")).await.expect(200);
+        keys.push(key);
+    }
+    let again = client.post_with("/api/keys", &json!({}), &[("idempotency-key", "once")]).await;
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    assert_eq!(again.expect(201)["key"], keys[1].as_str());
     // Mistakes of clients, of which rmcp warns.
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 5 });
     client.post("/api/mcp", &initialize).await;
@@ -83,7 +95,21 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     assert!(!scanned.is_empty() && scanned.iter().all(|line| line.contains("\"level\":\"DEBUG\"")));
     let of_rmcp = seen.iter().filter(|line| line.contains("\"target\":\"rmcp")).count();
     assert_eq!(of_rmcp, 0, "{logs}");
-    for secret in [key.as_str(), "ep_k_secretguess", "Which of the two"] {
+    for secret in ["ep_k_secretguess", "Which of the two"] {
         assert!(!logs.contains(secret), "{secret} is in the logs");
+    }
+    let mut files: Vec<Vec<u8>> = vec![logs.into_bytes(), text.into_bytes()];
+    for file in std::fs::read_dir(data.path()).unwrap().map(Result::unwrap) {
+        if file.file_type().unwrap().is_file() {
+            files.push(std::fs::read(file.path()).unwrap());
+        }
+    }
+    assert!(files.iter().any(|bytes| bytes.starts_with(b"SQLite format 3\0")));
+    for key in &keys {
+        let in_hex = hex::encode(key);
+        for bytes in &files {
+            let holds = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            assert!(!holds(key) && !holds(&in_hex));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts: creating users, issuing and revoking their API keys, and crediting money.
+//! Accounts: creating users and crediting money.
 //!
 //! Every caller that changes an account goes through [`Accounts`], so that ids, times and hashes are made
 //! in one place.
@@ -6,23 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api_key::{ApiKey, Pepper};
-use crate::caller::{KeyId, UserId};
+use crate::caller::UserId;
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
-use crate::key_label::KeyLabel;
-use crate::ports::{
-    Audit, Balance, Clock, CreditOutcome, Entropy, KeyOwner, KeyStore, Ledger, NewKey, NewUser, UserStore,
-};
+use crate::ports::{Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, NewUser, UserStore};
 use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
 
 /// What [`Accounts`] works with.
 pub struct Ports {
     /// Users.
     pub users: Arc<dyn UserStore>,
-    /// API keys.
-    pub keys: Arc<dyn KeyStore>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
     /// The time of day.
@@ -31,31 +24,15 @@ pub struct Ports {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Users, their API keys and their money.
+/// Users and their money.
 pub struct Accounts {
     ports: Ports,
-    pepper: Pepper,
-}
-
-/// A key just issued, with its plaintext: it is stored nowhere and cannot be shown again.
-#[derive(Debug)]
-pub struct IssuedKey {
-    /// Its public id.
-    pub id: KeyId,
-    /// The plaintext.
-    pub key: ApiKey,
-    /// Its first characters, by which the owner recognises it.
-    pub prefix: String,
-    /// What the owner calls it.
-    pub label: KeyLabel,
-    /// When it was issued.
-    pub created_at: Timestamp,
 }
 
 impl Accounts {
-    /// The service. Keys are hashed with `pepper`; under another pepper no key issued before is valid.
-    pub fn new(ports: Ports, pepper: Pepper) -> Self {
-        Self { ports, pepper }
+    /// The service.
+    pub fn new(ports: Ports) -> Self {
+        Self { ports }
     }
 
     /// Creates a user with an email address. A starter credit above zero is credited once per user.
@@ -75,41 +52,6 @@ impl Accounts {
         user.ok_or_else(|| {
             Fault::new(Kind::NotFound, format!("there is no account with the address {email}"))
         })
-    }
-
-    /// Issues an API key. [`Kind::NotFound`] if the user does not exist.
-    pub async fn issue_key(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
-        let key = ApiKey::from_random(self.ports.entropy.bytes());
-        let new = NewKey {
-            id: KeyId::from_random(self.ports.entropy.bytes()),
-            user,
-            hash: key.hash(&self.pepper),
-            prefix: key.prefix().to_owned(),
-            label,
-            created_at: self.ports.clock.now(),
-        };
-        self.ports.keys.add_key(&new).await?;
-        let NewKey { id, prefix, label, created_at, .. } = new;
-        Ok(IssuedKey { id, key, prefix, label, created_at })
-    }
-
-    /// Revokes an API key for good. [`Kind::NotFound`] if this user has no active key with this id.
-    pub async fn revoke_key(&self, user: UserId, key: KeyId) -> Result<(), Fault> {
-        if self.ports.keys.revoke_key(user, key, self.ports.clock.now()).await? {
-            Ok(())
-        } else {
-            Err(Fault::new(Kind::NotFound, "this account has no such active key"))
-        }
-    }
-
-    /// The key and the user that a presented key belongs to; `None` if it is unknown or revoked.
-    pub async fn key_owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>, Fault> {
-        Ok(self.ports.keys.key_owner(&key.hash(&self.pepper)).await?)
-    }
-
-    /// Stores when keys were last used.
-    pub async fn record_key_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
-        Ok(self.ports.keys.touch_keys(uses).await?)
     }
 
     /// Credits an account, once per `reference`. [`Kind::InvalidInput`] for an amount of zero,

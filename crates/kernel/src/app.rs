@@ -19,7 +19,7 @@ pub struct App {
     pub agent_messages: Arc<dyn AgentMessages>,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
-    /// Users, their API keys and their money.
+    /// Users and their money.
     pub accounts: Arc<Accounts>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,

@@ -11,6 +11,7 @@ use crate::caller::{Caller, RequestId};
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
+use crate::keys::Keys;
 use crate::links::Links;
 use crate::ports::{Balances, Clock, Models, PollStore};
 
@@ -29,6 +30,8 @@ pub struct ToolPorts {
     pub polls: PollExecutor,
     /// Reads balances.
     pub balances: Arc<dyn Balances>,
+    /// Issues, lists and revokes API keys.
+    pub keys: Arc<Keys>,
     /// Says whether the database answers.
     pub health: DatabaseHealth,
 }
@@ -153,6 +156,11 @@ impl Ctx {
     /// Reads balances.
     pub fn balances(&self) -> &dyn Balances {
         &*self.ports.balances
+    }
+
+    /// Issues, lists and revokes API keys.
+    pub fn keys(&self) -> &Keys {
+        &self.ports.keys
     }
 
     /// Says whether the database answers.

@@ -17,11 +17,11 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-use crate::accounts::Accounts;
 use crate::api_key::ApiKey;
 use crate::caller::{Caller, RequestId};
 use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_uses::KeyUses;
+use crate::keys::Keys;
 use crate::ports::{Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
 use crate::tool::{Access, Rate};
 
@@ -32,7 +32,7 @@ pub struct Guard {
     /// Counts requests.
     pub limiter: Arc<dyn Limiter>,
     /// Finds the owners of API keys.
-    pub accounts: Arc<Accounts>,
+    pub keys: Arc<Keys>,
     /// Verifies browser sessions, if configured.
     pub sessions: Option<Arc<dyn SessionVerifier>>,
     /// Verifies access tokens, if an issuer is configured.
@@ -288,7 +288,7 @@ impl Guard {
 
     async fn bearer(&self, token: &SecretString) -> Result<Option<Caller>, Fault> {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
-            let owner = self.accounts.key_owner(&key).await?;
+            let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
                 self.key_uses.note(owner.key, self.clock.now());
                 Caller::Key { user: owner.user, key: owner.key }

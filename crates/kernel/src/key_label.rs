@@ -1,12 +1,17 @@
 //! Labels of API keys.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
 
 use ep_polling::text::{Lines, TextError, normalize};
 
 /// What the owner calls an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct KeyLabel(String);
 
 /// What [`KeyLabel::from_str`] refuses.
@@ -32,6 +37,28 @@ impl FromStr for KeyLabel {
             return Ok(Self::default());
         }
         normalize(text, 1, Self::MAX_CHARS, Lines::One).map(Self).map_err(InvalidKeyLabel)
+    }
+}
+
+impl TryFrom<String> for KeyLabel {
+    type Error = TextError;
+
+    fn try_from(text: String) -> Result<Self, TextError> {
+        text.parse().map_err(|InvalidKeyLabel(error)| error)
+    }
+}
+
+impl JsonSchema for KeyLabel {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "KeyLabel".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "maxLength": Self::MAX_CHARS })
     }
 }
 

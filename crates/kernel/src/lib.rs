@@ -19,6 +19,7 @@ pub mod guard;
 pub mod idempotency;
 pub mod key_label;
 pub mod key_uses;
+pub mod keys;
 pub mod links;
 pub mod method;
 pub mod ports;

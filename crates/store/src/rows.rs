@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
     Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PollRecord,
-    SavedFallbackLevel, StoreError,
+    SavedFallbackLevel, StoreError, StoredKey,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -125,6 +125,18 @@ row! {
 row! {
     /// An active key and its user.
     KeyOwnerRow { id: String, user_id: String }
+}
+
+row! {
+    /// A key as its owner sees it.
+    StoredKeyRow {
+        id: String,
+        prefix: String,
+        label: String,
+        last_used_at: Option<i64>,
+        revoked_at: Option<i64>,
+        created_at: i64,
+    }
 }
 
 row! {
@@ -291,6 +303,21 @@ impl TryFrom<KeyOwnerRow> for KeyOwner {
 
     fn try_from(row: KeyOwnerRow) -> Result<Self, StoreError> {
         Ok(Self { key: row.id.parse::<KeyId>().map_err(failed)?, user: user_id(&row.user_id)? })
+    }
+}
+
+impl TryFrom<StoredKeyRow> for StoredKey {
+    type Error = StoreError;
+
+    fn try_from(row: StoredKeyRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.parse::<KeyId>().map_err(failed)?,
+            prefix: row.prefix,
+            label: row.label,
+            last_used_at: row.last_used_at.map(Timestamp::from_millis),
+            revoked_at: row.revoked_at.map(Timestamp::from_millis),
+            created_at: Timestamp::from_millis(row.created_at),
+        })
     }
 }
 

@@ -154,8 +154,12 @@ pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
 pub(crate) const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VALUES ($1, $2, $3)";
 pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id) VALUES ($1)";
 pub(crate) const USER_BY_EMAIL: &str = "SELECT id FROM users WHERE email = $1";
+/// Adds a key, unless the user has as many active keys as allowed.
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6)";
+     SELECT $1, $2, $3, $4, $5, $6 \
+     WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2 AND revoked_at IS NULL) < $7";
+pub(crate) const KEYS_OF_USER: &str = "SELECT id, prefix, label, last_used_at, revoked_at, created_at \
+     FROM api_keys WHERE user_id = $1 ORDER BY created_at DESC, id LIMIT $2";
 pub(crate) const KEY_OWNER: &str = "SELECT id, user_id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL";
 pub(crate) const REVOKE_KEY: &str =
     "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::accounts::Accounts;
+use ep_kernel::app::App;
 use ep_kernel::caller::KeyId;
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
@@ -84,19 +85,20 @@ pub(super) enum Command {
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
     let service = wiring::assemble(config, Environment::system()).await?;
-    let ended = run_in(&service.app.accounts, config.settled_within(), command).await;
+    let ended = run_in(&service.app, config.settled_within(), command).await;
     service.stop(Instant::now() + GRACE).await;
     ended
 }
 
-async fn run_in(accounts: &Accounts, settled_within: Duration, command: Command) -> anyhow::Result<End> {
+async fn run_in(app: &App, settled_within: Duration, command: Command) -> anyhow::Result<End> {
+    let (accounts, keys) = (&app.accounts, &app.ports.keys);
     match command {
         Command::CreateUser { email, credit_usd, json } => {
             if credit_usd.is_negative() {
                 return Err(Fault::invalid("", "--credit-usd must not be negative").into());
             }
             let user = accounts.create_user(email, credit_usd.floor_micro()).await?;
-            let issued = accounts.issue_key(user, "first key".parse()?).await?;
+            let issued = keys.issue(user, "first key".parse()?).await?;
             let key = issued.key.reveal();
             show(json, &json!({ "user_id": user, "api_key": key }), || {
                 format!("user     {user}\nAPI key  {key}   (shown only now)")
@@ -104,7 +106,7 @@ async fn run_in(accounts: &Accounts, settled_within: Duration, command: Command)
         }
         Command::CreateKey { email, label, json } => {
             let user = accounts.user_by_email(&email).await?;
-            let issued = accounts.issue_key(user, label).await?;
+            let issued = keys.issue(user, label).await?;
             let (id, key) = (issued.id, issued.key.reveal());
             show(json, &json!({ "user_id": user, "key_id": id, "api_key": key }), || {
                 format!("key id   {id}\nAPI key  {key}   (shown only now)")
@@ -112,7 +114,7 @@ async fn run_in(accounts: &Accounts, settled_within: Duration, command: Command)
         }
         Command::RevokeKey { email, key_id } => {
             let user = accounts.user_by_email(&email).await?;
-            accounts.revoke_key(user, key_id).await?;
+            keys.revoke(user, key_id).await?;
             print("revoked")?;
         }
         Command::Credit { email, usd, reference } => {

@@ -150,7 +150,8 @@ pub async fn by_rest(client: &Client, rest: Rest, input: &Value) -> Reply {
         let text = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
         let query: Vec<(String, String)> =
             members.iter().map(|(name, value)| (name.clone(), text(value))).collect();
-        client.send(client.request(Method::GET, &path).query(&query)).await
+        let method: Method = rest.method.as_str().parse().unwrap();
+        client.send(client.request(method, &path).query(&query)).await
     }
 }
 

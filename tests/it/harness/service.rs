@@ -193,7 +193,7 @@ impl Service {
 
     /// Another key of this account.
     pub async fn key(&self, user: UserId) -> (KeyId, String) {
-        let issued = self.app.accounts.issue_key(user, "test".parse().unwrap()).await.unwrap();
+        let issued = self.app.ports.keys.issue(user, "test".parse().unwrap()).await.unwrap();
         (issued.id, issued.key.reveal().to_owned())
     }
 

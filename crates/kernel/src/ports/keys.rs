@@ -34,12 +34,46 @@ pub struct KeyOwner {
     pub user: UserId,
 }
 
+/// The most active keys of one account.
+pub const MAX_ACTIVE_KEYS: u32 = 100;
+/// The most keys that are listed, revoked ones included: the newest.
+pub const MAX_LISTED_KEYS: u32 = 1000;
+
+/// What became of a new key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is active.
+    Active,
+    /// The user has [`MAX_ACTIVE_KEYS`] active keys already.
+    TooMany,
+}
+
+/// A key as its owner sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredKey {
+    /// Its public id.
+    pub id: KeyId,
+    /// Its first characters.
+    pub prefix: String,
+    /// What its owner calls it; empty if nothing.
+    pub label: String,
+    /// When it was last used, to within the time between two writes.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was issued.
+    pub created_at: Timestamp,
+}
+
 /// Keeps API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
     /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
     /// hash exists.
-    async fn add_key(&self, key: &NewKey) -> Result<(), StoreError>;
+    async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError>;
+
+    /// The newest [`MAX_LISTED_KEYS`] keys of this user, newest first.
+    async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError>;
 
     /// The key with this hash and its user, unless it is revoked.
     async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError>;

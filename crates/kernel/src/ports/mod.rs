@@ -20,7 +20,7 @@ use async_trait::async_trait;
 pub use agent_messages::AgentMessages;
 pub use credentials::{SessionVerifier, TokenVerifier};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
-pub use keys::{KeyOwner, KeyStore, NewKey};
+pub use keys::{Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore};

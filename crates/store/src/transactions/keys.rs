@@ -6,21 +6,31 @@ use async_trait::async_trait;
 
 use ep_kernel::api_key::KeyHash;
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::ports::{KeyOwner, KeyStore, NewKey, StoreError};
+use ep_kernel::ports::{
+    Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError, StoredKey,
+};
 use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Durability, Engine};
-use crate::rows::KeyOwnerRow;
+use crate::rows::{KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> KeyStore for Database<E> {
-    async fn add_key(&self, key: &NewKey) -> Result<(), StoreError> {
+    async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
         let NewKey { id, user, hash, prefix, label, created_at } = key;
-        let values = values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at];
-        self.0.execute(Durability::PowerLoss, sql::ADD_KEY, values).await.map(drop)
+        let values =
+            values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at, MAX_ACTIVE_KEYS];
+        let added = self.0.execute(Durability::PowerLoss, sql::ADD_KEY, values).await?;
+        Ok(if added == 1 { Added::Active } else { Added::TooMany })
+    }
+
+    async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError> {
+        let keys: Vec<StoredKeyRow> =
+            self.0.fetch_all(sql::KEYS_OF_USER, values![user, MAX_LISTED_KEYS]).await?;
+        keys.into_iter().map(TryInto::try_into).collect()
     }
 
     async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError> {

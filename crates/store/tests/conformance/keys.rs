@@ -2,11 +2,16 @@
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{KeyOwner, NewKey, StoreError};
+use ep_kernel::ports::{Added, KeyOwner, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
 
-on_both_engines!(a_key_identifies_its_user_until_it_is_revoked, the_last_use_of_a_key_is_stored);
+on_both_engines!(
+    a_key_identifies_its_user_until_it_is_revoked,
+    the_last_use_of_a_key_is_stored,
+    keys_are_listed_to_their_user,
+    active_keys_are_limited,
+);
 
 fn new_key(user: UserId) -> NewKey {
     let mut bytes = [0; 32];
@@ -34,6 +39,41 @@ async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
     assert!(!db.keys.revoke_key(user, key.id, at(2)).await.unwrap());
     assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), None);
+}
+
+async fn keys_are_listed_to_their_user(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let older = new_key(user);
+    let newer = NewKey { created_at: at(5), ..new_key(user) };
+    for key in [&older, &newer, &new_key(other)] {
+        db.keys.add_key(key).await.unwrap();
+    }
+    db.keys.revoke_key(user, older.id, at(7)).await.unwrap();
+    db.keys.touch_keys(&[(newer.id, at(6))]).await.unwrap();
+    let listed = |key: &NewKey, last_used_at, revoked_at| StoredKey {
+        id: key.id,
+        prefix: key.prefix.clone(),
+        label: "laptop".into(),
+        last_used_at,
+        revoked_at,
+        created_at: key.created_at,
+    };
+    let expected = [listed(&newer, Some(at(6)), None), listed(&older, None, Some(at(7)))];
+    assert_eq!(db.keys.keys_of(user).await.unwrap(), expected);
+    assert_eq!(db.keys.keys_of(UserId::from_random([9; 16])).await.unwrap(), []);
+}
+
+async fn active_keys_are_limited(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let first = new_key(user);
+    assert_eq!(db.keys.add_key(&first).await.unwrap(), Added::Active);
+    for _ in 1..MAX_ACTIVE_KEYS {
+        assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
+    }
+    assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::TooMany);
+    assert_eq!(db.keys.add_key(&new_key(other)).await.unwrap(), Added::Active);
+    db.keys.revoke_key(user, first.id, at(1)).await.unwrap();
+    assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
 }
 
 async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {

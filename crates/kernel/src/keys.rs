@@ -1,0 +1,95 @@
+//! API keys: issuing, listing and revoking them, and finding the account of a presented one.
+//!
+//! Apart from [`Accounts`](crate::accounts::Accounts), because operations may reach keys, but never credits.
+
+use std::sync::Arc;
+
+use crate::api_key::{ApiKey, Pepper};
+use crate::caller::{KeyId, UserId};
+use crate::fault::{Fault, Kind};
+use crate::key_label::KeyLabel;
+use crate::ports::{Added, Clock, Entropy, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, NewKey, StoredKey};
+use ep_polling::time::Timestamp;
+
+/// The API keys of all accounts.
+pub struct Keys {
+    store: Arc<dyn KeyStore>,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    pepper: Pepper,
+}
+
+/// A key just issued, with its plaintext: it is stored nowhere and cannot be shown again.
+#[derive(Debug)]
+pub struct IssuedKey {
+    /// Its public id.
+    pub id: KeyId,
+    /// The plaintext.
+    pub key: ApiKey,
+    /// Its first characters, by which the owner recognises it.
+    pub prefix: String,
+    /// What the owner calls it.
+    pub label: KeyLabel,
+    /// When it was issued.
+    pub created_at: Timestamp,
+}
+
+impl Keys {
+    /// Keys are hashed with `pepper`; under another pepper no key issued before is valid.
+    pub fn new(
+        store: Arc<dyn KeyStore>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        pepper: Pepper,
+    ) -> Self {
+        Self { store, clock, entropy, pepper }
+    }
+
+    /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
+    /// [`MAX_ACTIVE_KEYS`] active keys already.
+    pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
+        let key = ApiKey::from_random(self.entropy.bytes());
+        let new = NewKey {
+            id: KeyId::from_random(self.entropy.bytes()),
+            user,
+            hash: key.hash(&self.pepper),
+            prefix: key.prefix().to_owned(),
+            label,
+            created_at: self.clock.now(),
+        };
+        if self.store.add_key(&new).await? == Added::TooMany {
+            let text =
+                format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used");
+            return Err(Fault::new(Kind::Conflict, text));
+        }
+        let NewKey { id, prefix, label, created_at, .. } = new;
+        Ok(IssuedKey { id, key, prefix, label, created_at })
+    }
+
+    /// The keys of a user, newest first, revoked ones included.
+    pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>, Fault> {
+        Ok(self.store.keys_of(user).await?)
+    }
+
+    /// Revokes a key for good. [`Kind::NotFound`] if this user has no active key with this id.
+    pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Fault> {
+        if self.store.revoke_key(user, key, self.clock.now()).await? {
+            Ok(())
+        } else {
+            Err(Fault::new(
+                Kind::NotFound,
+                "this account has no such active key; list its keys to see their ids",
+            ))
+        }
+    }
+
+    /// The key and the user that a presented key belongs to; `None` if it is unknown or revoked.
+    pub async fn owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>, Fault> {
+        Ok(self.store.key_owner(&key.hash(&self.pepper)).await?)
+    }
+
+    /// Stores when keys were last used.
+    pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
+        Ok(self.store.touch_keys(uses).await?)
+    }
+}

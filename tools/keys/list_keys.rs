@@ -1,0 +1,78 @@
+//! `list_keys`: the keys of the caller's account.
+
+use ep_kernel::caller::KeyId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::StoredKey;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::owner;
+
+/// Lists the caller's API keys.
+pub struct ListKeys;
+
+/// The keys of an account.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct KeyList {
+    /// Newest first, revoked keys included.
+    pub keys: Vec<ListedKey>,
+}
+
+/// A key without its secret.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListedKey {
+    /// What it is revoked by.
+    pub id: KeyId,
+    /// Its first 10 characters.
+    pub key_prefix: String,
+    /// What its owner calls it; empty if nothing.
+    pub label: String,
+    /// When it was last used, to within 15 seconds; null if never.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked; null while it is active.
+    pub revoked_at: Option<Timestamp>,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+impl ToolOutput for KeyList {}
+
+impl From<StoredKey> for ListedKey {
+    fn from(key: StoredKey) -> Self {
+        let StoredKey { id, prefix: key_prefix, label, last_used_at, revoked_at, created_at } = key;
+        Self { id, key_prefix, label, last_used_at, revoked_at, created_at }
+    }
+}
+
+impl Tool for ListKeys {
+    const SPEC: Spec = Spec {
+        name: "list_keys",
+        title: "List your API keys",
+        summary: "Lists the API keys of your account, active and revoked, without the keys themselves. Free.",
+        manual: include_str!("list_keys.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/keys").member("keys")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["which API keys do I have", "when was a key last used"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = KeyList;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<KeyList, Fault> {
+        let keys = cx.keys().of_user(owner(cx)?).await?;
+        Ok(KeyList { keys: keys.into_iter().map(Into::into).collect() })
+    }
+}

@@ -1,0 +1,62 @@
+//! `revoke_key`: ends a key for good.
+
+use ep_kernel::caller::KeyId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::owner;
+
+/// Revokes an API key.
+pub struct RevokeKey;
+
+/// Which key.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct KeyToRevoke {
+    /// Its id, as `list_keys` shows it.
+    #[schemars(with = "KeyId")]
+    pub key_id: String,
+}
+
+/// The key is revoked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Revoked {
+    /// Always true.
+    pub revoked: bool,
+}
+
+impl ToolOutput for Revoked {}
+
+impl Tool for RevokeKey {
+    const SPEC: Spec = Spec {
+        name: "revoke_key",
+        title: "Revoke an API key",
+        summary: "Revokes one of your API keys for good: from then on it is refused everywhere. Free.",
+        manual: include_str!("revoke_key.md"),
+        example: r#"{ "key_id": "3f2b8c1e-5d4a-4f6b-9a7c-8e1d2f3a4b5c" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Destroy,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::delete("/api/keys/{key_id}")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["revoke an API key", "a key has leaked"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = KeyToRevoke;
+    type Output = Revoked;
+
+    async fn call(cx: &Ctx, input: KeyToRevoke) -> Result<Revoked, Fault> {
+        let owner = owner(cx)?;
+        // What is no id is the id of no key.
+        let id = input.key_id.parse();
+        let id = id.map_err(|_| Fault::new(Kind::NotFound, "this account has no such active key"))?;
+        cx.keys().revoke(owner, id).await?;
+        Ok(Revoked { revoked: true })
+    }
+}
