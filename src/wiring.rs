@@ -120,6 +120,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock: Arc::clone(&clock),
             models,
             polls: PollExecutor::new(ports, lease, config.poll_deadline(), limits),
+            history: store.history(),
             balances: store.balances(),
             keys: Arc::clone(&keys),
             health: DatabaseHealth::new(store.polls()),

@@ -26,6 +26,8 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::PollQuestion>(),
         entry::<results::GetPollResult>(),
         entry::<account::GetBalance>(),
+        entry::<results::ListResults>(),
+        entry::<results::ListRecentResults>(),
         entry::<keys::ListKeys>(),
         entry::<keys::CreateKey>(),
         entry::<keys::RevokeKey>(),

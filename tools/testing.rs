@@ -68,6 +68,7 @@ impl Service {
             clock,
             models,
             polls: PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default()),
+            history: store.history(),
             balances: store.balances(),
             keys: Arc::new(keys),
             health: DatabaseHealth::new(store.polls()),

@@ -36,6 +36,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_UPSTREAM_UNPRICED_FREE", "upstream", "unpriced_is_free"),
     ("EP_PRESETS", "upstream", "presets"),
     ("EP_BILLING", "billing", "mode"),
+    ("EP_KEYS_READ_ACCOUNT", "accounts", "keys_read_account"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
     ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),

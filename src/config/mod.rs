@@ -26,6 +26,7 @@ pub struct Config {
     pub database: Database,
     pub upstream: Upstream,
     pub billing: Billing,
+    pub accounts: Accounts,
     pub limits: Limits,
     pub polls: Polls,
     pub telemetry: Telemetry,
@@ -97,6 +98,13 @@ pub enum Demo {
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Billing {
     pub mode: BillingMode,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Accounts {
+    pub keys_read_account: bool,
 }
 
 /// Who pays.

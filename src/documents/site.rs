@@ -20,12 +20,18 @@ pub struct SiteSettings {
     pub base_url: String,
     /// Who runs the service.
     pub operator: Operator,
+    /// Whether programs with a key may read their account.
+    pub keys_read_account: bool,
 }
 
 impl SiteSettings {
     /// What these settings say.
     pub fn new(config: &Config) -> Self {
-        Self { base_url: config.base_url(), operator: config.operator.clone() }
+        Self {
+            base_url: config.base_url(),
+            operator: config.operator.clone(),
+            keys_read_account: config.accounts.keys_read_account,
+        }
     }
 
     /// Where an account is funded.

@@ -66,15 +66,17 @@ pub enum Protocol {
 pub type Handler = fn(Exchange, Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>>;
 
 impl Route {
-    /// A binding of an operation.
-    pub const fn of(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
+    /// A binding of an operation; `keys_read_account` is the operator's setting.
+    pub const fn of(entry: &'static Entry, rest: Rest, streamed: bool, keys_read_account: bool) -> Self {
         let spec = &entry.spec;
+        let access = spec.access.and(rest.only);
+        let key = access.key && (keys_read_account || !rest.keys_by_setting);
         let kind = if streamed { RouteKind::Stream(entry, rest) } else { RouteKind::Operation(entry, rest) };
         Self {
             name: spec.name,
             method: rest.method,
             path: Cow::Borrowed(rest.path),
-            access: spec.access.and(rest.only),
+            access: Access { key, ..access },
             rate: spec.rate,
             kind,
             summary: Cow::Borrowed(spec.summary),

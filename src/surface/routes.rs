@@ -18,7 +18,8 @@ pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
 
 /// Every route of a service with these operations and this configuration.
 fn table(site: &Site) -> Vec<Route> {
-    let mut routes: Vec<Route> = site.tools.iter().flat_map(operations).collect();
+    let mut routes: Vec<Route> =
+        site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
     routes.extend(a2a::ROUTES.iter().cloned());
     routes.extend(documents::routes(site));
@@ -26,8 +27,8 @@ fn table(site: &Site) -> Vec<Route> {
 }
 
 /// The routes of one operation: its REST binding and its event stream, as far as it has them.
-fn operations(entry: &'static Entry) -> impl Iterator<Item = Route> {
-    let rest = entry.spec.rest.map(|rest| Route::of(entry, rest, false));
-    let stream = entry.spec.stream.map(|rest| Route::of(entry, rest, true));
+fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<Item = Route> {
+    let rest = entry.spec.rest.map(|rest| Route::of(entry, rest, false, keys_read_account));
+    let stream = entry.spec.stream.map(|rest| Route::of(entry, rest, true, keys_read_account));
     rest.into_iter().chain(stream)
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::harness::{Client, Reply, Service, Setup, example};
 
 /// Cookies of this form prove the user they name.
-struct NamedSessions;
+pub struct NamedSessions;
 
 #[async_trait]
 impl SessionVerifier for NamedSessions {

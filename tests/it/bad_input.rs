@@ -173,7 +173,7 @@ async fn unknown_places_and_methods_are_told_in_json() {
     let service = Service::start().await;
     let anyone = service.anonymous();
     for path in
-        ["/nowhere", "/api/nowhere", "/api/results", "/api/results/", "/api/poll/", "/.well-known/nothing"]
+        ["/nowhere", "/api/nowhere", "/api/result", "/api/results/", "/api/poll/", "/.well-known/nothing"]
     {
         let reply = anyone.get(path).await;
         assert_eq!(reply.header("content-type"), "application/json");

@@ -22,6 +22,7 @@ mod counts;
 mod crash;
 mod documents;
 mod health;
+mod history;
 mod idempotency;
 mod keys;
 mod limits;

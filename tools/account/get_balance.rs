@@ -3,7 +3,9 @@
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Balance;
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Spec, Task, Tool, ToolOutput};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -49,7 +51,7 @@ impl Tool for GetBalance {
         cost: Cost::Free,
         latency: Latency::Instant,
         rate: Rate::Default,
-        rest: None,
+        rest: Some(Rest::get("/api/balance").keys_by_setting()),
         stream: None,
         agents: Agents::Core,
         task: Task::None,
@@ -60,13 +62,7 @@ impl Tool for GetBalance {
     type Output = BalanceReply;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<BalanceReply, Fault> {
-        let user = cx.caller.user().ok_or_else(|| {
-            Fault::new(
-                Kind::NotFound,
-                "polls asked in process have no account: nothing is charged to a balance",
-            )
-        })?;
-        let balance = cx.balances().balance(user).await?;
+        let balance = cx.balances().balance(cx.account()?).await?;
         balance.map(Into::into).ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 }

@@ -11,8 +11,6 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::owner;
-
 /// Creates an API key.
 pub struct CreateKey;
 
@@ -70,7 +68,7 @@ impl Tool for CreateKey {
     type Output = CreatedKey;
 
     async fn call(cx: &Ctx, input: KeyToCreate) -> Result<CreatedKey, Fault> {
-        let issued = cx.keys().issue(owner(cx)?, input.label.unwrap_or_default()).await?;
+        let issued = cx.keys().issue(cx.account()?, input.label.unwrap_or_default()).await?;
         Ok(CreatedKey {
             id: issued.id,
             key: issued.key.reveal().to_owned(),

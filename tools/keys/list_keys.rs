@@ -11,8 +11,6 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::owner;
-
 /// Lists the caller's API keys.
 pub struct ListKeys;
 
@@ -72,7 +70,7 @@ impl Tool for ListKeys {
     type Output = KeyList;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<KeyList, Fault> {
-        let keys = cx.keys().of_user(owner(cx)?).await?;
+        let keys = cx.keys().of_user(cx.account()?).await?;
         Ok(KeyList { keys: keys.into_iter().map(Into::into).collect() })
     }
 }

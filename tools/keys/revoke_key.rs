@@ -7,8 +7,6 @@ use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, T
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::owner;
-
 /// Revokes an API key.
 pub struct RevokeKey;
 
@@ -52,7 +50,7 @@ impl Tool for RevokeKey {
     type Output = Revoked;
 
     async fn call(cx: &Ctx, input: KeyToRevoke) -> Result<Revoked, Fault> {
-        let owner = owner(cx)?;
+        let owner = cx.account()?;
         // What is no id is the id of no key.
         let id = input.key_id.parse();
         let id = id.map_err(|_| Fault::new(Kind::NotFound, "this account has no such active key"))?;

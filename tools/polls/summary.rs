@@ -28,6 +28,15 @@ pub enum Status {
 }
 
 impl Status {
+    /// How a poll went of whose models so many counted, and so many of these voted.
+    pub const fn of(counted: u32, succeeded: u32) -> Self {
+        match succeeded {
+            0 => Self::Failed,
+            all if all == counted => Self::Success,
+            _ => Self::Partial,
+        }
+    }
+
     /// The word used in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -85,11 +94,6 @@ impl Summary {
         let plan = &state.record.plan;
         let tally = state.tally();
         let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
-        let status = match succeeded {
-            0 => Status::Failed,
-            all if all == counted => Status::Success,
-            _ => Status::Partial,
-        };
         let (outcome, winner, is_tie) = match tally.outcome() {
             Outcome::Winner(option) => {
                 (plan.options[option].clone(), Some(plan.options[option].clone()), false)
@@ -98,7 +102,7 @@ impl Summary {
             Outcome::NoVotes => ("no_votes".to_owned(), None, false),
         };
         Self {
-            status,
+            status: Status::of(counted, succeeded),
             outcome,
             winning_option: winner,
             is_tie,

@@ -1,8 +1,12 @@
 //! Results: what polls came to, for anyone.
 
 mod get_poll_result;
+mod list_recent_results;
+mod list_results;
 
 pub use get_poll_result::{GetPollResult, PollResult};
+pub use list_recent_results::ListRecentResults;
+pub use list_results::ListResults;
 
 use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;

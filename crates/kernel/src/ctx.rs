@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::caller::{Caller, RequestId};
+use crate::caller::{Caller, RequestId, UserId};
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Models, PollStore};
+use crate::ports::{Balances, Clock, Models, PollHistory, PollStore};
 
 /// What operations may reach. Nothing here can credit an account or read another's secrets.
 #[derive(Clone)]
@@ -28,6 +28,8 @@ pub struct ToolPorts {
     pub models: Arc<dyn Models>,
     /// Opens, runs and follows polls.
     pub polls: PollExecutor,
+    /// Lists polls.
+    pub history: Arc<dyn PollHistory>,
     /// Reads balances.
     pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
@@ -128,6 +130,12 @@ impl Ctx {
         }
     }
 
+    /// The caller's account. [`Kind::NotFound`] where there is none: in the operator's own process.
+    pub fn account(&self) -> Result<UserId, Fault> {
+        let message = "calls in process have no account: nothing is charged, and ep admin manages accounts";
+        self.caller.user().ok_or_else(|| Fault::new(Kind::NotFound, message))
+    }
+
     /// Settings that operations need.
     pub fn settings(&self) -> &Settings {
         &self.ports.settings
@@ -151,6 +159,11 @@ impl Ctx {
     /// Opens, runs and follows polls.
     pub const fn polls(&self) -> &PollExecutor {
         &self.ports.polls
+    }
+
+    /// Lists polls.
+    pub fn history(&self) -> &dyn PollHistory {
+        &*self.ports.history
     }
 
     /// Reads balances.

@@ -229,7 +229,7 @@ impl Guard {
                         // Counted against the client's address, which limits guessing.
                         let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
                         let words = format!("{fault}{}", policy.credential_hint);
-                        let fault = Fault::new(Kind::Unauthenticated, words);
+                        let fault = Fault::wrong_credential(words);
                         return Err(Refused {
                             fault: exhausted(allowance.as_ref()).unwrap_or(fault),
                             allowance,
@@ -283,7 +283,7 @@ impl Guard {
                 "this session has ended: sign in again, or send no session cookie",
             ),
         };
-        caller.map(Some).ok_or_else(|| Fault::new(Kind::Unauthenticated, refusal))
+        caller.map(Some).ok_or_else(|| Fault::wrong_credential(refusal))
     }
 
     async fn bearer(&self, token: &SecretString) -> Result<Option<Caller>, Fault> {
@@ -379,7 +379,7 @@ fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
     }
     let advice = match (access.cookie, access.key) {
         (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
-        (true, false) => "sign in with a browser: this takes a session cookie",
+        (true, false) => "sign in with a browser: this takes its session cookie, and no API key",
         (false, true) => "send Authorization: Bearer ep_k_… with an API key",
         (false, false) => "send the request without credentials",
     };

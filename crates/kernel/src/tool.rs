@@ -232,6 +232,8 @@ pub struct Rest {
     pub status: u16,
     /// Callers accepted here; narrows [`Spec::access`].
     pub only: Access,
+    /// Whether the operator decides if programs with a key are accepted here, too (`EP_KEYS_READ_ACCOUNT`).
+    pub keys_by_setting: bool,
     /// The member of the output that is the body, if it is not the whole output.
     pub member: Option<&'static str>,
     /// The media type of the body; of [`Body::Text`] if it is not JSON.
@@ -241,7 +243,7 @@ pub struct Rest {
 impl Rest {
     const fn new(method: Method, path: &'static str) -> Self {
         let (only, media_type) = (Access::PUBLIC, "application/json");
-        Self { method, path, status: 200, only, member: None, media_type }
+        Self { method, path, status: 200, only, keys_by_setting: false, member: None, media_type }
     }
     /// `GET path`, answered 200.
     pub const fn get(path: &'static str) -> Self {
@@ -263,6 +265,12 @@ impl Rest {
     /// Narrows the callers accepted here.
     pub const fn only(mut self, access: Access) -> Self {
         self.only = access;
+        self
+    }
+    /// For signed-in browsers; programs with a key are accepted where the operator allows it
+    /// (`EP_KEYS_READ_ACCOUNT`).
+    pub const fn keys_by_setting(mut self) -> Self {
+        self.keys_by_setting = true;
         self
     }
     /// Sends this member of the output alone, for example an array that MCP needs inside an object.

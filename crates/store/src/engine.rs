@@ -48,6 +48,8 @@ pub(crate) trait Connection: Send {
     const AVAILABLE: &'static str;
     /// Leases polls, without waiting for those that another transaction is leasing.
     const ADOPT_POLLS: &'static str;
+    /// Lists an account's polls: see [`crate::rows::PastPollRow`].
+    const POLLS_OF_USER: &'static str;
     /// Renews leases that are still of their epoch; gives the ids of those.
     const RENEW_LEASES: &'static str;
 
@@ -187,11 +189,12 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, renew_leases: $renew:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
             const RENEW_LEASES: &'static str = $renew;
+            const POLLS_OF_USER: &'static str = $polls_of_user;
 
             async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
                 let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
@@ -224,11 +227,13 @@ connection!(
     SqliteConnection, Sqlite,
     available: sql::AVAILABLE,
     adopt_polls: sql::ADOPT_POLLS,
-    renew_leases: sql::RENEW_LEASES
+    renew_leases: sql::RENEW_LEASES,
+    polls_of_user: sql::POLLS_OF_USER
 );
 connection!(
     PgConnection, Postgres,
     available: sql::AVAILABLE_FOR_UPDATE,
     adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
-    renew_leases: sql::RENEW_LEASES_POSTGRES
+    renew_leases: sql::RENEW_LEASES_POSTGRES,
+    polls_of_user: sql::POLLS_OF_USER_POSTGRES
 );

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollStore, StoreError,
+    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory, PollStore, StoreError,
     UpstreamCache, UserStore,
 };
 use ep_polling::time::Timestamp;
@@ -65,7 +65,7 @@ pub struct Store {
 
 /// A [`Database`] on either engine.
 trait AnyDatabase:
-    UserStore + KeyStore + Ledger + PollStore + AgentMessages + IdempotencyStore + UpstreamCache
+    UserStore + KeyStore + Ledger + PollStore + PollHistory + AgentMessages + IdempotencyStore + UpstreamCache
 {
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
@@ -123,6 +123,11 @@ impl Store {
 
     /// Polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
+        self.database.clone()
+    }
+
+    /// Lists of polls.
+    pub fn history(&self) -> Arc<dyn PollHistory> {
         self.database.clone()
     }
 

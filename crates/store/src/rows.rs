@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PollRecord,
-    SavedFallbackLevel, StoreError, StoredKey,
+    Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PastEnd, PastPoll,
+    PollRecord, SavedFallbackLevel, StoreError, StoredKey,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelId;
+use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 use serde::de::value::Error as DecodeError;
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -58,6 +59,21 @@ row! {
         unused_cost: Option<i64>,
         plan: String,
         closing: Option<String>,
+    }
+}
+
+row! {
+    /// The answers of one poll of a list that made the same choice.
+    PastPollRow {
+        id: String,
+        created_at: i64,
+        closing: Option<String>,
+        unused_cost: Option<i64>,
+        options: String,
+        captured: Option<i64>,
+        choice: Option<i64>,
+        answers: i64,
+        cost: i64,
     }
 }
 
@@ -269,6 +285,33 @@ impl TryFrom<PollRow> for PollRecord {
             settled: row.settled != 0,
         })
     }
+}
+
+/// A listed poll, from its rows: one for each choice.
+pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
+    let [first, ..] = rows else { return Err(failed(UnexpectedData::MissingRow)) };
+    let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
+    let votes = rows.iter().flat_map(|row| {
+        let option = row.choice.and_then(|choice| usize::try_from(choice).ok());
+        std::iter::repeat_n(option, usize::try_from(row.answers).unwrap_or(0))
+    });
+    let tally = Tally::of(options.len(), votes);
+    let spent = rows.iter().map(|row| MicroUsd::new(row.cost)).sum::<MicroUsd>();
+    let cost = spent.plus(MicroUsd::new(first.unused_cost.unwrap_or_default()));
+    let closing: Option<Closing> =
+        first.closing.as_deref().map(serde_json::from_str).transpose().map_err(failed)?;
+    Ok(PastPoll {
+        id: poll_id(&first.id)?,
+        created_at: Timestamp::from_millis(first.created_at),
+        tally,
+        answered: rows.iter().map(|row| row.answers).sum::<i64>() as u32,
+        options,
+        end: closing.map(|closing| PastEnd {
+            unused_calls: closing.unused_calls,
+            total_ms: closing.total_ms,
+            cost: first.captured.map_or(cost, MicroUsd::new),
+        }),
+    })
 }
 
 impl TryFrom<AdoptedRow> for Adopted {

@@ -42,6 +42,28 @@ macro_rules! renew_leases {
     };
 }
 
+/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
+/// before anything but the index is read, and options are taken out of a plan once per poll.
+macro_rules! polls_of_user {
+    ($options:literal) => {
+        concat!(
+            "WITH page AS (SELECT id FROM polls WHERE owner = $1 \
+                 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3), \
+             listed AS MATERIALIZED (SELECT id, created_at, closing, unused_cost, ",
+            $options,
+            " AS options, \
+                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
+                 FROM polls WHERE id IN (SELECT id FROM page)), \
+             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
+                 FROM ballots WHERE poll_id IN (SELECT id FROM page) GROUP BY poll_id, choice) \
+             SELECT listed.id AS id, created_at, closing, unused_cost, options, captured, \
+                 choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
+             FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
+             ORDER BY created_at DESC, listed.id DESC"
+        )
+    };
+}
+
 macro_rules! available {
     ($lock:literal) => {
         concat!("SELECT posted - held AS available FROM accounts WHERE id = $1", $lock)
@@ -88,6 +110,10 @@ pub(crate) const DELETE_OLD_POLLS: &str = concat!(
     old_anonymous_polls!(),
     " AND NOT EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id)"
 );
+
+pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'");
+pub(crate) const POLLS_OF_USER_POSTGRES: &str =
+    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)");
 
 // What agents sent.
 

@@ -172,8 +172,9 @@ fn quietly(mut config: Config) -> Config {
 fn render(check: bool) -> anyhow::Result<End> {
     let root = std::env::current_dir()?;
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
-    let operator = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned()))?.operator;
-    let settings = documents::SiteSettings { base_url: documents::EXAMPLE_URL.into(), operator };
+    let config = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned()))?;
+    let base_url = documents::EXAMPLE_URL.into();
+    let settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
     let site = surface::routes::site(settings, &ep_tools::TOOLS);
     if !check {
         documents::write(&site, &root)?;

@@ -87,13 +87,16 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
         set(headers, RETRY_AFTER, &seconds.to_string());
     }
     if fault.kind() == Kind::Unauthenticated {
-        // RFC 6750 §3: the error code only where a token was sent.
+        // RFC 6750 §3.1: the error code only for a token that is wrong, not for one that is not accepted here.
         let challenge = match head.credential {
-            Credential::Bearer(_) => "Bearer realm=\"ensemble-poll\", error=\"invalid_token\"",
+            Credential::Bearer(_) if fault.rejects_credential() => {
+                "Bearer realm=\"ensemble-poll\", error=\"invalid_token\""
+            }
             _ => "Bearer realm=\"ensemble-poll\"",
         };
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         if matches!(head.credential, Credential::Session(_))
+            && fault.rejects_credential()
             && let Some(cleared) = session::write(&SessionChange::End, links.base_url())
         {
             headers.append(SET_COOKIE, cleared);

@@ -31,7 +31,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
         Ok(params) => Ok(binding.input_of(parts.uri.query().unwrap_or(""), &params)),
     };
     let call = Call {
-        only: binding.rest.only,
+        only: route.access,
         idempotency_key: head.idempotency_key.clone(),
         ..Call::new(head.guarded(route.surface(), head.credential.clone()))
     };

@@ -28,6 +28,7 @@ pub struct Fault {
     poll: Option<Box<PollId>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
     replayed: bool,
+    rejects_credential: bool,
 }
 
 /// Which member of the input is wrong, and how.
@@ -55,7 +56,13 @@ impl Fault {
             poll: None,
             source: None,
             replayed: false,
+            rejects_credential: false,
         }
+    }
+
+    /// A credential that is wrong, expired or revoked, in contrast to one that is not accepted here.
+    pub fn wrong_credential(message: impl Into<String>) -> Self {
+        Self { rejects_credential: true, ..Self::new(Kind::Unauthenticated, message) }
     }
 
     /// Input that breaks a rule.
@@ -136,6 +143,11 @@ impl Fault {
         self.replayed
     }
 
+    /// Whether the credential that was sent is wrong, expired or revoked.
+    pub const fn rejects_credential(&self) -> bool {
+        self.rejects_credential
+    }
+
     /// The chain of causes, for the log.
     pub fn causes(&self) -> String {
         let mut text = String::new();
@@ -194,6 +206,7 @@ impl From<StoredFault> for Fault {
             poll: None,
             source: None,
             replayed: true,
+            rejects_credential: false,
         }
     }
 }

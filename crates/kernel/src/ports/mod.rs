@@ -4,6 +4,7 @@
 
 mod agent_messages;
 mod credentials;
+mod history;
 mod idempotency;
 mod keys;
 mod ledger;
@@ -19,6 +20,7 @@ use async_trait::async_trait;
 
 pub use agent_messages::AgentMessages;
 pub use credentials::{SessionVerifier, TokenVerifier};
+pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};

@@ -15,6 +15,7 @@ mod constraints;
 mod crash;
 mod credits;
 mod health;
+mod history;
 mod holds;
 mod idempotency;
 mod interruptions;

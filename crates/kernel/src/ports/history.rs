@@ -1,0 +1,46 @@
+//! The polls that an account has asked.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::caller::UserId;
+use ep_polling::money::MicroUsd;
+use ep_polling::poll_id::PollId;
+use ep_polling::tally::Tally;
+use ep_polling::time::Timestamp;
+
+/// A poll as lists show it, without its roster and its single votes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastPoll {
+    /// Its id.
+    pub id: PollId,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// The options, in the caller's order.
+    pub options: Vec<String>,
+    /// Votes per option, so far or in the end.
+    pub tally: Tally,
+    /// Models that voted, gave no vote or could not be heard.
+    pub answered: u32,
+    /// How it ended; `None` while it runs.
+    pub end: Option<PastEnd>,
+}
+
+/// How a listed poll ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PastEnd {
+    /// Models asked whose answers came too late to count.
+    pub unused_calls: u32,
+    /// From acceptance to the close, in milliseconds.
+    pub total_ms: u64,
+    /// What its owner was charged; until that is settled, and where nobody is charged, what its calls cost as
+    /// far as that is known.
+    pub cost: MicroUsd,
+}
+
+/// Lists polls.
+#[async_trait]
+pub trait PollHistory: Send + Sync {
+    /// Up to `limit` polls of this user, newest first, after `offset` newer ones.
+    async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError>;
+}

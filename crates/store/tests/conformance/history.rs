@@ -1,0 +1,72 @@
+//! Lists of an account's polls.
+
+use ep_kernel::ports::{Closing, Epoch, NewPoll, PastEnd, PastPoll};
+use ep_polling::money::Settlement;
+use ep_polling::tally::Tally;
+
+use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, usd};
+
+on_both_engines!(lists_what_a_poll_came_to, pages_begin_with_the_newest);
+
+async fn lists_what_a_poll_came_to(db: TestDatabase) {
+    let (user, other) = (db.user(1_000).await, db.user(1_000).await);
+    let history = db.store.history();
+    assert_eq!(history.polls_of(user, 20, 0).await.unwrap(), []);
+    db.running(Some(other), Some(hold(1, 100))).await;
+    db.running(None, None).await;
+
+    let id = db.running(Some(user), Some(hold(1, 400))).await;
+    let listed = async || history.polls_of(user, 20, 0).await.unwrap().remove(0);
+    let options = vec!["Tabs".to_owned(), "Spaces".to_owned(), "Neither".to_owned()];
+    let mut expected =
+        PastPoll { id: id.clone(), created_at: at(7), options, tally: Tally::new(3), answered: 0, end: None };
+    assert_eq!(listed().await, expected);
+
+    // Of seven, each third has no vote; the others vote for the first and the second option in turn.
+    let recorded = ballots(1..=7);
+    db.polls.record(&id, Epoch::FIRST, &recorded).await.unwrap();
+    expected.tally = Tally::of(3, recorded.iter().map(|ballot| ballot.vote.as_ref().ok().copied()));
+    expected.answered = 7;
+    assert_eq!(listed().await, expected);
+
+    // Closed, with calls in flight: what is known so far. Settled: what was captured.
+    let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
+    let closing = Closing { unused_calls: 3, ..closing(None) };
+    db.polls.close(&id, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
+    let end = PastEnd { unused_calls: 3, total_ms: 4_400, cost: usd(spent) };
+    expected.end = Some(end);
+    assert_eq!(listed().await, expected);
+    db.polls.settle(&id, Epoch::FIRST, usd(399), usd(9), at(9)).await.unwrap();
+    expected.end = Some(PastEnd { cost: usd(399), ..end });
+    assert_eq!(listed().await, expected);
+
+    // Nobody is charged: what the calls cost, those that were not used included.
+    let unbilled = db.running(Some(user), None).await;
+    db.polls.record(&unbilled, Epoch::FIRST, &recorded).await.unwrap();
+    db.polls.close(&unbilled, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
+    db.polls.settle(&unbilled, Epoch::FIRST, usd(0), usd(9), at(9)).await.unwrap();
+    let polls = history.polls_of(user, 20, 0).await.unwrap();
+    let unbilled = polls.iter().find(|poll| poll.id == unbilled).unwrap();
+    assert_eq!(unbilled.end, Some(PastEnd { cost: usd(spent + 9), ..end }));
+    assert_eq!(polls.len(), 2);
+}
+
+async fn pages_begin_with_the_newest(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let mut opened = Vec::new();
+    for number in 0..7 {
+        // Two at a time.
+        let poll = NewPoll { created_at: at(number / 2), ..new_poll(Some(user), None) };
+        db.polls.open(&poll, &lease("a", 10)).await.unwrap();
+        db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
+        opened.push((poll.created_at, poll.id));
+    }
+    opened.sort_by(|a, b| b.0.millis().cmp(&a.0.millis()).then_with(|| b.1.as_str().cmp(a.1.as_str())));
+    let history = db.store.history();
+    for (limit, offset) in [(20, 0), (3, 0), (3, 3), (3, 6), (3, 7), (3, u32::MAX)] {
+        let page = history.polls_of(user, limit, offset).await.unwrap();
+        let page: Vec<_> = page.into_iter().map(|poll| (poll.created_at, poll.id)).collect();
+        let expected: Vec<_> = opened.iter().skip(offset as usize).take(limit as usize).cloned().collect();
+        assert_eq!(page, expected, "{limit} after {offset}");
+    }
+}

@@ -1,0 +1,93 @@
+//! `list_recent_results`: the caller's latest polls.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::list_results::HistoryResult;
+
+/// Lists the caller's latest polls.
+pub struct ListRecentResults;
+
+/// The latest polls of an account.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecentList {
+    /// Newest first.
+    pub results: Vec<RecentResult>,
+}
+
+/// One poll of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecentResult {
+    /// The poll's id, by which `get_poll_result` reads all of it.
+    pub result_id: PollId,
+    /// Always `fptp`: first past the post.
+    pub poll_type: &'static str,
+    /// The option with the most votes; null on a tie, without votes, and while the poll runs.
+    pub winning_option: Option<String>,
+    /// Whether two or more options share the highest count; false while the poll runs.
+    pub is_tie: bool,
+    /// Number of models asked; while the poll runs, those that have answered.
+    pub models_requested: u32,
+    /// Number of models that voted.
+    pub models_succeeded: u32,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+}
+
+impl ToolOutput for RecentList {}
+
+impl From<HistoryResult> for RecentResult {
+    fn from(result: HistoryResult) -> Self {
+        let HistoryResult {
+            result_id,
+            poll_type,
+            winning_option,
+            is_tie,
+            models_requested,
+            models_succeeded,
+            created_at,
+            ..
+        } = result;
+        Self { result_id, poll_type, winning_option, is_tie, models_requested, models_succeeded, created_at }
+    }
+}
+
+/// How many polls are listed.
+const RECENT: u32 = 5;
+
+impl Tool for ListRecentResults {
+    const SPEC: Spec = Spec {
+        name: "list_recent_results",
+        title: "List your latest polls",
+        summary: "Lists the five latest polls of your account with what each came to. Free.",
+        manual: include_str!("list_recent_results.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/results/recent").member("results").keys_by_setting()),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["what were my last polls"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = RecentList;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<RecentList, Fault> {
+        let polls = cx.history().polls_of(cx.account()?, RECENT, 0).await?;
+        let results = polls.into_iter().map(|poll| HistoryResult::from(poll).into());
+        Ok(RecentList { results: results.collect() })
+    }
+}

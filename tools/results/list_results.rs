@@ -1,0 +1,128 @@
+//! `list_results`: the polls that the caller's account has asked.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::PastPoll;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::money::MicroUsd;
+use ep_polling::poll_id::PollId;
+use ep_polling::tally::Outcome;
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::polls::summary::Status;
+
+/// Lists the caller's polls.
+pub struct ListResults;
+
+/// Which of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Page {
+    /// How many at most.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    pub limit: u32,
+    /// How many newer ones to leave out.
+    #[serde(default)]
+    pub offset: u32,
+}
+
+const MAX_LIMIT: u32 = 100;
+
+const fn default_limit() -> u32 {
+    20
+}
+
+/// The polls of an account.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ResultList {
+    /// Newest first.
+    pub results: Vec<HistoryResult>,
+}
+
+/// One poll of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryResult {
+    /// The poll's id, by which `get_poll_result` reads all of it.
+    pub result_id: PollId,
+    /// Whether all, some or none of the models that counted voted; `running` until the poll has ended.
+    pub status: Status,
+    /// Always `fptp`: first past the post.
+    pub poll_type: &'static str,
+    /// The option with the most votes; null on a tie, without votes, and while the poll runs.
+    pub winning_option: Option<String>,
+    /// Whether two or more options share the highest count; false while the poll runs.
+    pub is_tie: bool,
+    /// Number of models asked; while the poll runs, those that have answered.
+    pub models_requested: u32,
+    /// Number of models that voted.
+    pub models_succeeded: u32,
+    /// What the poll cost its owner, unused calls included, in USD; null while it runs.
+    pub total_cost_usd: Option<String>,
+    /// From acceptance to the end, in milliseconds; null while it runs.
+    pub total_ms: Option<u64>,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+}
+
+impl ToolOutput for ResultList {}
+
+impl From<PastPoll> for HistoryResult {
+    fn from(poll: PastPoll) -> Self {
+        let PastPoll { id, created_at, mut options, tally, answered, end } = poll;
+        let outcome = end.map(|_| tally.outcome());
+        Self {
+            result_id: id,
+            status: end.map_or(Status::Running, |_| Status::of(answered, tally.votes())),
+            poll_type: "fptp",
+            winning_option: match outcome {
+                Some(Outcome::Winner(option)) => Some(options.swap_remove(option)),
+                _ => None,
+            },
+            is_tie: outcome == Some(Outcome::Tie),
+            models_requested: answered + end.map_or(0, |end| end.unused_calls),
+            models_succeeded: tally.votes(),
+            total_cost_usd: end.map(|end| dollars(end.cost)),
+            total_ms: end.map(|end| end.total_ms),
+            created_at,
+        }
+    }
+}
+
+/// An amount as a decimal figure without a currency sign.
+fn dollars(amount: MicroUsd) -> String {
+    amount.to_string().trim_start_matches('$').to_owned()
+}
+
+impl Tool for ListResults {
+    const SPEC: Spec = Spec {
+        name: "list_results",
+        title: "List your polls",
+        summary: "Lists the polls of your account, newest first, with what each came to and cost. Free.",
+        manual: include_str!("list_results.md"),
+        example: r#"{ "limit": 10 }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/results").member("results").keys_by_setting()),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["which polls have I asked", "what did my polls cost"],
+        faults: &[],
+    };
+    type Input = Page;
+    type Output = ResultList;
+
+    async fn call(cx: &Ctx, page: Page) -> Result<ResultList, Fault> {
+        if !(1..=MAX_LIMIT).contains(&page.limit) {
+            return Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")));
+        }
+        let polls = cx.history().polls_of(cx.account()?, page.limit, page.offset).await?;
+        Ok(ResultList { results: polls.into_iter().map(Into::into).collect() })
+    }
+}
