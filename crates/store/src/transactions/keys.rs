@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 
 use ep_kernel::api_key::KeyHash;
 use ep_kernel::caller::{KeyId, UserId};
@@ -12,19 +13,16 @@ use ep_kernel::ports::{
 use ep_polling::time::Timestamp;
 
 use super::Database;
-use crate::engine::{Durability, Engine};
-use crate::rows::{KeyOwnerRow, StoredKeyRow};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{AvailableRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> KeyStore for Database<E> {
     async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
-        let NewKey { id, user, hash, prefix, label, created_at } = key;
-        let values =
-            values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at, MAX_ACTIVE_KEYS];
-        let added = self.0.execute(Durability::PowerLoss, sql::ADD_KEY, values).await?;
-        Ok(if added == 1 { Added::Active } else { Added::TooMany })
+        let key = key.clone();
+        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, &key).await }.boxed()).await
     }
 
     async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError> {
@@ -52,4 +50,16 @@ impl<E: Engine> KeyStore for Database<E> {
         }
         self.0.touch_keys(last_uses.into_iter().collect()).await
     }
+}
+
+/// Adds a key. The account is locked first, so that keys added at once are counted one after the other.
+async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added, StoreError> {
+    let NewKey { id, user, hash, prefix, label, created_at } = key;
+    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![*user]).await?;
+    account.ok_or(StoreError::NotFound("account"))?;
+    let values = values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at, MAX_ACTIVE_KEYS];
+    Ok(match db.execute(sql::ADD_KEY, values).await? {
+        1 => Added::Active,
+        _ => Added::TooMany,
+    })
 }

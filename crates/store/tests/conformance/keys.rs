@@ -11,6 +11,7 @@ on_both_engines!(
     the_last_use_of_a_key_is_stored,
     keys_are_listed_to_their_user,
     active_keys_are_limited,
+    active_keys_are_limited_when_many_are_added_at_once,
 );
 
 fn new_key(user: UserId) -> NewKey {
@@ -74,6 +75,18 @@ async fn active_keys_are_limited(db: TestDatabase) {
     assert_eq!(db.keys.add_key(&new_key(other)).await.unwrap(), Added::Active);
     db.keys.revoke_key(user, first.id, at(1)).await.unwrap();
     assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
+}
+
+async fn active_keys_are_limited_when_many_are_added_at_once(db: TestDatabase) {
+    for _ in 0..5 {
+        let user = db.user(0).await;
+        for _ in 1..MAX_ACTIVE_KEYS {
+            db.keys.add_key(&new_key(user)).await.unwrap();
+        }
+        let add = async |_| db.keys.add_key(&new_key(user)).await.unwrap();
+        let added = futures::future::join_all((0..8).map(add)).await;
+        assert_eq!(added.iter().filter(|&&added| added == Added::Active).count(), 1);
+    }
 }
 
 async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {
