@@ -101,8 +101,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         entropy: Arc::clone(&entropy),
     };
     let accounts = Arc::new(Accounts::new(accounts));
-    let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
-    let keys = Arc::new(keys);
+    let pepper = Pepper::derive(secret);
+    let keys = Arc::new(Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
     let links = links || !config.server.base_url.is_empty();

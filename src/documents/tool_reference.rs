@@ -24,7 +24,10 @@ fn operation(text: &mut String, entry: &Entry) {
     let _ = write!(text, "\n## {}\n\n**{}.** {}\n\n", spec.name, spec.title, spec.summary);
     for (what, rest) in [("REST", spec.rest), ("Event stream", spec.stream)] {
         if let Some(rest) = rest {
-            let callers = callers(spec.access.and(rest.only));
+            let mut callers = callers(spec.access.and(rest.only));
+            if rest.keys_by_setting {
+                callers.push_str(" where `EP_KEYS_READ_ACCOUNT` allows it");
+            }
             let _ = writeln!(text, "- {what}: `{} {}` ({callers})", rest.method.as_str(), rest.path);
         }
     }

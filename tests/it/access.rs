@@ -2,30 +2,14 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use ensemble_poll::surface::route::{Protocol, Route, RouteKind};
-use ep_kernel::caller::UserId;
-use ep_kernel::fault::Fault;
-use ep_kernel::ports::SessionVerifier;
 use ep_kernel::tool::{Access, Agents};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use reqwest::Method;
-use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Reply, Service, Setup, example};
-
-/// Cookies of this form prove the user they name.
-pub struct NamedSessions;
-
-#[async_trait]
-impl SessionVerifier for NamedSessions {
-    async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault> {
-        let user = cookie.expose_secret().strip_prefix("session-of-");
-        Ok(user.and_then(|user| user.parse().ok()))
-    }
-}
+use crate::harness::{Client, NamedSessions, Reply, Service, Setup, example};
 
 async fn service() -> Service {
     let setup =

@@ -7,8 +7,7 @@ use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::access::NamedSessions;
-use crate::harness::{Setup, example};
+use crate::harness::{NamedSessions, Setup, example};
 
 #[tokio::test]
 async fn polls_are_listed_as_their_results_say() {

@@ -3,6 +3,7 @@
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::keys::Keys;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,8 +53,7 @@ impl Tool for RevokeKey {
     async fn call(cx: &Ctx, input: KeyToRevoke) -> Result<Revoked, Fault> {
         let owner = cx.account()?;
         // What is no id is the id of no key.
-        let id = input.key_id.parse();
-        let id = id.map_err(|_| Fault::new(Kind::NotFound, "this account has no such active key"))?;
+        let id = input.key_id.parse().map_err(|_| Keys::not_found())?;
         cx.keys().revoke(owner, id).await?;
         Ok(Revoked { revoked: true })
     }

@@ -2,6 +2,7 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
+use ep_kernel::ports::PastPoll;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -10,7 +11,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::list_results::HistoryResult;
+use super::list_results::ListedOutcome;
 
 /// Lists the caller's latest polls.
 pub struct ListRecentResults;
@@ -28,35 +29,18 @@ pub struct RecentList {
 pub struct RecentResult {
     /// The poll's id, by which `get_poll_result` reads all of it.
     pub result_id: PollId,
-    /// Always `fptp`: first past the post.
-    pub poll_type: &'static str,
-    /// The option with the most votes; null on a tie, without votes, and while the poll runs.
-    pub winning_option: Option<String>,
-    /// Whether two or more options share the highest count; false while the poll runs.
-    pub is_tie: bool,
-    /// Number of models asked; while the poll runs, those that have answered.
-    pub models_requested: u32,
-    /// Number of models that voted.
-    pub models_succeeded: u32,
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: ListedOutcome,
     /// When the poll was accepted.
     pub created_at: Timestamp,
 }
 
 impl ToolOutput for RecentList {}
 
-impl From<HistoryResult> for RecentResult {
-    fn from(result: HistoryResult) -> Self {
-        let HistoryResult {
-            result_id,
-            poll_type,
-            winning_option,
-            is_tie,
-            models_requested,
-            models_succeeded,
-            created_at,
-            ..
-        } = result;
-        Self { result_id, poll_type, winning_option, is_tie, models_requested, models_succeeded, created_at }
+impl From<PastPoll> for RecentResult {
+    fn from(poll: PastPoll) -> Self {
+        Self { outcome: ListedOutcome::of(&poll), result_id: poll.id, created_at: poll.created_at }
     }
 }
 
@@ -87,7 +71,6 @@ impl Tool for ListRecentResults {
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<RecentList, Fault> {
         let polls = cx.history().polls_of(cx.account()?, RECENT, 0).await?;
-        let results = polls.into_iter().map(|poll| HistoryResult::from(poll).into());
-        Ok(RecentList { results: results.collect() })
+        Ok(RecentList { results: polls.into_iter().map(Into::into).collect() })
     }
 }

@@ -49,6 +49,21 @@ pub struct HistoryResult {
     pub result_id: PollId,
     /// Whether all, some or none of the models that counted voted; `running` until the poll has ended.
     pub status: Status,
+    /// What it came to.
+    #[serde(flatten)]
+    pub outcome: ListedOutcome,
+    /// What the poll cost its owner, unused calls included, in USD; null while it runs.
+    pub total_cost_usd: Option<String>,
+    /// From acceptance to the end, in milliseconds; null while it runs.
+    pub total_ms: Option<u64>,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+}
+
+/// What a listed poll came to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedOutcome {
     /// Always `fptp`: first past the post.
     pub poll_type: &'static str,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
@@ -59,34 +74,36 @@ pub struct HistoryResult {
     pub models_requested: u32,
     /// Number of models that voted.
     pub models_succeeded: u32,
-    /// What the poll cost its owner, unused calls included, in USD; null while it runs.
-    pub total_cost_usd: Option<String>,
-    /// From acceptance to the end, in milliseconds; null while it runs.
-    pub total_ms: Option<u64>,
-    /// When the poll was accepted.
-    pub created_at: Timestamp,
 }
 
 impl ToolOutput for ResultList {}
 
 impl From<PastPoll> for HistoryResult {
     fn from(poll: PastPoll) -> Self {
-        let PastPoll { id, created_at, mut options, tally, answered, end } = poll;
-        let outcome = end.map(|_| tally.outcome());
         Self {
-            result_id: id,
-            status: end.map_or(Status::Running, |_| Status::of(answered, tally.votes())),
+            status: poll.end.map_or(Status::Running, |_| Status::of(poll.answered, poll.tally.votes())),
+            outcome: ListedOutcome::of(&poll),
+            total_cost_usd: poll.end.map(|end| dollars(end.cost)),
+            total_ms: poll.end.map(|end| end.total_ms),
+            result_id: poll.id,
+            created_at: poll.created_at,
+        }
+    }
+}
+
+impl ListedOutcome {
+    /// What this poll came to.
+    pub fn of(poll: &PastPoll) -> Self {
+        let outcome = poll.end.map(|_| poll.tally.outcome());
+        Self {
             poll_type: "fptp",
             winning_option: match outcome {
-                Some(Outcome::Winner(option)) => Some(options.swap_remove(option)),
+                Some(Outcome::Winner(option)) => poll.options.get(option).cloned(),
                 _ => None,
             },
             is_tie: outcome == Some(Outcome::Tie),
-            models_requested: answered + end.map_or(0, |end| end.unused_calls),
-            models_succeeded: tally.votes(),
-            total_cost_usd: end.map(|end| dollars(end.cost)),
-            total_ms: end.map(|end| end.total_ms),
-            created_at,
+            models_requested: poll.answered + poll.end.map_or(0, |end| end.unused_calls),
+            models_succeeded: poll.tally.votes(),
         }
     }
 }

@@ -76,11 +76,13 @@ impl Keys {
         if self.store.revoke_key(user, key, self.clock.now()).await? {
             Ok(())
         } else {
-            Err(Fault::new(
-                Kind::NotFound,
-                "this account has no such active key; list its keys to see their ids",
-            ))
+            Err(Self::not_found())
         }
+    }
+
+    /// The refusal of an id by which the account has no active key.
+    pub fn not_found() -> Fault {
+        Fault::new(Kind::NotFound, "this account has no such active key; list its keys to see their ids")
     }
 
     /// The key and the user that a presented key belongs to; `None` if it is unknown or revoked.

@@ -47,7 +47,7 @@ macro_rules! renew_leases {
 macro_rules! polls_of_user {
     ($options:literal) => {
         concat!(
-            "WITH page AS (SELECT id FROM polls WHERE owner = $1 \
+            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE owner = $1 \
                  ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3), \
              listed AS MATERIALIZED (SELECT id, created_at, closing, unused_cost, ",
             $options,

@@ -28,6 +28,7 @@ use super::respond;
 use crate::surface::http::{AppState, counted, fault, replayed};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 enum Step {
     Progress(Progress),
     End(Box<Guarded<Dispatched>>),

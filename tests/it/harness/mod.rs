@@ -2,6 +2,8 @@
 
 mod client;
 mod service;
+mod sessions;
 
 pub use client::{Client, Reply, by_rest, example, question, without_durations};
 pub use service::{Engine, Service, Setup, configured};
+pub use sessions::NamedSessions;
