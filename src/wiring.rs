@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use ep_identity::{ContractWallets, Siwe, SiweSite};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
@@ -15,8 +16,9 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, SessionVerifier, TokenVerifier};
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, StarterCreditLimits, TokenVerifier};
 use ep_kernel::sealing::Sealer;
+use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
@@ -40,8 +42,6 @@ pub struct Environment {
     pub http: HttpClients,
     /// The operations on offer.
     pub tools: &'static [Entry],
-    /// Proves browser sessions, where there are any.
-    pub sessions: Option<Arc<dyn SessionVerifier>>,
     /// Proves access tokens, where an issuer is configured.
     pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// Whether answers link to the service even if no base URL is set: false where nothing listens.
@@ -56,7 +56,6 @@ impl Environment {
             entropy: Arc::new(SystemEntropy),
             http: HttpClients::default(),
             tools: &ep_tools::TOOLS,
-            sessions: None,
             tokens: None,
             links: true,
         }
@@ -77,14 +76,14 @@ pub struct Assembled {
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
-    let Environment { clock, entropy, http, tools, sessions, tokens, links } = environment;
+    let Environment { clock, entropy, http, tools, tokens, links } = environment;
     let secret = config::secret_key(config, &*entropy)?;
     let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
     let store =
         ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
-    let models = models(config, &store, &clock, &tasks, http)?;
+    let models = models(config, &store, &clock, &tasks, http.clone())?;
     let lease = config.lease();
     let limits = PollLimits { running: config.polls.max_running, waiting: config.polls.max_waiting };
     let ports = executor::Ports {
@@ -103,6 +102,38 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let accounts = Arc::new(Accounts::new(accounts));
     let pepper = Pepper::derive(secret);
     let keys = Arc::new(Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
+    let lifetimes = Lifetimes {
+        idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
+        absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
+    };
+    let sealer = Sealer::derive(secret, "sessions");
+    let sessions =
+        Sessions::new(store.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
+    let sessions = Arc::new(sessions);
+    let limits_of_credits = StarterCreditLimits {
+        per_day: config.accounts.starter_credits_per_day,
+        per_address_and_day: config.accounts.starter_credits_per_address,
+    };
+    let starter_credit = StarterCredit { amount: config.starter_credit()?, limits: limits_of_credits };
+    let sign_ups = Arc::new(SignUps::new(
+        store.users(),
+        Arc::clone(&keys),
+        Arc::clone(&clock),
+        Arc::clone(&entropy),
+        starter_credit,
+    ));
+    let siwe = siwe(config, &http)?;
+    let wallets = Wallets {
+        nonces: ChallengeNonces::derive(secret, siwe.domain()),
+        messages: Arc::new(siwe),
+        used_nonces: store.sessions(),
+        users: store.users(),
+        sign_ups,
+        sessions: Arc::clone(&sessions),
+        keys: Arc::clone(&keys),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+    };
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
     let links = links || !config.server.base_url.is_empty();
@@ -123,12 +154,15 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             history: store.history(),
             balances: store.balances(),
             keys: Arc::clone(&keys),
+            profiles: store.profiles(),
+            wallets: Arc::new(wallets),
             health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
             limits: Limits {
                 account: config.limits.per_minute,
                 anonymous: config.limits.anonymous_per_minute,
+                sign_in: config.limits.sign_in_per_minute,
                 free: config.limits.free_per_minute,
                 results: config.limits.results_per_minute,
                 public: config.limits.public_per_minute,
@@ -155,6 +189,16 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
     Ok(Assembled { app: Arc::new(app), site, store: Arc::new(store), lease, keep_anonymous })
+}
+
+/// The messages of wallets, and the node that checks those that are contracts.
+fn siwe(config: &Config, http: &HttpClients) -> anyhow::Result<Siwe> {
+    let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
+    let contracts = match config.rpc_url()? {
+        Some(rpc_url) => Some(ContractWallets::new(http.builder().build()?, rpc_url)),
+        None => None,
+    };
+    Ok(Siwe::new(site, contracts))
 }
 
 fn models(
@@ -205,7 +249,7 @@ fn models(
 
 impl Assembled {
     /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
-    /// forgetting callers, deleting expired records and old anonymous polls.
+    /// forgetting callers, deleting expired records, ended sessions and old anonymous polls.
     pub fn start_background_work(&self) {
         self.every(
             "resume polls",
@@ -226,6 +270,10 @@ impl Assembled {
         });
         self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
             app.idempotency.sweep().await
+        });
+        self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
+            app.guard.sessions.sweep().await?;
+            app.accounts.forget_starter_credits().await
         });
         if let Some(keep) = self.keep_anonymous {
             let store = Arc::clone(&self.store);

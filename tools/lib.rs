@@ -15,6 +15,7 @@ pub mod results;
 pub mod service;
 #[cfg(test)]
 mod testing;
+pub mod wallets;
 
 use std::sync::LazyLock;
 
@@ -31,6 +32,11 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<keys::ListKeys>(),
         entry::<keys::CreateKey>(),
         entry::<keys::RevokeKey>(),
+        entry::<wallets::ChallengeWallet>(),
+        entry::<wallets::VerifyWallet>(),
+        entry::<wallets::RevokeKeyByWallet>(),
+        entry::<wallets::RotateKeyByWallet>(),
+        entry::<account::GetCurrentUser>(),
         entry::<polls::PollFree>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),

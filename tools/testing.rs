@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_identity::{Siwe, SiweSite};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
@@ -13,7 +14,9 @@ use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Models};
+use ep_kernel::ports::{Clock, Entropy, Models, StarterCreditLimits};
+use ep_kernel::sealing::Sealer;
+use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::{Tool, entry};
@@ -52,7 +55,34 @@ impl Service {
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };
-        let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(b"test"));
+        let secret = b"test";
+        let keys = Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), Pepper::derive(secret));
+        let keys = Arc::new(keys);
+        let lifetimes = Lifetimes { idle: Duration::from_hours(1), absolute: Duration::from_hours(24) };
+        let sealer = Sealer::derive(secret, "sessions");
+        let sessions =
+            Sessions::new(store.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
+        let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
+        let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
+        let sign_ups = SignUps::new(
+            store.users(),
+            Arc::clone(&keys),
+            Arc::clone(&clock),
+            Arc::clone(&entropy),
+            starter_credit,
+        );
+        let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
+        let wallets = Wallets {
+            messages: Arc::new(Siwe::new(site, None)),
+            nonces: ChallengeNonces::derive(secret, "polls.example.com"),
+            used_nonces: store.sessions(),
+            users: store.users(),
+            sign_ups: Arc::new(sign_ups),
+            sessions: Arc::new(sessions),
+            keys: Arc::clone(&keys),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+        };
         let routes = crate::TOOLS.iter().flat_map(|entry| {
             entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
         });
@@ -70,7 +100,9 @@ impl Service {
             polls: PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default()),
             history: store.history(),
             balances: store.balances(),
-            keys: Arc::new(keys),
+            profiles: store.profiles(),
+            wallets: Arc::new(wallets),
+            keys,
             health: DatabaseHealth::new(store.polls()),
         };
         Self { ports, accounts: Accounts::new(accounts), entropy }

@@ -37,8 +37,16 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_PRESETS", "upstream", "presets"),
     ("EP_BILLING", "billing", "mode"),
     ("EP_KEYS_READ_ACCOUNT", "accounts", "keys_read_account"),
+    ("EP_STARTER_CREDIT_USD", "accounts", "starter_credit_usd"),
+    ("EP_STARTER_CREDITS_PER_ADDRESS", "accounts", "starter_credits_per_address"),
+    ("EP_STARTER_CREDITS_PER_DAY", "accounts", "starter_credits_per_day"),
+    ("EP_SESSION_IDLE_HOURS", "sessions", "idle_hours"),
+    ("EP_SESSION_MAX_DAYS", "sessions", "max_days"),
+    ("EP_X402_NETWORK", "chain", "network"),
+    ("EP_X402_RPC_URL", "chain", "rpc_url"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
+    ("EP_RATE_LIMIT_SIGN_IN_PER_MINUTE", "limits", "sign_in_per_minute"),
     ("EP_RATE_LIMIT_FREE_PER_MINUTE", "limits", "free_per_minute"),
     ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "limits", "results_per_minute"),
     ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "limits", "public_per_minute"),
@@ -120,6 +128,9 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     config.check_base_url()?;
     config.check_allowed_origins()?;
     config.check_operator()?;
+    config.starter_credit()?;
+    config.chain_id()?;
+    config.rpc_url()?;
     Ok(config)
 }
 
@@ -226,6 +237,8 @@ mod tests {
         let config = with(&[]).unwrap();
         assert_eq!(config.base_url(), "http://127.0.0.1:8080");
         assert_eq!(config.limits.per_minute, 120);
+        assert_eq!(config.starter_credit().unwrap().micro(), 1_000_000);
+        assert_eq!(config.chain_id().unwrap(), 8453);
     }
 
     #[test]
@@ -245,6 +258,15 @@ mod tests {
         }
         assert!(with(&[("EP_ADD_FUNDS_URL", "javascript:alert(1)")]).is_err());
         assert!(with(&[("EP_CONFIG", "/does/not/exist.toml")]).is_err());
+        for refused in [
+            ("EP_STARTER_CREDIT_USD", "-1"),
+            ("EP_STARTER_CREDIT_USD", "a dollar"),
+            ("EP_X402_NETWORK", "base"),
+            ("EP_X402_NETWORK", "eip155:0x1"),
+            ("EP_X402_RPC_URL", "localhost:8545"),
+        ] {
+            assert!(with(&[refused]).is_err(), "{refused:?}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ep_polling::money::{MicroUsd, UsdFigure};
 use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -27,6 +28,8 @@ pub struct Config {
     pub upstream: Upstream,
     pub billing: Billing,
     pub accounts: Accounts,
+    pub sessions: Sessions,
+    pub chain: Chain,
     pub limits: Limits,
     pub polls: Polls,
     pub telemetry: Telemetry,
@@ -105,6 +108,25 @@ pub struct Billing {
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Accounts {
     pub keys_read_account: bool,
+    pub starter_credit_usd: String,
+    pub starter_credits_per_address: u32,
+    pub starter_credits_per_day: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Sessions {
+    pub idle_hours: u32,
+    pub max_days: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Chain {
+    pub network: String,
+    pub rpc_url: SecretString,
 }
 
 /// Who pays.
@@ -123,6 +145,7 @@ pub enum BillingMode {
 pub struct Limits {
     pub per_minute: u32,
     pub anonymous_per_minute: u32,
+    pub sign_in_per_minute: u32,
     pub free_per_minute: u32,
     pub results_per_minute: u32,
     pub public_per_minute: u32,
@@ -196,6 +219,32 @@ impl Config {
     /// end, and another process must find it, be it a busy one.
     pub fn settled_within(&self) -> Duration {
         self.lease() * 3
+    }
+
+    /// What a new account is credited.
+    pub fn starter_credit(&self) -> Result<MicroUsd, ConfigError> {
+        let credit: Option<UsdFigure> = self.accounts.starter_credit_usd.parse().ok();
+        let credit = credit.filter(|credit| !credit.is_negative()).map(UsdFigure::floor_micro);
+        let expected = "an amount in USD, for example 1.00";
+        credit.ok_or(ConfigError::Variable { variable: "EP_STARTER_CREDIT_USD", expected })
+    }
+
+    /// The chain of wallets, by its number (EIP-155).
+    pub fn chain_id(&self) -> Result<u64, ConfigError> {
+        let id = self.chain.network.strip_prefix("eip155:").and_then(|id| id.parse().ok());
+        let expected = "eip155: and the number of a chain, for example eip155:8453";
+        id.ok_or(ConfigError::Variable { variable: "EP_X402_NETWORK", expected })
+    }
+
+    /// The node of that chain, where there is one.
+    pub fn rpc_url(&self) -> Result<Option<SecretString>, ConfigError> {
+        let given = self.chain.rpc_url.expose_secret();
+        let is_http = url::Url::parse(given).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if given.is_empty() || is_http {
+            return Ok((!given.is_empty()).then(|| self.chain.rpc_url.clone()));
+        }
+        let expected = "a URL that begins with http:// or https://";
+        Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
     }
 
     /// How long one poll may take.

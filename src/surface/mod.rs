@@ -12,3 +12,4 @@ pub mod rest;
 pub mod route;
 pub mod router;
 pub mod routes;
+pub mod web;

@@ -6,7 +6,7 @@
 use ep_kernel::tool::Entry;
 
 use super::route::Route;
-use super::{a2a, mcp};
+use super::{a2a, mcp, web};
 use crate::documents::{self, Site, SiteSettings};
 
 /// The site of a service with these settings and operations: its documents know every route.
@@ -22,6 +22,7 @@ fn table(site: &Site) -> Vec<Route> {
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
     routes.extend(a2a::ROUTES.iter().cloned());
+    routes.extend(web::ROUTES.iter().cloned());
     routes.extend(documents::routes(site));
     routes
 }

@@ -1,22 +1,20 @@
 //! Walks the route table: who is let in, who is refused, and what every response carries.
 
-use std::sync::Arc;
-
 use ensemble_poll::surface::route::{Protocol, Route, RouteKind};
-use ep_kernel::tool::{Access, Agents};
+use ep_kernel::tool::{Access, Agents, Rate};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, NamedSessions, Reply, Service, Setup, example};
+use crate::harness::{Client, Reply, Service, Setup, example};
 
 async fn service() -> Service {
-    let setup =
-        Setup { sessions: Some(Arc::new(NamedSessions)), ..Setup::demo() }.with("EP_ALLOWED_ORIGINS", "*");
+    let setup = Setup::demo().with("EP_ALLOWED_ORIGINS", "*");
     let limits = [
         "EP_RATE_LIMIT_PER_MINUTE",
         "EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE",
+        "EP_RATE_LIMIT_SIGN_IN_PER_MINUTE",
         "EP_RATE_LIMIT_FREE_PER_MINUTE",
         "EP_RATE_LIMIT_RESULTS_PER_MINUTE",
         "EP_RATE_LIMIT_PUBLIC_PER_MINUTE",
@@ -61,9 +59,14 @@ fn carries_the_headers(reply: &Reply, what: &str) {
     assert_eq!(reply.header("x-content-type-options"), "nosniff", "{what}");
 }
 
-/// Documents are the same for everyone, whatever credential comes along.
-fn is_document(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Document(_))
+/// Documents are the same for everyone, and who is sent on may have an old cookie.
+fn ignores_credentials(route: &Route) -> bool {
+    matches!(route.kind, RouteKind::Document(_) | RouteKind::Redirect(_))
+}
+
+/// Who signs in proves it anew: no other credential matters, be it right or wrong.
+fn signs_in(route: &Route) -> bool {
+    route.rate == Rate::SignIn
 }
 
 fn is_mcp(route: &Route) -> bool {
@@ -80,7 +83,7 @@ fn admitted(routes: &[Route], route: &Route, caller: Access) -> bool {
 async fn every_route_admits_and_refuses_whom_its_access_says() {
     let service = service().await;
     let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
-    let cookie = format!("ep_session=session-of-{id}");
+    let cookie = service.cookie(id).await;
     let wrong_key = service.anonymous().with_key(&format!("ep_k_{}", "x".repeat(43)));
     let nobody = service.anonymous();
     let routes = &service.site.routes;
@@ -95,13 +98,21 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
                 send(&nobody, route, &[("cookie", &cookie)]).await,
                 admitted(routes, route, Access::COOKIE),
             ),
-            ("a wrong key", send(&wrong_key, route, &[]).await, is_document(route)),
+            ("a wrong key", send(&wrong_key, route, &[]).await, ignores_credentials(route)),
             (
                 "a stale cookie",
                 send(&nobody, route, &[("cookie", "ep_session=old")]).await,
-                is_document(route),
+                ignores_credentials(route),
             ),
         ];
+        if signs_in(route) {
+            for (who, reply, _) in &callers {
+                carries_the_headers(reply, &what);
+                assert_eq!(reply.status, callers[0].1.status, "{who} at {what}: {}", reply.text);
+                assert!(!reply.text.contains("authentication required"), "{who} at {what}: {}", reply.text);
+            }
+            continue;
+        }
         for (who, reply, admits) in callers {
             carries_the_headers(&reply, &what);
             assert_eq!(reply.status != 401, admits, "{who} at {what}: {} {}", reply.status, reply.text);
@@ -123,7 +134,7 @@ async fn refusals_come_in_the_style_that_was_asked_for() {
     let service = service().await;
     let client = service.anonymous().with_key("ep_k_wrong");
     let problem = [("accept", "application/problem+json")];
-    for route in service.site.routes.iter().filter(|route| !is_document(route)) {
+    for route in service.site.routes.iter().filter(|route| !ignores_credentials(route) && !signs_in(route)) {
         let reply = send(&client, route, &problem).await;
         if is_mcp(route) {
             assert!(reply.rpc_refused(401).contains("not valid"), "MCP clients read JSON-RPC alone");
@@ -251,7 +262,7 @@ async fn a_bearer_token_goes_before_a_cookie() {
     let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let stale = ("cookie", "ep_session=old");
     assert_eq!(user.post_with("/api/poll", &crate::harness::question(json!({})), &[stale]).await.status, 200);
-    let cookie = format!("theme=dark; ep_session=session-of-{id}");
+    let cookie = format!("theme=dark; {}", service.cookie(id).await);
     let nobody = service.anonymous();
     let paid =
         nobody.post_with("/api/poll", &crate::harness::question(json!({})), &[("cookie", &cookie)]).await;

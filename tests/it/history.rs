@@ -7,7 +7,7 @@ use ep_upstream::testing::Script;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{NamedSessions, Setup, example};
+use crate::harness::{Setup, example};
 
 #[tokio::test]
 async fn polls_are_listed_as_their_results_say() {
@@ -99,12 +99,9 @@ async fn a_running_poll_is_listed_with_nulls() {
 async fn keys_read_their_account_where_the_operator_allows_it() {
     let paths = ["/api/balance", "/api/results", "/api/results/recent"];
     for allowed in [true, false] {
-        let service = Setup { sessions: Some(std::sync::Arc::new(NamedSessions)), ..Setup::demo() }
-            .with("EP_KEYS_READ_ACCOUNT", allowed.to_string())
-            .boot()
-            .await;
+        let service = Setup::demo().with("EP_KEYS_READ_ACCOUNT", allowed.to_string()).boot().await;
         let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
-        let cookie = format!("ep_session=session-of-{user}");
+        let cookie = service.cookie(user).await;
         for path in paths {
             let nobody = service.anonymous();
             let request = nobody.request(Method::GET, path).header("cookie", &cookie);

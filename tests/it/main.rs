@@ -32,6 +32,8 @@ mod money;
 mod parity;
 mod polls;
 mod real_model;
+mod sessions;
 mod streams;
 mod telemetry;
 mod upstreams;
+mod wallets;

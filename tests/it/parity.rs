@@ -78,13 +78,15 @@ fn surfaces(entry: &Entry) -> Vec<Surface> {
 async fn every_operation_answers_the_same_through_every_surface() {
     let mut compared = 0;
     for entry in TOOLS.iter() {
-        let mut answers = Vec::new();
-        for surface in surfaces(entry) {
-            answers.push((surface, answer(entry, surface, 7).await));
+        let surfaces = surfaces(entry);
+        let (first, others) =
+            surfaces.split_first().unwrap_or_else(|| panic!("{} has no surface", entry.spec.name));
+        if others.is_empty() {
+            continue;
         }
-        let (first, expected) =
-            answers.first().unwrap_or_else(|| panic!("{} has no surface", entry.spec.name));
-        for (surface, answer) in &answers[1..] {
+        let expected = answer(entry, *first, 7).await;
+        for surface in others {
+            let answer = answer(entry, *surface, 7).await;
             assert_eq!(answer, expected, "{} through {surface:?} and {first:?}", entry.spec.name);
             compared += 1;
         }

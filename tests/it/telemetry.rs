@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::harness::Client;
+use crate::harness::{Client, WalletLibraries};
 
 #[tokio::test]
 async fn metrics_and_logs_tell_everything_but_secrets() {
@@ -63,6 +63,20 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let again = client.post_with("/api/keys", &json!({}), &[("idempotency-key", "once")]).await;
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert_eq!(again.expect(201)["key"], keys[1].as_str());
+    // A wallet's signature, the cookie that it gets, and the key of its new account.
+    let libraries = WalletLibraries::start();
+    let wallet = libraries.wallet().await;
+    let challenge =
+        client.get(&format!("/api/wallet/challenge?address={}", wallet.address)).await.expect(200);
+    let signature = libraries.sign(&wallet, challenge["message"].as_str().unwrap()).await;
+    let body = json!({ "message": challenge["message"], "signature": signature });
+    let reply = client.post_with("/api/wallet/verify", &body, &[("idempotency-key", "wallet")]).await;
+    let cookie = reply.header("set-cookie").split(';').next().unwrap().to_owned();
+    let me = Client::new(&url, None).request(reqwest::Method::GET, "/api/auth/me").header("cookie", &cookie);
+    Client::new(&url, None).send(me).await.expect(200);
+    keys.push(cookie.strip_prefix("ep_session=").unwrap().to_owned());
+    keys.push(reply.expect(200)["api_key"].as_str().unwrap().to_owned());
+    keys.push(signature);
     // Mistakes of clients, of which rmcp warns.
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 5 });
     client.post("/api/mcp", &initialize).await;

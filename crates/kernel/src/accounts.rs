@@ -35,23 +35,39 @@ impl Accounts {
         Self { ports }
     }
 
-    /// Creates a user with an email address. A starter credit above zero is credited once per user.
-    /// [`Kind::Conflict`] if the address belongs to a user already.
-    ///
-    /// To add another way to sign in, add a function beside this one that grants the same starter credit.
+    /// Creates a user for the operator, with a starter credit unless it is zero. [`Kind::Conflict`] if an account
+    /// has this address already: it would be ambiguous.
     pub async fn create_user(&self, email: Email, starter_credit: MicroUsd) -> Result<UserId, Fault> {
+        if !self.ports.users.users_by_email(&email).await?.is_empty() {
+            let text = format!("there is an account with the address {email} already");
+            return Err(Fault::new(Kind::Conflict, text));
+        }
         let id = UserId::from_random(self.ports.entropy.bytes());
         let user = NewUser { id, email, starter_credit, created_at: self.ports.clock.now() };
         self.ports.users.create_user(&user).await?;
         Ok(id)
     }
 
-    /// The user with this address. [`Kind::NotFound`] if there is none.
+    /// The user with this address. [`Kind::NotFound`] if there is none, [`Kind::Conflict`] with their ids if there
+    /// are several.
     pub async fn user_by_email(&self, email: &Email) -> Result<UserId, Fault> {
-        let user = self.ports.users.user_by_email(email).await?;
-        user.ok_or_else(|| {
-            Fault::new(Kind::NotFound, format!("there is no account with the address {email}"))
-        })
+        match *self.ports.users.users_by_email(email).await? {
+            [user] => Ok(user),
+            [] => Err(Fault::new(Kind::NotFound, format!("there is no account with the address {email}"))),
+            ref users => {
+                let ids: Vec<String> = users.iter().map(ToString::to_string).collect();
+                let text = format!(
+                    "several accounts have the address {email}; name one by its id: {}",
+                    ids.join(", ")
+                );
+                Err(Fault::new(Kind::Conflict, text))
+            }
+        }
+    }
+
+    /// Forgets how many starter credits were given before today.
+    pub async fn forget_starter_credits(&self) -> Result<(), Fault> {
+        Ok(self.ports.users.delete_old_starter_credits(self.ports.clock.now()).await?)
     }
 
     /// Credits an account, once per `reference`. [`Kind::InvalidInput`] for an amount of zero,

@@ -13,9 +13,11 @@ use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Models, PollHistory, PollStore};
+use crate::ports::{Balances, Clock, Models, PollHistory, PollStore, Profiles};
+use crate::sign_in::Wallets;
 
-/// What operations may reach. Nothing here can credit an account or read another's secrets.
+/// What operations may reach. Nothing here can read another's secrets or credit an account, but for the starter
+/// credit of a new one.
 #[derive(Clone)]
 pub struct ToolPorts {
     /// Settings that operations need.
@@ -34,6 +36,10 @@ pub struct ToolPorts {
     pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
     pub keys: Arc<Keys>,
+    /// Reads what is known of users.
+    pub profiles: Arc<dyn Profiles>,
+    /// Signs wallets in.
+    pub wallets: Arc<Wallets>,
     /// Says whether the database answers.
     pub health: DatabaseHealth,
 }
@@ -174,6 +180,16 @@ impl Ctx {
     /// Issues, lists and revokes API keys.
     pub fn keys(&self) -> &Keys {
         &self.ports.keys
+    }
+
+    /// Reads what is known of users.
+    pub fn profiles(&self) -> &dyn Profiles {
+        &*self.ports.profiles
+    }
+
+    /// Signs wallets in.
+    pub fn wallets(&self) -> &Wallets {
+        &self.ports.wallets
     }
 
     /// Says whether the database answers.

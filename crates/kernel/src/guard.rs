@@ -22,7 +22,8 @@ use crate::caller::{Caller, RequestId};
 use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::ports::{Allowance, Clock, Limiter, SessionVerifier, TokenVerifier};
+use crate::ports::{Allowance, Clock, Limiter, TokenVerifier};
+use crate::sign_in::Sessions;
 use crate::tool::{Access, Rate};
 
 /// Identifies callers, checks access and counts requests.
@@ -33,8 +34,8 @@ pub struct Guard {
     pub limiter: Arc<dyn Limiter>,
     /// Finds the owners of API keys.
     pub keys: Arc<Keys>,
-    /// Verifies browser sessions, if configured.
-    pub sessions: Option<Arc<dyn SessionVerifier>>,
+    /// Proves browser sessions.
+    pub sessions: Arc<Sessions>,
     /// Verifies access tokens, if an issuer is configured.
     pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// The time of day.
@@ -50,6 +51,8 @@ pub struct Limits {
     pub account: u32,
     /// Of one address without credentials.
     pub anonymous: u32,
+    /// Attempts to sign in of one address.
+    pub sign_in: u32,
     /// Free polls of one address.
     pub free: u32,
     /// Public results read by one address without credentials.
@@ -253,6 +256,10 @@ impl Guard {
     /// Identifies the caller of a request that is counted so. A probe is answered without that where it takes
     /// too long: it asks whether the database is away.
     async fn identify_for(&self, rate: Rate, credential: Credential) -> Result<Option<Caller>, Fault> {
+        if rate == Rate::SignIn {
+            // Who signs in proves it anew: an old cookie must not be in the way.
+            return Ok(None);
+        }
         let identified = self.identify(credential);
         if rate != Rate::Exempt {
             return identified.await;
@@ -276,10 +283,7 @@ impl Guard {
                  send Authorization: Bearer ep_k_… with an active key",
             ),
             Credential::Session(token) => (
-                match &self.sessions {
-                    Some(sessions) => sessions.user(&token).await?.map(|user| Caller::Session { user }),
-                    None => None,
-                },
+                self.sessions.user(&token).await?.map(|user| Caller::Session { user }),
                 "this session has ended: sign in again, or send no session cookie",
             ),
         };
@@ -305,6 +309,7 @@ impl Guard {
         let (policy, per_minute) = match (rate, caller) {
             (_, Caller::Local) => return None,
             (Rate::Free, _) => ("free", self.limits.free),
+            (Rate::SignIn, _) => ("sign-in", self.limits.sign_in),
             (Rate::Public | Rate::Exempt, _) => ("public", self.limits.public),
             (Rate::Results, Caller::Anonymous { .. }) => ("results", self.limits.results),
             (Rate::Default, Caller::Anonymous { .. }) => ("anonymous", self.limits.anonymous),

@@ -48,22 +48,30 @@ impl Keys {
     /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
     /// [`MAX_ACTIVE_KEYS`] active keys already.
     pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
-        let key = ApiKey::from_random(self.entropy.bytes());
-        let new = NewKey {
-            id: KeyId::from_random(self.entropy.bytes()),
-            user,
-            hash: key.hash(&self.pepper),
-            prefix: key.prefix().to_owned(),
-            label,
-            created_at: self.clock.now(),
-        };
+        let (new, issued) = self.draw(user, label);
         if self.store.add_key(&new).await? == Added::TooMany {
             let text =
                 format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used");
             return Err(Fault::new(Kind::Conflict, text));
         }
-        let NewKey { id, prefix, label, created_at, .. } = new;
-        Ok(IssuedKey { id, key, prefix, label, created_at })
+        Ok(issued)
+    }
+
+    /// Revokes all active keys of a user and issues one; gives how many were revoked. [`Kind::NotFound`] if the
+    /// user does not exist.
+    pub async fn rotate(&self, user: UserId, label: KeyLabel) -> Result<(u32, IssuedKey), Fault> {
+        let (new, issued) = self.draw(user, label);
+        Ok((self.store.rotate_keys(&new).await?, issued))
+    }
+
+    /// A key to be stored, and the same with its plaintext.
+    pub(crate) fn draw(&self, user: UserId, label: KeyLabel) -> (NewKey, IssuedKey) {
+        let key = ApiKey::from_random(self.entropy.bytes());
+        let id = KeyId::from_random(self.entropy.bytes());
+        let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
+        let hash = key.hash(&self.pepper);
+        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), created_at };
+        (new, IssuedKey { id, key, prefix, label, created_at })
     }
 
     /// The keys of a user, newest first, revoked ones included.

@@ -17,6 +17,7 @@ pub mod executor;
 pub mod fault;
 pub mod guard;
 pub mod idempotency;
+pub mod identity;
 pub mod key_label;
 pub mod key_uses;
 pub mod keys;
@@ -25,6 +26,8 @@ pub mod method;
 pub mod ports;
 pub mod schema;
 pub mod sealing;
+pub mod session_token;
+pub mod sign_in;
 pub mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -189,6 +189,8 @@ pub enum Rate {
     Default,
     /// The allowance for free polls, per address.
     Free,
+    /// The allowance for attempts to sign in, per address; other credentials do not matter.
+    SignIn,
     /// The larger allowance for public results, per address; the general one for callers with an account.
     Results,
     /// The larger allowance for documents and unknown paths, per address.

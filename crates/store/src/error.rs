@@ -116,7 +116,7 @@ pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
     let is_from = |table: &str| source == table || source.contains(&format!(": {table}."));
     match database.kind() {
         ErrorKind::UniqueViolation if is_from("users") => {
-            StoreError::Conflict("an account with this address exists")
+            StoreError::Conflict("an account with this id exists")
         }
         ErrorKind::UniqueViolation if is_from("ballots") => {
             StoreError::Conflict("this member has a ballot already")

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory, PollStore, StoreError,
-    UpstreamCache, UserStore,
+    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory, PollStore, Profiles,
+    SessionStore, StoreError, UpstreamCache, UserStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -65,7 +65,15 @@ pub struct Store {
 
 /// A [`Database`] on either engine.
 trait AnyDatabase:
-    UserStore + KeyStore + Ledger + PollStore + PollHistory + AgentMessages + IdempotencyStore + UpstreamCache
+    UserStore
+    + SessionStore
+    + KeyStore
+    + Ledger
+    + PollStore
+    + PollHistory
+    + AgentMessages
+    + IdempotencyStore
+    + UpstreamCache
 {
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
@@ -103,6 +111,16 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, 
 impl Store {
     /// Users.
     pub fn users(&self) -> Arc<dyn UserStore> {
+        self.database.clone()
+    }
+
+    /// What is known of users, for reading only.
+    pub fn profiles(&self) -> Arc<dyn Profiles> {
+        self.database.clone()
+    }
+
+    /// Browser sessions.
+    pub fn sessions(&self) -> Arc<dyn SessionStore> {
         self.database.clone()
     }
 

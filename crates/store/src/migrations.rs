@@ -29,6 +29,7 @@ const STEPS: &[Step] = &[
     step!(4, "0004", "anonymous_polls"),
     step!(6, "0006", "agent_messages"),
     step!(7, "0007", "fallback_level_time"),
+    step!(8, "0008", "sign_in"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {
@@ -51,7 +52,48 @@ fn migrator(sql: impl Fn(&Step) -> &'static str) -> Migrator {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::{ConnectOptions, Connection, PgConnection, query_as, raw_sql};
+
     use super::*;
+
+    const ROWS: &str = "
+        INSERT INTO users VALUES ('u1', 'a@b', 1), ('u2', 'c@d', 2);
+        INSERT INTO accounts (id, posted) VALUES ('u1', 5), ('u2', 0);
+        INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) VALUES ('k', 'u1', 'h', 'p', '', 1);
+        INSERT INTO polls (id, owner, created_at, billed, lease_until, lease_worker, plan)
+            VALUES ('p', 'u1', 1, 1, 1, 'w', '{}');";
+    /// Two users with one address, which the unique constraint of earlier releases refused.
+    const SECOND: &str = "INSERT INTO users VALUES ('u3', 'a@b', 3)";
+    const ORPHAN: &str = "INSERT INTO accounts (id) VALUES ('u9')";
+    const USERS: &str = "SELECT id, email FROM users ORDER BY id";
+
+    fn up_to(all: &Migrator, version: i64) -> Migrator {
+        Migrator::with_migrations(all.iter().filter(|step| step.version <= version).cloned().collect())
+    }
+
+    /// Migrates rows of the release before addresses were no longer unique.
+    macro_rules! users_are_kept {
+        ($db:expr, $all:expr) => {
+            up_to(&$all, 7).run(&mut $db).await.unwrap();
+            raw_sql(ROWS).execute(&mut $db).await.unwrap();
+            assert!(raw_sql(SECOND).execute(&mut $db).await.is_err());
+            $all.run(&mut $db).await.unwrap();
+            raw_sql(SECOND).execute(&mut $db).await.unwrap();
+            assert!(raw_sql(ORPHAN).execute(&mut $db).await.is_err(), "accounts still refer to users");
+            let users: Vec<(String, String)> = query_as(USERS).fetch_all(&mut $db).await.unwrap();
+            let expected = [("u1", "a@b"), ("u2", "c@d"), ("u3", "a@b")];
+            assert_eq!(users, expected.map(|(id, email)| (id.to_owned(), email.to_owned())));
+        };
+    }
+
+    #[tokio::test]
+    async fn users_of_earlier_releases_are_kept() {
+        let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        users_are_kept!(db, sqlite());
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let mut db = PgConnection::connect(database.url()).await.unwrap();
+        users_are_kept!(db, postgres());
+    }
 
     #[test]
     fn every_file_is_listed_and_there_are_no_others() {

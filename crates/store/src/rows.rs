@@ -5,7 +5,7 @@ use std::time::Duration;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
     Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PastEnd, PastPoll,
-    PollRecord, SavedFallbackLevel, StoreError, StoredKey,
+    PollRecord, SavedFallbackLevel, StoreError, StoredKey, StoredSession,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -153,6 +153,16 @@ row! {
         revoked_at: Option<i64>,
         created_at: i64,
     }
+}
+
+row! {
+    /// The address of a user.
+    EmailRow { email: String }
+}
+
+row! {
+    /// A browser session.
+    SessionRow { user_id: String, created_at: i64, used_at: i64, provider_token: Option<String> }
 }
 
 row! {
@@ -360,6 +370,19 @@ impl TryFrom<StoredKeyRow> for StoredKey {
             last_used_at: row.last_used_at.map(Timestamp::from_millis),
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(row.created_at),
+        })
+    }
+}
+
+impl TryFrom<SessionRow> for StoredSession {
+    type Error = StoreError;
+
+    fn try_from(row: SessionRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            user: user_id(&row.user_id)?,
+            created_at: Timestamp::from_millis(row.created_at),
+            used_at: Timestamp::from_millis(row.used_at),
+            provider_token: row.provider_token,
         })
     }
 }

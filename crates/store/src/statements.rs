@@ -179,7 +179,19 @@ pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
 
 pub(crate) const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VALUES ($1, $2, $3)";
 pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id) VALUES ($1)";
-pub(crate) const USER_BY_EMAIL: &str = "SELECT id FROM users WHERE email = $1";
+pub(crate) const USERS_BY_EMAIL: &str =
+    "SELECT id FROM users WHERE email = $1 ORDER BY created_at, id LIMIT $2";
+pub(crate) const EMAIL: &str = "SELECT email FROM users WHERE id = $1";
+/// Claims an identity before its user exists, so that of two claims one waits for the other.
+pub(crate) const ADD_IDENTITY: &str = "INSERT INTO identities (kind, issuer, subject, user_id, created_at) \
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, issuer, subject) DO NOTHING";
+pub(crate) const USER_OF_IDENTITY: &str =
+    "SELECT user_id AS id FROM identities WHERE kind = $1 AND issuer = $2 AND subject = $3";
+/// Counts a starter credit, unless as many as allowed ($3; 0 is no limit) were given on this day.
+pub(crate) const COUNT_STARTER_CREDIT: &str = "INSERT INTO starter_credits (day, scope, given) \
+     VALUES ($1, $2, 1) ON CONFLICT (day, scope) DO UPDATE SET given = starter_credits.given + 1 \
+     WHERE $3 = 0 OR starter_credits.given < $3";
+pub(crate) const DELETE_STARTER_CREDITS: &str = "DELETE FROM starter_credits WHERE day < $1";
 /// Adds a key, unless the user has as many active keys as allowed.
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) \
      SELECT $1, $2, $3, $4, $5, $6 \
@@ -189,6 +201,22 @@ pub(crate) const KEYS_OF_USER: &str = "SELECT id, prefix, label, last_used_at, r
 pub(crate) const KEY_OWNER: &str = "SELECT id, user_id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL";
 pub(crate) const REVOKE_KEY: &str =
     "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
+pub(crate) const REVOKE_KEYS: &str =
+    "UPDATE api_keys SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL";
+
+// Sessions.
+
+pub(crate) const START_SESSION: &str = "INSERT INTO sessions (hash, user_id, created_at, used_at, provider_token) \
+     VALUES ($1, $2, $3, $3, $4)";
+pub(crate) const SESSION: &str =
+    "SELECT user_id, created_at, used_at, provider_token FROM sessions WHERE hash = $1";
+pub(crate) const TOUCH_SESSION: &str = "UPDATE sessions SET used_at = $2 WHERE hash = $1 AND used_at < $2";
+pub(crate) const END_SESSION: &str =
+    "DELETE FROM sessions WHERE hash = $1 RETURNING user_id, created_at, used_at, provider_token";
+pub(crate) const DELETE_OLD_SESSIONS: &str = "DELETE FROM sessions WHERE used_at < $1 OR created_at < $2";
+pub(crate) const USE_NONCE: &str =
+    "INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING";
+pub(crate) const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expires_at <= $1";
 
 // Idempotency records. Their table is named `replays`.
 

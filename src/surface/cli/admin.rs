@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ep_kernel::accounts::Accounts;
 use ep_kernel::app::App;
-use ep_kernel::caller::KeyId;
+use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
@@ -17,6 +17,29 @@ use super::target::GRACE;
 use super::{End, print};
 use crate::config::Config;
 use crate::wiring::{self, Environment};
+
+/// Which account.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Account {
+    /// The user's email address
+    #[arg(long)]
+    email: Option<Email>,
+    /// The user's id, where several have the same address
+    #[arg(long, value_name = "ID")]
+    user: Option<UserId>,
+}
+
+impl Account {
+    /// The account. An address that belongs to several is refused with their ids.
+    async fn find(self, accounts: &Accounts) -> Result<UserId, Fault> {
+        match (self.user, self.email) {
+            (Some(user), _) => Ok(user),
+            (None, Some(email)) => accounts.user_by_email(&email).await,
+            (None, None) => Err(Fault::invalid("", "name the account with --email or --user")),
+        }
+    }
+}
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
@@ -34,9 +57,8 @@ pub(super) enum Command {
     },
     /// Create another API key for an account
     CreateKey {
-        /// The user's email address
-        #[arg(long)]
-        email: Email,
+        #[command(flatten)]
+        account: Account,
         /// What to call it, in at most 64 characters
         #[arg(long, default_value = "")]
         label: KeyLabel,
@@ -46,18 +68,16 @@ pub(super) enum Command {
     },
     /// Revoke an API key for good
     RevokeKey {
-        /// The user's email address
-        #[arg(long)]
-        email: Email,
+        #[command(flatten)]
+        account: Account,
         /// The key's id
         #[arg(long)]
         key_id: KeyId,
     },
     /// Add credit to an account, once per reference
     Credit {
-        /// The user's email address
-        #[arg(long)]
-        email: Email,
+        #[command(flatten)]
+        account: Account,
         /// How much, in USD
         #[arg(long, value_name = "USD")]
         usd: UsdFigure,
@@ -67,9 +87,8 @@ pub(super) enum Command {
     },
     /// Show an account's money
     Balance {
-        /// The user's email address
-        #[arg(long)]
-        email: Email,
+        #[command(flatten)]
+        account: Account,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -104,29 +123,29 @@ async fn run_in(app: &App, settled_within: Duration, command: Command) -> anyhow
                 format!("user     {user}\nAPI key  {key}   (shown only now)")
             })?;
         }
-        Command::CreateKey { email, label, json } => {
-            let user = accounts.user_by_email(&email).await?;
+        Command::CreateKey { account, label, json } => {
+            let user = account.find(accounts).await?;
             let issued = keys.issue(user, label).await?;
             let (id, key) = (issued.id, issued.key.reveal());
             show(json, &json!({ "user_id": user, "key_id": id, "api_key": key }), || {
                 format!("key id   {id}\nAPI key  {key}   (shown only now)")
             })?;
         }
-        Command::RevokeKey { email, key_id } => {
-            let user = accounts.user_by_email(&email).await?;
+        Command::RevokeKey { account, key_id } => {
+            let user = account.find(accounts).await?;
             keys.revoke(user, key_id).await?;
             print("revoked")?;
         }
-        Command::Credit { email, usd, reference } => {
-            let user = accounts.user_by_email(&email).await?;
+        Command::Credit { account, usd, reference } => {
+            let user = account.find(accounts).await?;
             let amount = usd.floor_micro();
             match accounts.credit(user, amount, &reference).await? {
                 CreditOutcome::Credited => print(&format!("credited {amount}"))?,
                 CreditOutcome::AlreadyCredited => print("this reference was credited before")?,
             }
         }
-        Command::Balance { email, json } => {
-            let user = accounts.user_by_email(&email).await?;
+        Command::Balance { account, json } => {
+            let user = account.find(accounts).await?;
             let balance = accounts.balance(user).await?;
             let shown = json!({
                 "available_usd": Usd(balance.available()),

@@ -84,8 +84,7 @@ fn is_too_large(error: &axum::Error) -> bool {
 /// Accepts the media types of JSON; a missing type counts as JSON.
 fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let essence = kind.to_str().unwrap_or("").split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    if essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json")) {
+    if is_json(kind.to_str().unwrap_or("")) {
         Ok(())
     } else {
         Err(Fault::new(
@@ -93,4 +92,10 @@ fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
             "the body must be JSON: send Content-Type: application/json (with curl: -H 'Content-Type: application/json')",
         ))
     }
+}
+
+/// Whether a media type is one of JSON.
+pub(super) fn is_json(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }

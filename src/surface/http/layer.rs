@@ -1,6 +1,6 @@
 //! The outermost layer: it parses the request head once and finishes every response.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::Response;
 use axum::http::header::{
@@ -28,7 +28,11 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     let (mut parts, body) = request.into_parts();
     let head = RequestHead::read(&state, &parts);
     parts.extensions.insert(head.clone());
-    let mut response = match state.web.check(&parts) {
+    let by_cookie = matches!(head.credential, Credential::Session(_));
+    let checked = state.web.check(&parts).and_then(|()| {
+        if by_cookie { state.web.check_cookie(&parts, !body.is_end_stream()) } else { Ok(()) }
+    });
+    let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
             let request = head.guarded("rest", Credential::None);

@@ -17,5 +17,6 @@ pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed, rpc_fault};
+pub use session::write as session_cookie;
 pub use state::{AppState, Exchange, PathParams};
 pub use web_access::WebAccess;

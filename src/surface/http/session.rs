@@ -19,7 +19,7 @@ pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {
 
 /// The `Set-Cookie` value that starts or ends a session. Browsers send the cookie back over HTTPS alone
 /// where the service is reached by HTTPS.
-pub(super) fn write(change: &SessionChange, base_url: &str) -> Option<HeaderValue> {
+pub fn write(change: &SessionChange, base_url: &str) -> Option<HeaderValue> {
     let (value, lifetime) = match change {
         SessionChange::Start { token, lifetime } => {
             (token.expose_secret(), Duration::try_from(*lifetime).unwrap_or(Duration::ZERO))

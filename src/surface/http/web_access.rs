@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::http::header::{HOST, HeaderMap, ORIGIN};
+use axum::http::header::{CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use ep_kernel::fault::{Fault, Kind};
 use url::{Host, Origin, Url};
 
+use super::body::is_json;
 use crate::config::Config;
 
 /// What is checked before anything else. On a loopback address, where no one but this machine is meant to
@@ -56,6 +57,44 @@ impl WebAccess {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a change that another website makes with a visitor's session cookie (OWASP ASVS 5.0, 3.5.1 to
+    /// 3.5.3). Browsers say where a request comes from in `Sec-Fetch-Site`, older ones in `Origin`; other programs
+    /// send neither. A body must be declared as JSON, which a website cannot do without asking first (CORS).
+    pub(super) fn check_cookie(&self, parts: &Parts, has_body: bool) -> Result<(), Fault> {
+        if parts.method.is_safe() {
+            return Ok(());
+        }
+        let headers = &parts.headers;
+        let own = match (headers.get("sec-fetch-site"), headers.get(ORIGIN)) {
+            (Some(site), _) => site == "same-origin" || site == "none",
+            (None, Some(origin)) => self.is_own_origin(origin.as_bytes(), headers),
+            (None, None) => true,
+        };
+        if !own {
+            return Err(Fault::new(
+                Kind::Forbidden,
+                "another website may not make changes with this browser's session; \
+                 programs send Authorization: Bearer ep_k_… instead of the cookie",
+            ));
+        }
+        let declared = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
+        if has_body && !is_json(declared) {
+            let text = "with a session cookie, send a body with Content-Type: application/json";
+            return Err(Fault::new(Kind::UnsupportedMediaType, text));
+        }
+        Ok(())
+    }
+
+    /// Whether this is the origin of the base URL, or of the host that the request names.
+    fn is_own_origin(&self, origin: &[u8], headers: &HeaderMap) -> bool {
+        let Some(origin) = std::str::from_utf8(origin).ok().and_then(|text| Url::parse(text).ok()) else {
+            return false;
+        };
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        self.base_url.as_ref().is_some_and(|base| base.origin() == origin.origin())
+            || host.is_some_and(|host| origin.authority().eq_ignore_ascii_case(host))
     }
 
     /// Whether pages of any website may call.
@@ -171,6 +210,45 @@ mod tests {
         ] {
             assert!(!admits(&local, "localhost", Some(origin)), "{origin}");
         }
+    }
+
+    #[test]
+    fn only_own_pages_make_changes_with_a_cookie() {
+        let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        let admits = |method: &str, headers: &[(&str, &str)], has_body| {
+            let request = axum::http::Request::builder().method(method).header(HOST, "localhost:8080");
+            let request =
+                headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            access
+                .check_cookie(&request.body(()).unwrap().into_parts().0, has_body)
+                .map_err(|fault| fault.kind())
+        };
+        let json = ("content-type", "application/json; charset=utf-8");
+        for site in ["same-origin", "none"] {
+            assert_eq!(admits("POST", &[("sec-fetch-site", site), json], true), Ok(()));
+        }
+        for site in ["cross-site", "same-site", ""] {
+            // The origin is not asked where the browser says more.
+            let headers = [("sec-fetch-site", site), json, ("origin", "https://polls.example.com")];
+            assert_eq!(admits("POST", &headers, true), Err(Kind::Forbidden), "{site}");
+            assert_eq!(admits("DELETE", &headers, false), Err(Kind::Forbidden), "{site}");
+            assert_eq!(admits("GET", &headers, false), Ok(()));
+        }
+        for origin in ["https://polls.example.com", "http://localhost:8080"] {
+            assert_eq!(admits("POST", &[("origin", origin), json], true), Ok(()), "{origin}");
+        }
+        for origin in
+            ["https://evil.example", "null", "http://localhost:3000", "https://polls.example.com:8443"]
+        {
+            assert_eq!(admits("POST", &[("origin", origin), json], true), Err(Kind::Forbidden), "{origin}");
+        }
+        assert_eq!(admits("POST", &[json], true), Ok(()));
+        assert_eq!(admits("POST", &[], false), Ok(()));
+        for kind in ["text/plain", "multipart/form-data", "application/x-www-form-urlencoded"] {
+            let refused = admits("POST", &[("content-type", kind)], true);
+            assert_eq!(refused, Err(Kind::UnsupportedMediaType), "{kind}");
+        }
+        assert_eq!(admits("POST", &[], true), Err(Kind::UnsupportedMediaType));
     }
 
     #[test]

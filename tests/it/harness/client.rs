@@ -64,7 +64,12 @@ impl Client {
     pub fn new(url: &str, key: Option<String>) -> Self {
         // As the binary does; only the first of many succeeds.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().no_proxy().tcp_nodelay(true).build().unwrap();
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .tcp_nodelay(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
         Self { url: url.to_owned(), key, http }
     }
 

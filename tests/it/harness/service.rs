@@ -8,15 +8,16 @@ use ensemble_poll::connections::ConnectionLimits;
 use ensemble_poll::documents::Site;
 use ensemble_poll::server;
 use ensemble_poll::wiring::{self, Environment};
+use ep_kernel::answer::SessionChange;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
-use ep_kernel::ports::SessionVerifier;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_store::testing::{Database, Postgres};
 use ep_upstream::HttpClients;
 use ep_upstream::testing::{Script, ScriptedUpstream};
+use secrecy::ExposeSecret;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -40,8 +41,6 @@ pub struct Setup {
     pub tools: &'static [Entry],
     /// A clock and randomness that the test controls.
     pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
-    /// Proves session cookies.
-    pub sessions: Option<Arc<dyn SessionVerifier>>,
     /// Makes the builders of outgoing HTTP clients.
     pub http: HttpClients,
 }
@@ -54,7 +53,6 @@ impl Default for Setup {
             variables: Vec::new(),
             tools: &ep_tools::TOOLS,
             controlled: None,
-            sessions: None,
             http: HttpClients::default(),
         }
     }
@@ -129,6 +127,7 @@ impl Service {
             ("EP_DATA_DIR", data.path().display().to_string()),
             ("EP_RATE_LIMIT_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0".into()),
+            ("EP_RATE_LIMIT_SIGN_IN_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_FREE_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "0".into()),
             ("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "0".into()),
@@ -138,12 +137,7 @@ impl Service {
         variables.extend(database.iter().map(|database| ("EP_DATABASE_URL", database.url().to_owned())));
         variables.extend(setup.variables);
         let config = configured(&variables);
-        let mut environment = Environment {
-            tools: setup.tools,
-            sessions: setup.sessions,
-            http: setup.http,
-            ..Environment::system()
-        };
+        let mut environment = Environment { tools: setup.tools, http: setup.http, ..Environment::system() };
         let clock = setup.controlled.map(|(clock, entropy)| {
             environment.clock = clock.clone();
             environment.entropy = entropy;
@@ -195,6 +189,14 @@ impl Service {
     pub async fn key(&self, user: UserId) -> (KeyId, String) {
         let issued = self.app.ports.keys.issue(user, "test".parse().unwrap()).await.unwrap();
         (issued.id, issued.key.reveal().to_owned())
+    }
+
+    /// The cookie of a new session of this account.
+    pub async fn cookie(&self, user: UserId) -> String {
+        match self.app.guard.sessions.start(user, None).await.unwrap() {
+            SessionChange::Start { token, .. } => format!("ep_session={}", token.expose_secret()),
+            SessionChange::End => unreachable!(),
+        }
     }
 
     /// The upstream, where there is one.

@@ -1,17 +1,10 @@
-//! Credentials other than API keys.
+//! Access tokens.
 
 use async_trait::async_trait;
 use secrecy::SecretString;
 
 use crate::caller::UserId;
 use crate::fault::Fault;
-
-/// Verifies browser sessions.
-#[async_trait]
-pub trait SessionVerifier: Send + Sync {
-    /// The account of the session with this cookie value; `None` if it is forged, expired or ended.
-    async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault>;
-}
 
 /// Verifies access tokens of a configured issuer (RFC 6750).
 #[async_trait]

@@ -81,6 +81,10 @@ pub trait KeyStore: Send + Sync {
     /// Revokes a key of this user for good; `false` if the user has no such active key.
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;
 
+    /// Revokes all active keys of the new key's user and adds it, in one transaction; gives how many were
+    /// revoked. [`StoreError::NotFound`] for an unknown user.
+    async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError>;
+
     /// Stores when keys were last used; unknown keys are ignored. A power loss may undo it.
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
 }

@@ -10,8 +10,10 @@ mod keys;
 mod ledger;
 mod models;
 mod polls;
+mod sessions;
 mod upstreams;
 mod users;
+mod wallets;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -19,15 +21,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use agent_messages::AgentMessages;
-pub use credentials::{SessionVerifier, TokenVerifier};
+pub use credentials::TokenVerifier;
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore};
+pub use sessions::{NewSession, SessionStore, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
-pub use users::{NewUser, UserStore};
+pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
+pub use wallets::{MessageError, WalletMessage, WalletMessages};
 
 use crate::fault::{Fault, Kind};
 use ep_polling::money::MicroUsd;

@@ -42,6 +42,11 @@ impl<E: Engine> KeyStore for Database<E> {
         Ok(revoked == 1)
     }
 
+    async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError> {
+        let key = key.clone();
+        self.0.transact(Durability::PowerLoss, move |db| async move { rotate(db, &key).await }.boxed()).await
+    }
+
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError> {
         let mut last_uses = BTreeMap::new();
         for (key, at) in used {
@@ -53,13 +58,25 @@ impl<E: Engine> KeyStore for Database<E> {
 }
 
 /// Adds a key. The account is locked first, so that keys added at once are counted one after the other.
-async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added, StoreError> {
+pub(super) async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added, StoreError> {
     let NewKey { id, user, hash, prefix, label, created_at } = key;
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![*user]).await?;
-    account.ok_or(StoreError::NotFound("account"))?;
+    lock_account(db, *user).await?;
     let values = values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at, MAX_ACTIVE_KEYS];
     Ok(match db.execute(sql::ADD_KEY, values).await? {
         1 => Added::Active,
         _ => Added::TooMany,
     })
+}
+
+/// Replaces all active keys by this one. The account is locked first, so that no key that is added meanwhile stays.
+async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
+    lock_account(db, key.user).await?;
+    let revoked = db.execute(sql::REVOKE_KEYS, values![key.user, key.created_at]).await?;
+    add(db, key).await?;
+    Ok(revoked as u32)
+}
+
+async fn lock_account<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
+    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
+    account.map(drop).ok_or(StoreError::NotFound("account"))
 }

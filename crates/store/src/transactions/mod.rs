@@ -18,6 +18,7 @@ mod idempotency;
 mod keys;
 mod ledger;
 pub(crate) mod polls;
+mod sessions;
 mod upstreams;
 mod users;
 

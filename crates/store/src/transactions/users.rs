@@ -1,37 +1,119 @@
-//! Users.
+//! Users, and what signs in to their accounts.
 
 use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
-use ep_kernel::ports::{NewUser, StoreError, UserStore};
+use ep_kernel::identity::Identity;
+use ep_kernel::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 
-use super::{Database, ledger};
+use super::{Database, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, IdRow};
+use crate::error::failed;
+use crate::rows::{self, EmailRow, IdRow};
 use crate::statements as sql;
-use crate::value::values;
+use crate::value::{Value, values};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// The count of the whole service.
+const SERVICE: &str = "service";
+
+#[async_trait]
+impl<E: Engine> Profiles for Database<E> {
+    async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
+        let row: Option<EmailRow> = self.0.fetch_optional(sql::EMAIL, values![user]).await?;
+        row.map(|row| row.email.parse().map_err(failed)).transpose()
+    }
+}
 
 #[async_trait]
 impl<E: Engine> UserStore for Database<E> {
     async fn create_user(&self, user: &NewUser) -> Result<(), StoreError> {
         let user = user.clone();
-        self.0.transact(Durability::PowerLoss, move |db| async move { create(db, &user).await }.boxed()).await
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move {
+                    create(db, &user).await?;
+                    give_starter_credit(db, &user).await
+                }
+                .boxed()
+            })
+            .await
     }
 
-    async fn user_by_email(&self, email: &Email) -> Result<Option<UserId>, StoreError> {
-        let user: Option<IdRow> = self.0.fetch_optional(sql::USER_BY_EMAIL, values![email.as_str()]).await?;
+    async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError> {
+        let new = sign_up.clone();
+        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, &new).await }.boxed()).await
+    }
+
+    async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError> {
+        let subject = identity.subject();
+        let user: Option<IdRow> =
+            self.0.fetch_optional(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
         user.map(|row| rows::user_id(&row.id)).transpose()
+    }
+
+    async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
+        let values = values![email.as_str(), MAX_USERS_OF_EMAIL];
+        let users: Vec<IdRow> = self.0.fetch_all(sql::USERS_BY_EMAIL, values).await?;
+        users.iter().map(|row| rows::user_id(&row.id)).collect()
+    }
+
+    async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError> {
+        let today = values![day(now)];
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_STARTER_CREDITS, today).await.map(drop)
     }
 }
 
 async fn create<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
     db.execute(sql::ADD_USER, values![user.id, user.email.as_str(), user.created_at]).await?;
-    db.execute(sql::ADD_ACCOUNT, values![user.id]).await?;
-    if !user.starter_credit.is_zero() {
-        let reference = format!("starter:{}", user.id);
-        ledger::credit(db, user.id, user.starter_credit, &reference, user.created_at).await?;
+    db.execute(sql::ADD_ACCOUNT, values![user.id]).await.map(drop)
+}
+
+async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
+    if user.starter_credit.is_zero() {
+        return Ok(());
     }
-    Ok(())
+    let reference = format!("starter:{}", user.id);
+    ledger::credit(db, user.id, user.starter_credit, &reference, user.created_at).await.map(drop)
+}
+
+async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
+    let NewSignUp { identity, user, key: first_key, limits, client } = new;
+    let subject = identity.subject();
+    let [kind, issuer, of] = key(identity, &subject);
+    let claim = [kind, issuer, of, user.id.into(), user.created_at.into()];
+    if db.execute(sql::ADD_IDENTITY, &claim).await? == 0 {
+        let known: IdRow = db.fetch_one(sql::USER_OF_IDENTITY, &key(identity, &subject)).await?;
+        return Ok(SignedUp::Known(rows::user_id(&known.id)?));
+    }
+    create(db, user).await?;
+    if let Some(first_key) = first_key {
+        keys::add(db, first_key).await?;
+    }
+    if user.starter_credit.is_zero() {
+        return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
+    }
+    let today = day(user.created_at);
+    // The client's count first: a client that had enough must not use up those of all others.
+    for (scope, limit) in [(client.as_str(), limits.per_address_and_day), (SERVICE, limits.per_day)] {
+        if db.execute(sql::COUNT_STARTER_CREDIT, values![today, scope, limit]).await? == 0 {
+            return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
+        }
+    }
+    give_starter_credit(db, user).await?;
+    Ok(SignedUp::New { starter_credit: user.starter_credit })
+}
+
+/// The primary key of an identity.
+fn key<'a>(identity: &'a Identity, subject: &'a str) -> [Value<'a>; 3] {
+    [identity.kind().into(), identity.issuer().into(), subject.into()]
+}
+
+/// The day since the epoch, in UTC.
+const fn day(at: Timestamp) -> i64 {
+    at.millis().div_euclid(DAY_MS)
 }

@@ -12,6 +12,8 @@ on_both_engines!(
     keys_are_listed_to_their_user,
     active_keys_are_limited,
     active_keys_are_limited_when_many_are_added_at_once,
+    all_keys_are_replaced_by_one,
+    no_key_survives_a_rotation_that_it_was_added_before,
 );
 
 fn new_key(user: UserId) -> NewKey {
@@ -99,4 +101,40 @@ async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {
     db.keys.touch_keys(&[]).await.unwrap();
     let last_used = crate::test_database::number(&db.url, "SELECT last_used_at FROM api_keys").await;
     assert_eq!(last_used, at(9).millis());
+}
+
+async fn all_keys_are_replaced_by_one(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let others = new_key(other);
+    db.keys.add_key(&others).await.unwrap();
+    for expected in [0, 1] {
+        let key = NewKey { created_at: at(5), ..new_key(user) };
+        assert_eq!(db.keys.rotate_keys(&key).await.unwrap(), expected);
+        assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), Some(KeyOwner { key: key.id, user }));
+    }
+    for _ in 1..MAX_ACTIVE_KEYS {
+        db.keys.add_key(&new_key(user)).await.unwrap();
+    }
+    assert_eq!(db.keys.rotate_keys(&new_key(user)).await.unwrap(), MAX_ACTIVE_KEYS);
+    let active = db.keys.keys_of(user).await.unwrap();
+    assert_eq!(active.iter().filter(|key| key.revoked_at.is_none()).count(), 1);
+    assert!(db.keys.key_owner(&others.hash).await.unwrap().is_some());
+    let unknown = db.keys.rotate_keys(&new_key(UserId::from_random([9; 16]))).await;
+    assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
+}
+
+async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
+    for _ in 0..5 {
+        let user = db.user(0).await;
+        let keys: Vec<NewKey> = (0..6).map(|_| new_key(user)).collect();
+        let rotated = new_key(user);
+        let add = async |key: &NewKey| db.keys.add_key(key).await.map(drop);
+        let adding = futures::future::join_all(keys.iter().map(add));
+        let (added, rotation) = futures::future::join(adding, db.keys.rotate_keys(&rotated)).await;
+        added.into_iter().for_each(Result::unwrap);
+        let left = db.keys.keys_of(user).await.unwrap();
+        let revoked = left.iter().filter(|key| key.revoked_at.is_some()).count();
+        assert_eq!(revoked, rotation.unwrap() as usize);
+        assert_eq!(left.len(), 7);
+    }
 }

@@ -25,5 +25,6 @@ mod ledger_model;
 mod limiter;
 mod polls;
 mod random_changes;
+mod sessions;
 mod upstream_cache;
 mod users;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    Closing, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser, Opened, PollStore, UpstreamCache,
-    UserStore,
+    Closing, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser, Opened, PollStore, SessionStore,
+    UpstreamCache, UserStore,
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::budget::Budget;
@@ -45,6 +45,7 @@ macro_rules! on_both_engines {
 pub struct TestDatabase {
     pub store: Store,
     pub users: Arc<dyn UserStore>,
+    pub sessions: Arc<dyn SessionStore>,
     pub keys: Arc<dyn KeyStore>,
     pub ledger: Arc<dyn Ledger>,
     pub polls: Arc<dyn PollStore>,
@@ -91,6 +92,7 @@ impl TestDatabase {
         let store = connect(&url).await;
         Self {
             users: store.users(),
+            sessions: store.sessions(),
             keys: store.keys(),
             ledger: store.ledger(),
             polls: store.polls(),

@@ -1,12 +1,25 @@
-//! Users and their starter credit.
+//! Users, what signs in to their accounts, and their starter credit.
 
+use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
-use ep_kernel::ports::{CreditOutcome, NewUser, StoreError};
+use ep_kernel::identity::{Identity, WalletAddress};
+use ep_kernel::ports::{
+    CreditOutcome, NewKey, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError,
+};
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, random, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, key_id, random, usd};
 
-on_both_engines!(an_address_belongs_to_one_user, starter_credit_is_given_once);
+on_both_engines!(
+    an_address_may_belong_to_several_users,
+    starter_credit_is_given_once,
+    an_identity_belongs_to_one_user,
+    of_many_sign_ups_at_once_one_makes_the_user,
+    starter_credits_are_limited_by_day,
+    starter_credits_are_limited_when_many_sign_up_at_once,
+);
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 fn email(text: &str) -> Email {
     text.parse().unwrap()
@@ -21,17 +34,43 @@ fn new_user(address: &str) -> NewUser {
     }
 }
 
-async fn an_address_belongs_to_one_user(db: TestDatabase) {
-    let first = new_user("Zoë@Example.com");
-    db.users.create_user(&first).await.unwrap();
-    for same in ["Zoë@Example.com", "zoë@example.COM", " ZOË@EXAMPLE.COM "] {
-        assert_eq!(db.users.user_by_email(&email(same)).await.unwrap(), Some(first.id), "{same}");
-        let again = db.users.create_user(&new_user(same)).await;
-        assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
+fn wallet() -> Identity {
+    let mut bytes = [0; 20];
+    bytes[..16].copy_from_slice(&random());
+    Identity::Wallet(WalletAddress::new(bytes))
+}
+
+fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
+    let user = new_user("w@wallet.invalid");
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&random());
+    let key = ApiKey::from_random(bytes);
+    let (hash, prefix) = (key.hash(&Pepper::derive(b"pepper")), key.prefix().to_owned());
+    let label = "first".parse().unwrap();
+    let key = NewKey { id: key_id(), user: user.id, hash, prefix, label, created_at: at(0) };
+    let (per_day, per_address_and_day) = limits;
+    NewSignUp {
+        identity: identity.clone(),
+        user,
+        key: Some(key),
+        limits: StarterCreditLimits { per_day, per_address_and_day },
+        client: client.into(),
     }
-    assert_eq!(db.users.user_by_email(&email("zoe@example.com")).await.unwrap(), None);
+}
+
+async fn an_address_may_belong_to_several_users(db: TestDatabase) {
+    let (first, second) = (new_user("Zoë@Example.com"), new_user("zoë@example.com"));
+    db.users.create_user(&first).await.unwrap();
+    assert_eq!(db.users.users_by_email(&email("ZOË@example.COM")).await.unwrap(), [first.id]);
+    db.users.create_user(&NewUser { created_at: at(1), ..second.clone() }).await.unwrap();
+    assert_eq!(db.users.users_by_email(&email("zoë@example.com")).await.unwrap(), [first.id, second.id]);
+    assert_eq!(db.users.users_by_email(&email("zoe@example.com")).await.unwrap(), []);
+    assert_eq!(db.users.email_of(second.id).await.unwrap(), Some(email("zoë@example.com")));
+    assert_eq!(db.users.email_of(UserId::from_random([9; 16])).await.unwrap(), None);
+    let again = db.users.create_user(&first).await;
+    assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
     let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
-    assert_eq!((audit.accounts, audit.transfers), (1, 1));
+    assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (2, 2, true));
 }
 
 async fn starter_credit_is_given_once(db: TestDatabase) {
@@ -47,4 +86,78 @@ async fn starter_credit_is_given_once(db: TestDatabase) {
     assert_eq!(db.money(without.id).await, [0, 0, 0]);
     let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (2, 1, true));
+}
+
+async fn an_identity_belongs_to_one_user(db: TestDatabase) {
+    let provider =
+        |issuer: &str, subject: &str| Identity::Provider { issuer: issuer.into(), subject: subject.into() };
+    let mut users = Vec::new();
+    for identity in [
+        wallet(),
+        wallet(),
+        provider("https://a", "1"),
+        provider("https://b", "1"),
+        provider("https://a", "2"),
+    ] {
+        assert_eq!(db.users.user_of(&identity).await.unwrap(), None);
+        let first = sign_up(&identity, (0, 0), "client");
+        let credited = SignedUp::New { starter_credit: usd(1_000_000) };
+        assert_eq!(db.users.sign_up(&first).await.unwrap(), credited);
+        let again = db.users.sign_up(&sign_up(&identity, (0, 0), "client")).await.unwrap();
+        assert_eq!(again, SignedUp::Known(first.user.id));
+        assert_eq!(db.users.user_of(&identity).await.unwrap(), Some(first.user.id));
+        assert_eq!(db.money(first.user.id).await, [1_000_000, 0, 0]);
+        let keys = db.keys.keys_of(first.user.id).await.unwrap();
+        assert_eq!(keys.iter().map(|key| key.id).collect::<Vec<_>>(), [first.key.unwrap().id]);
+        users.push(first.user.id);
+    }
+    users.sort_unstable();
+    users.dedup();
+    assert_eq!(users.len(), 5);
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (5, 5, true));
+}
+
+async fn of_many_sign_ups_at_once_one_makes_the_user(db: TestDatabase) {
+    for _ in 0..5 {
+        let identity = wallet();
+        let sign_ups: Vec<NewSignUp> = (0..8).map(|_| sign_up(&identity, (0, 0), "client")).collect();
+        let done = futures::future::join_all(sign_ups.iter().map(|new| db.users.sign_up(new))).await;
+        let done: Vec<SignedUp> = done.into_iter().map(Result::unwrap).collect();
+        let user = db.users.user_of(&identity).await.unwrap().unwrap();
+        let known = done.iter().filter(|&&done| done == SignedUp::Known(user)).count();
+        assert_eq!(known, 7, "{done:?}");
+        assert_eq!(db.money(user).await, [1_000_000, 0, 0]);
+        assert_eq!(db.keys.keys_of(user).await.unwrap().len(), 1);
+    }
+    assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().accounts, 5);
+}
+
+async fn starter_credits_are_limited_by_day(db: TestDatabase) {
+    let credited = async |client: &str, day: i64| {
+        let mut new = sign_up(&wallet(), (3, 2), client);
+        new.user.created_at = at(day * DAY_MS);
+        let SignedUp::New { starter_credit } = db.users.sign_up(&new).await.unwrap() else { panic!() };
+        assert_eq!(db.money(new.user.id).await, [starter_credit.micro(), 0, 0]);
+        !starter_credit.is_zero()
+    };
+    assert!(credited("a", 0).await && credited("a", 0).await);
+    assert!(!credited("a", 0).await, "a third of one client");
+    assert!(credited("b", 0).await, "a refused client uses up nobody else's");
+    assert!(!credited("c", 0).await, "a fourth of the service");
+    assert!(credited("a", 1).await, "the next day");
+    db.users.delete_old_starter_credits(at(DAY_MS)).await.unwrap();
+    assert!(credited("a", 1).await && !credited("a", 1).await, "what is of today is kept");
+    assert!(credited("a", 0).await, "what is older is forgotten");
+}
+
+async fn starter_credits_are_limited_when_many_sign_up_at_once(db: TestDatabase) {
+    let sign_ups: Vec<NewSignUp> = (0..12).map(|n| sign_up(&wallet(), (5, 3), ["a", "b"][n % 2])).collect();
+    let done = futures::future::join_all(sign_ups.iter().map(|new| db.users.sign_up(new))).await;
+    let given = done
+        .into_iter()
+        .filter(|done| matches!(done, Ok(SignedUp::New { starter_credit }) if !starter_credit.is_zero()));
+    assert_eq!(given.count(), 5);
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (12, 5, true));
 }

@@ -1,0 +1,11 @@
+//! Signing in: the accounts of identities, the sessions of browsers, and wallets.
+
+mod nonces;
+mod sessions;
+mod sign_ups;
+mod wallets;
+
+pub use nonces::ChallengeNonces;
+pub use sessions::{Lifetimes, Sessions};
+pub use sign_ups::{SignUps, SignedIn, StarterCredit};
+pub use wallets::{Challenge, RotatedKeys, WalletSignIn, Wallets};

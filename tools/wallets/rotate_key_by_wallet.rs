@@ -1,0 +1,71 @@
+//! `rotate_key_by_wallet`: replaces all keys by one, by the wallet's signature.
+
+use ep_kernel::caller::KeyId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::example_message;
+use super::verify_wallet::SignedMessage;
+
+/// Replaces all API keys of a wallet's account by a new one.
+pub struct RotateKeyByWallet;
+
+/// The new key, with its plaintext.
+#[derive(Serialize, JsonSchema)]
+pub struct RotatedKey {
+    /// How many keys were revoked.
+    pub revoked_count: u32,
+    /// The key. It is in no other response.
+    pub api_key: String,
+    /// What it is revoked by.
+    pub key_id: KeyId,
+    /// Its first 10 characters, by which lists show it.
+    pub key_prefix: String,
+    /// What to do with it now.
+    pub warning: &'static str,
+}
+
+impl ToolOutput for RotatedKey {
+    fn presentation(&self) -> Presentation {
+        Presentation { sensitive: true, ..Presentation::default() }
+    }
+}
+
+impl Tool for RotateKeyByWallet {
+    const SPEC: Spec = Spec {
+        name: "rotate_key_by_wallet",
+        title: "Replace all API keys by signature",
+        summary: "Revokes all API keys of a wallet's account and creates one, by a message that the wallet has signed. Free.",
+        manual: include_str!("rotate_key_by_wallet.md"),
+        example: concat!(r#"{ "message": ""#, example_message!(), r#"", "signature": "0x00" }"#),
+        access: Access::PUBLIC,
+        effect: Effect::Write { idempotent: false },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::SignIn,
+        rest: Some(Rest::post("/api/wallet/rotate-key")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["I lost my API key", "rotate my keys"],
+        faults: &[Kind::Unauthenticated, Kind::NotFound],
+    };
+    type Input = SignedMessage;
+    type Output = RotatedKey;
+
+    async fn call(cx: &Ctx, input: SignedMessage) -> Result<RotatedKey, Fault> {
+        let rotated = cx.wallets().rotate_key(&input.message, &input.signature).await?;
+        Ok(RotatedKey {
+            revoked_count: rotated.revoked,
+            api_key: rotated.key.key.reveal().to_owned(),
+            key_id: rotated.key.id,
+            key_prefix: rotated.key.prefix,
+            warning: "Store this key now: it cannot be shown again. All earlier keys are refused.",
+        })
+    }
+}

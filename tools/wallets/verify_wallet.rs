@@ -1,0 +1,87 @@
+//! `verify_wallet`: signs a wallet in.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::identity::WalletAddress;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
+    ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::example_message;
+
+/// Signs a wallet in.
+pub struct VerifyWallet;
+
+/// A signed message.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct SignedMessage {
+    /// The message that was signed.
+    pub message: String,
+    /// Its signature in hexadecimal, beginning with 0x.
+    pub signature: String,
+}
+
+/// The account of a wallet.
+#[derive(Serialize, JsonSchema)]
+pub struct WalletAccount {
+    /// The wallet's address with its checksum.
+    pub address: WalletAddress,
+    /// The account.
+    pub user_id: UserId,
+    /// Whether the account has just been made.
+    pub is_new_user: bool,
+    /// The first key of a new account. It is in no other response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+    /// What you should know, for example that no starter credit was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<&'static str>,
+    #[serde(skip)]
+    session: SessionChange,
+}
+
+impl ToolOutput for WalletAccount {
+    fn presentation(&self) -> Presentation {
+        Presentation { sensitive: true, session: Some(self.session.clone()), ..Presentation::default() }
+    }
+}
+
+impl Tool for VerifyWallet {
+    const SPEC: Spec = Spec {
+        name: "verify_wallet",
+        title: "Sign in with a wallet",
+        summary: "Signs an Ethereum wallet in by its signed message. A new wallet gets an account and an API key. Free.",
+        manual: include_str!("verify_wallet.md"),
+        example: concat!(r#"{ "message": ""#, example_message!(), r#"", "signature": "0x00" }"#),
+        access: Access::PUBLIC,
+        effect: Effect::Write { idempotent: false },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::SignIn,
+        rest: Some(Rest::post("/api/wallet/verify")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["create an account with my wallet"],
+        faults: &[Kind::Unauthenticated],
+    };
+    type Input = SignedMessage;
+    type Output = WalletAccount;
+
+    async fn call(cx: &Ctx, input: SignedMessage) -> Result<WalletAccount, Fault> {
+        let signed_in = cx.wallets().sign_in(&input.message, &input.signature, &cx.caller).await?;
+        let account = signed_in.account;
+        Ok(WalletAccount {
+            address: signed_in.address,
+            user_id: account.user,
+            is_new_user: account.is_new,
+            api_key: account.key.map(|issued| issued.key.reveal().to_owned()),
+            notice: account.notice,
+            session: signed_in.session,
+        })
+    }
+}
