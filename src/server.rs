@@ -37,6 +37,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         tools: service.site.tools,
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
+        oidc: service.oidc.clone(),
     };
     let cors = cors(state.web.clone());
     router::router(&state, &service.site)

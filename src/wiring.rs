@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_identity::{ContractWallets, Siwe, SiweSite};
+use ep_identity::{ContractWallets, Oidc, OidcConfig, OidcPorts, Siwe, SiweSite};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
@@ -30,7 +30,7 @@ use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config};
 use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
-use crate::surface::routes;
+use crate::surface::{routes, web};
 
 /// What the service takes from the machine it runs on; tests bring their own.
 pub struct Environment {
@@ -68,6 +68,8 @@ pub struct Assembled {
     pub app: Arc<App>,
     /// What is served, and the documents about it.
     pub site: Arc<Site>,
+    /// The identity provider, where one is configured.
+    pub oidc: Option<Arc<Oidc>>,
     store: Arc<Store>,
     lease: Duration,
     /// How long polls that nobody owns are kept.
@@ -128,14 +130,22 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         messages: Arc::new(siwe),
         used_nonces: store.sessions(),
         users: store.users(),
-        sign_ups,
+        sign_ups: Arc::clone(&sign_ups),
         sessions: Arc::clone(&sessions),
         keys: Arc::clone(&keys),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
+    let oidc_ports = OidcPorts {
+        http: http.builder().build()?,
+        used_nonces: store.sessions(),
+        sealer: Sealer::derive(secret, "sign-ins at the provider"),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+    };
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
+    let oidc = oidc(config, &site, oidc_ports)?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
@@ -182,13 +192,26 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             sealer: Sealer::derive(secret, "idempotent replies"),
             lease,
         },
+        sign_ups,
         accounts,
         entropy,
         tasks,
     };
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-    Ok(Assembled { app: Arc::new(app), site, store: Arc::new(store), lease, keep_anonymous })
+    Ok(Assembled { app: Arc::new(app), site, oidc, store: Arc::new(store), lease, keep_anonymous })
+}
+
+/// The identity provider, where one is configured.
+fn oidc(config: &Config, site: &Site, ports: OidcPorts) -> anyhow::Result<Option<Arc<Oidc>>> {
+    let config::Auth { issuer_url, client_id, client_secret } = config.auth.clone();
+    if issuer_url.is_empty() {
+        return Ok(None);
+    }
+    let redirect_url = site.links.url(web::CALLBACK, &[]);
+    let signed_out_url = web::start_page(&config.base_url());
+    let config = OidcConfig { issuer_url, client_id, client_secret, redirect_url, signed_out_url };
+    Ok(Some(Arc::new(Oidc::new(config, ports)?)))
 }
 
 /// The messages of wallets, and the node that checks those that are contracts.

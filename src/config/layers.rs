@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use secrecy::ExposeSecret;
 use toml::{Table, Value};
 
-use super::{Config, Operator};
+use super::{Auth, Config, Operator};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -42,6 +43,9 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_STARTER_CREDITS_PER_DAY", "accounts", "starter_credits_per_day"),
     ("EP_SESSION_IDLE_HOURS", "sessions", "idle_hours"),
     ("EP_SESSION_MAX_DAYS", "sessions", "max_days"),
+    ("EP_AUTH_ISSUER_URL", "auth", "issuer_url"),
+    ("EP_AUTH_CLIENT_ID", "auth", "client_id"),
+    ("EP_AUTH_CLIENT_SECRET", "auth", "client_secret"),
     ("EP_X402_NETWORK", "chain", "network"),
     ("EP_X402_RPC_URL", "chain", "rpc_url"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
@@ -129,6 +133,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     config.check_allowed_origins()?;
     config.check_operator()?;
     config.starter_credit()?;
+    config.check_auth()?;
     config.chain_id()?;
     config.rpc_url()?;
     Ok(config)
@@ -153,6 +158,32 @@ impl Config {
         }
         let expected = "origins such as https://app.example, or *";
         Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
+    }
+
+    /// Refuses a provider that is half configured, or that anyone on the way could impersonate.
+    fn check_auth(&self) -> Result<(), ConfigError> {
+        let Auth { issuer_url, client_id, client_secret } = &self.auth;
+        let given = [issuer_url, client_id, client_secret.expose_secret()].map(|text| !text.is_empty());
+        if given == [false; 3] {
+            return Ok(());
+        }
+        let issuer = url::Url::parse(issuer_url).ok();
+        let is_safe = issuer.is_some_and(|url| match (url.scheme(), url.host()) {
+            ("https", Some(_)) => true,
+            ("http", Some(url::Host::Domain(name))) => name == "localhost",
+            ("http", Some(url::Host::Ipv4(address))) => address.is_loopback(),
+            ("http", Some(url::Host::Ipv6(address))) => address.is_loopback(),
+            _ => false,
+        });
+        let refused = |variable, expected| Err(ConfigError::Variable { variable, expected });
+        match given {
+            _ if !is_safe => {
+                refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
+            }
+            [_, false, _] => refused("EP_AUTH_CLIENT_ID", "set where EP_AUTH_ISSUER_URL is"),
+            [_, _, false] => refused("EP_AUTH_CLIENT_SECRET", "set where EP_AUTH_ISSUER_URL is"),
+            _ => Ok(()),
+        }
     }
 
     fn check_operator(&self) -> Result<(), ConfigError> {
@@ -226,7 +257,6 @@ fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use secrecy::ExposeSecret;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
         load(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
@@ -264,8 +294,23 @@ mod tests {
             ("EP_X402_NETWORK", "base"),
             ("EP_X402_NETWORK", "eip155:0x1"),
             ("EP_X402_RPC_URL", "localhost:8545"),
+            ("EP_AUTH_ISSUER_URL", "https://login.example"),
+            ("EP_AUTH_CLIENT_ID", "polls"),
         ] {
             assert!(with(&[refused]).is_err(), "{refused:?}");
+        }
+        let provider = |issuer| {
+            with(&[
+                ("EP_AUTH_ISSUER_URL", issuer),
+                ("EP_AUTH_CLIENT_ID", "polls"),
+                ("EP_AUTH_CLIENT_SECRET", "s"),
+            ])
+        };
+        for issuer in ["https://login.example", "http://localhost:4000", "http://127.0.0.1:4000"] {
+            assert!(provider(issuer).is_ok(), "{issuer}");
+        }
+        for issuer in ["http://login.example", "login.example", "http://localhost.example"] {
+            assert!(provider(issuer).is_err(), "{issuer}");
         }
     }
 

@@ -29,6 +29,7 @@ pub struct Config {
     pub billing: Billing,
     pub accounts: Accounts,
     pub sessions: Sessions,
+    pub auth: Auth,
     pub chain: Chain,
     pub limits: Limits,
     pub polls: Polls,
@@ -119,6 +120,15 @@ pub struct Accounts {
 pub struct Sessions {
     pub idle_hours: u32,
     pub max_days: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Auth {
+    pub issuer_url: String,
+    pub client_id: String,
+    pub client_secret: SecretString,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -29,6 +29,7 @@ mod limits;
 mod long_input;
 mod mcp;
 mod money;
+mod oidc;
 mod parity;
 mod polls;
 mod real_model;

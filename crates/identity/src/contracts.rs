@@ -8,6 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::answers::{self, AnswerError};
+
 /// The validator of EIP-6492 as it is deployed for one call: it takes an address, a hash and a signature, and gives 1
 /// if the signature is valid for a deployed wallet (EIP-1271), one that is not deployed yet, or a key.
 const VALIDATOR: &str = include_str!("eip6492_validator.hex");
@@ -42,9 +44,9 @@ struct RpcError {
 /// Why the node gave no answer. Nothing of its text is shown: it may name the node's URL.
 #[derive(Debug, thiserror::Error)]
 enum NoAnswer {
-    #[error("the node could not be reached")]
-    Unreachable(#[source] reqwest::Error),
-    #[error("the node's answer is no JSON-RPC, or too long")]
+    #[error(transparent)]
+    Unread(#[from] AnswerError),
+    #[error("the node's answer is no JSON-RPC")]
     Unreadable,
     #[error("the node refused the call with code {0}")]
     Refused(i64),
@@ -99,15 +101,8 @@ impl ContractWallets {
     async fn call(&self, method: &str, params: Value) -> Result<String, NoAnswer> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let send = self.client.post(self.rpc_url.expose_secret()).timeout(TIMEOUT).json(&request).send();
-        let unreachable = |error: reqwest::Error| NoAnswer::Unreachable(error.without_url());
-        let mut response = send.await.map_err(unreachable)?;
-        let mut body = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(unreachable)? {
-            body.extend_from_slice(&part);
-            if body.len() > MAX_ANSWER {
-                return Err(NoAnswer::Unreadable);
-            }
-        }
+        let response = send.await.map_err(AnswerError::unreachable)?;
+        let body = answers::read(response, MAX_ANSWER).await?;
         match serde_json::from_slice(&body) {
             Ok(Answer { error: Some(error), .. }) if error.message.contains("revert") => {
                 Err(NoAnswer::Refused(REVERTED))

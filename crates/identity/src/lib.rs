@@ -1,7 +1,10 @@
-//! Proves who signs in: the ports of [`ep_kernel::ports`] for wallets.
+//! Proves who signs in: wallets, and users of an identity provider.
 
+mod answers;
 mod contracts;
+mod oidc;
 mod siwe;
 
 pub use contracts::ContractWallets;
+pub use oidc::{BegunSignIn, Callback, FLOW_LIFETIME, Oidc, OidcConfig, OidcPorts, ProviderSignIn};
 pub use siwe::{Siwe, SiweSite};

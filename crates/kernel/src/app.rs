@@ -7,6 +7,7 @@ use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
 use crate::ports::{AgentMessages, Entropy};
+use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
 
 /// The service: its ports, its guard and its background work.
@@ -19,6 +20,8 @@ pub struct App {
     pub agent_messages: Arc<dyn AgentMessages>,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
+    /// Finds or makes the accounts of those who sign in.
+    pub sign_ups: Arc<SignUps>,
     /// Users and their money.
     pub accounts: Arc<Accounts>,
     /// Randomness.

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use ep_kernel::caller::RequestId;
 use ep_kernel::guard::Credential;
 
-use super::{AppState, address, session};
+use super::{AppState, address, cookies};
 
 /// How the caller wants errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn credential(headers: &HeaderMap) -> Credential {
         let token = if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" };
         return Credential::Bearer(token.to_owned().into());
     }
-    session::read(headers).map_or(Credential::None, Credential::Session)
+    cookies::read(headers).map_or(Credential::None, Credential::Session)
 }
 
 /// A header as text. One that is not visible ASCII counts as present and empty, so that it is refused

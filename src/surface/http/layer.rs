@@ -14,7 +14,7 @@ use ep_kernel::tool::{Access, Rate, SessionChange};
 use serde_json::json;
 
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
-use super::{AppState, ErrorStyle, RequestHead, rate_limit, session};
+use super::{AppState, ErrorStyle, RequestHead, cookies, rate_limit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -101,7 +101,7 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         if matches!(head.credential, Credential::Session(_))
             && fault.rejects_credential()
-            && let Some(cleared) = session::write(&SessionChange::End, links.base_url())
+            && let Some(cleared) = cookies::session_cookie(&SessionChange::End, links.base_url())
         {
             headers.append(SET_COOKIE, cleared);
         }

@@ -3,20 +3,20 @@
 
 mod address;
 mod body;
+mod cookies;
 mod etag;
 mod head;
 mod layer;
 mod rate_limit;
 mod response;
-mod session;
 mod state;
 mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
+pub use cookies::{read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed, rpc_fault};
-pub use session::write as session_cookie;
 pub use state::{AppState, Exchange, PathParams};
 pub use web_access::WebAccess;

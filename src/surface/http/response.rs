@@ -12,7 +12,7 @@ use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
 use serde::Serialize;
 
-use super::{EntityTag, ErrorStyle, session};
+use super::{EntityTag, ErrorStyle, cookies};
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
@@ -87,7 +87,9 @@ pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str)
     if let Some(location) = &presentation.location {
         set(headers, LOCATION, location);
     }
-    if let Some(cookie) = presentation.session.as_ref().and_then(|change| session::write(change, base_url)) {
+    if let Some(cookie) =
+        presentation.session.as_ref().and_then(|change| cookies::session_cookie(change, base_url))
+    {
         headers.append(SET_COOKIE, cookie);
     }
     if let Some(tag) = tag {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::RawPathParams;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::http::Request;
+use ep_identity::Oidc;
 use ep_kernel::app::App;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
@@ -24,6 +25,8 @@ pub struct AppState {
     pub proxies: Arc<[IpNet]>,
     /// Which hosts and origins requests may name.
     pub web: WebAccess,
+    /// The identity provider, where one is configured.
+    pub oidc: Option<Arc<Oidc>>,
 }
 
 impl AppState {

@@ -11,27 +11,33 @@ use ep_kernel::tool::SessionChange;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::redirect;
-use crate::surface::http::{Exchange, session_cookie};
+use super::{redirect, start_page};
+use crate::surface::http::{AppState, Exchange, session_cookie};
 
 /// What a visitor sees whom another website has sent here.
 const CONFIRM: &str = "<!doctype html><html lang=en><meta charset=utf-8>\
     <meta name=viewport content=\"width=device-width\"><title>Sign out</title>\
     <p>Another website has sent you here to be signed out.</p><p><a href=\"logout\">Sign out</a></p></html>";
 
-/// Ends the session wherever its cookie is, and sends the browser to the start page.
+/// Ends the session wherever its cookie is, and sends the browser on: to the identity provider, if it signed in
+/// there, otherwise to the start page.
 pub(super) fn handle(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let headers = exchange.request.headers();
         if !is_own_wish(headers) {
             return Ok(confirm());
         }
-        let sessions = &exchange.state.app.guard.sessions;
-        if let Credential::Session(cookie) = &exchange.head.credential {
-            sessions.end(cookie).await?;
-        }
+        let AppState { app, oidc, .. } = &exchange.state;
+        let provider_token = match &exchange.head.credential {
+            Credential::Session(cookie) => app.guard.sessions.end(cookie).await?,
+            _ => None,
+        };
+        let at_provider = match (oidc, provider_token) {
+            (Some(oidc), Some(token)) => oidc.sign_out_url(&token).await,
+            _ => None,
+        };
         let base_url = exchange.state.links().base_url();
-        let mut response = redirect(&format!("{base_url}/"))?;
+        let mut response = redirect(&at_provider.unwrap_or_else(|| start_page(base_url)))?;
         if let Some(cleared) = session_cookie(&SessionChange::End, base_url) {
             response.headers_mut().append(SET_COOKIE, cleared);
         }

@@ -1,5 +1,6 @@
-//! What browsers are sent through: signing out.
+//! What browsers are sent through: signing in at the identity provider, and signing out.
 
+mod login;
 mod logout;
 
 use std::borrow::Cow;
@@ -11,18 +12,58 @@ use ep_kernel::fault::Fault;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 
-use super::route::{Route, RouteKind};
+use super::route::{Handler, Route, RouteKind};
+
+/// The name of the route that the identity provider sends visitors back to.
+pub const CALLBACK: &str = "login_callback";
+
+/// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
+const COOKIE_PATH: &str = "/api/auth";
+
+/// Where a visitor is sent who has signed in and wanted to go nowhere else.
+const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect. Whoever is sent through them is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 1] = [Route {
-    name: "logout",
-    method: Method::Get,
-    path: Cow::Borrowed("/api/auth/logout"),
-    access: Access::PUBLIC,
-    rate: Rate::Public,
-    kind: RouteKind::Redirect(logout::handle),
-    summary: Cow::Borrowed("Signs this browser out."),
-}];
+pub static ROUTES: [Route; 3] = [
+    route(
+        "login",
+        "/api/auth/login",
+        Rate::SignIn,
+        login::begin,
+        "Sends the browser to the identity provider.",
+    ),
+    route(
+        CALLBACK,
+        "/api/auth/callback",
+        Rate::SignIn,
+        login::finish,
+        "Takes the browser back from the identity provider, and signs it in.",
+    ),
+    route("logout", "/api/auth/logout", Rate::Public, logout::handle, "Signs this browser out."),
+];
+
+const fn route(
+    name: &'static str,
+    path: &'static str,
+    rate: Rate,
+    handler: Handler,
+    summary: &'static str,
+) -> Route {
+    Route {
+        name,
+        method: Method::Get,
+        path: Cow::Borrowed(path),
+        access: Access::PUBLIC,
+        rate,
+        kind: RouteKind::Redirect(handler),
+        summary: Cow::Borrowed(summary),
+    }
+}
+
+/// Where a visitor is sent who has signed out.
+pub fn start_page(base_url: &str) -> String {
+    format!("{base_url}/")
+}
 
 /// Sends a browser elsewhere. Nobody may keep the response: it belongs to one visit.
 fn redirect(to: &str) -> Result<Response<Body>, Fault> {

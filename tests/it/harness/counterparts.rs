@@ -104,6 +104,45 @@ impl Chain {
     }
 }
 
+/// An identity provider of its own: `oidc-provider`.
+pub struct IdentityProvider {
+    pub issuer: String,
+    _script: Script,
+}
+
+impl IdentityProvider {
+    /// A provider that knows one client, the service at this URL. `port`: 0 is any.
+    pub async fn start(service_url: &str, port: u16) -> Self {
+        let client = json!({
+            "clientId": "polls",
+            "clientSecret": "a secret of the client",
+            "redirectUris": [format!("{service_url}/api/auth/callback")],
+            "postLogoutRedirectUris": [format!("{service_url}/")],
+            "port": port,
+        });
+        let mut script = Script::start("provider.mjs", &[client.to_string()]);
+        let issuer = text(&script.read().await["issuer"]);
+        Self { issuer, _script: script }
+    }
+
+    /// Who is signed in there from now on.
+    pub async fn sign_in(&self, subject: &str, email: &str) {
+        let account = json!({ "sub": subject, "email": email, "email_verified": true });
+        self.post("/test/account", account).await;
+    }
+
+    /// Lets the next sign-in end with this error.
+    pub async fn refuse_next(&self, error: &str) {
+        self.post("/test/refuse", json!({ "error": error })).await;
+    }
+
+    async fn post(&self, path: &str, body: Value) {
+        let request = reqwest::Client::builder().no_proxy().build().unwrap();
+        let reply = request.post(format!("{}{path}", self.issuer)).json(&body).send().await.unwrap();
+        assert_eq!(reply.status(), 204);
+    }
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }

@@ -39,6 +39,8 @@ pub struct Setup {
     /// Environment variables.
     pub variables: Vec<(&'static str, String)>,
     pub tools: &'static [Entry],
+    /// Where to listen; anywhere on loopback if not given.
+    pub address: Option<String>,
     /// A clock and randomness that the test controls.
     pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
     /// Makes the builders of outgoing HTTP clients.
@@ -52,6 +54,7 @@ impl Default for Setup {
             script: Some(Script::panel(50)),
             variables: Vec::new(),
             tools: &ep_tools::TOOLS,
+            address: None,
             controlled: None,
             http: HttpClients::default(),
         }
@@ -116,7 +119,7 @@ impl Service {
     async fn boot(setup: Setup) -> Self {
         let data = tempfile::tempdir().unwrap();
         let upstream = setup.script.map(|script| ScriptedUpstream::start(script).unwrap());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(setup.address.as_deref().unwrap_or("127.0.0.1:0")).await.unwrap();
         let address = listener.local_addr().unwrap();
         let database = match setup.engine {
             Engine::Sqlite => None,

@@ -1,0 +1,314 @@
+//! Signing in at an identity provider (OpenID Connect Core 1.0): authorization code with PKCE (RFC 7636), state,
+//! nonce, and the issuer of the response (RFC 9207).
+
+mod provider;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_kernel::email::Email;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::identity::Identity;
+use ep_kernel::ports::{Clock, Entropy, SessionStore};
+use ep_kernel::sealing::Sealer;
+use ep_polling::time::Timestamp;
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,
+    CoreIdTokenVerifier, CoreJwsSigningAlgorithm, CoreTokenResponse,
+};
+use openidconnect::{
+    AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, IssuerUrl, LogoutRequest, Nonce, PkceCodeChallenge,
+    PkceCodeVerifier, PostLogoutRedirectUrl, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, TokenResponse,
+};
+use reqwest::Client as HttpClient;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use self::provider::{Metadata, Provider, unavailable};
+
+/// How long a visitor may take at the provider.
+pub const FLOW_LIFETIME: Duration = Duration::from_mins(10);
+/// What the cookie's encryption is bound to.
+const FLOW_COOKIE: &str = "ep_oidc";
+/// Longest ID token that is kept for signing out, in bytes.
+const MAX_KEPT_TOKEN: usize = 16 * 1024;
+/// Signatures by a key pair. An ID token signed with the client's secret is refused: no one needs it.
+const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
+    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
+    CoreJwsSigningAlgorithm::EdDsa,
+];
+
+/// The service as a client of its provider.
+#[derive(Debug, Clone)]
+pub struct OidcConfig {
+    /// The provider's issuer URL, exactly as it calls itself.
+    pub issuer_url: String,
+    /// The service's id there.
+    pub client_id: String,
+    /// Its secret there.
+    pub client_secret: SecretString,
+    /// Where the provider sends visitors back to.
+    pub redirect_url: String,
+    /// Where it sends them once they are signed out.
+    pub signed_out_url: String,
+}
+
+/// What signing in works with.
+pub struct OidcPorts {
+    /// Sends requests to the provider. It must not follow redirects.
+    pub http: HttpClient,
+    /// Makes each sign-in usable once.
+    pub used_nonces: Arc<dyn SessionStore>,
+    /// Encrypts what the browser keeps meanwhile.
+    pub sealer: Sealer,
+    /// The time of day.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// Signs visitors in at one provider.
+pub struct Oidc {
+    ports: OidcPorts,
+    provider: Provider,
+    client_id: ClientId,
+    client_secret: ClientSecret,
+    redirect_url: RedirectUrl,
+    signed_out_url: PostLogoutRedirectUrl,
+}
+
+/// A visitor on the way to the provider.
+#[derive(Debug)]
+pub struct BegunSignIn {
+    /// Where to send the browser.
+    pub url: String,
+    /// What the browser must bring back, encrypted.
+    pub cookie: SecretString,
+}
+
+/// The parameters with which the provider sends a visitor back.
+#[derive(Default, Deserialize)]
+pub struct Callback {
+    /// The authorization code.
+    pub code: Option<String>,
+    /// The state of the request.
+    pub state: Option<String>,
+    /// Who answers (RFC 9207).
+    pub iss: Option<String>,
+    /// Why the provider refused (RFC 6749 §4.1.2.1).
+    pub error: Option<String>,
+}
+
+/// A visitor whom the provider has signed in.
+pub struct ProviderSignIn {
+    /// Who it is.
+    pub identity: Identity,
+    /// The address that the provider names, or one where no mail arrives.
+    pub email: Email,
+    /// The ID token, by which the provider is told whom to sign out.
+    pub id_token: Option<String>,
+    /// Where the visitor wanted to go.
+    pub return_to: String,
+}
+
+/// What the browser keeps while its visitor is at the provider.
+#[derive(Serialize, Deserialize)]
+struct Flow {
+    state: String,
+    nonce: String,
+    verifier: String,
+    return_to: String,
+    expires_at: i64,
+}
+
+type Client = CoreClient<
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+impl Oidc {
+    /// A client of this provider. Fails if a URL cannot be parsed.
+    pub fn new(config: OidcConfig, ports: OidcPorts) -> Result<Self, url::ParseError> {
+        Ok(Self {
+            provider: Provider::new(IssuerUrl::new(config.issuer_url)?, ports.http.clone()),
+            client_id: ClientId::new(config.client_id),
+            client_secret: ClientSecret::new(config.client_secret.expose_secret().to_owned()),
+            redirect_url: RedirectUrl::new(config.redirect_url)?,
+            signed_out_url: PostLogoutRedirectUrl::new(config.signed_out_url)?,
+            ports,
+        })
+    }
+
+    /// Sends a visitor to the provider, and afterwards to `return_to`, a path of this service.
+    pub async fn begin(&self, return_to: String) -> Result<BegunSignIn, Fault> {
+        let metadata = self.provider.metadata().await?;
+        let random = || hex::encode(self.ports.entropy.bytes::<32>());
+        let expires_at = self.ports.clock.now().after(FLOW_LIFETIME).millis();
+        let flow = Flow { state: random(), nonce: random(), verifier: random(), return_to, expires_at };
+        let verifier = PkceCodeVerifier::new(flow.verifier.clone());
+        let (state, nonce) = (CsrfToken::new(flow.state.clone()), Nonce::new(flow.nonce.clone()));
+        let client = self.client(&metadata);
+        let request = client
+            .authorize_url(CoreAuthenticationFlow::AuthorizationCode, || state, || nonce)
+            .add_scope(Scope::new("email".to_owned()))
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+        let (url, _, _) = request.url();
+        let text = serde_json::to_string(&flow).map_err(Fault::internal)?;
+        let cookie = self.ports.sealer.seal(&text, FLOW_COOKIE, self.ports.entropy.bytes())?;
+        Ok(BegunSignIn { url: url.into(), cookie: cookie.into() })
+    }
+
+    /// Takes a visitor back who was sent away with this cookie. [`Kind::Unauthenticated`] if anything is wrong.
+    pub async fn finish(&self, cookie: &SecretString, callback: Callback) -> Result<ProviderSignIn, Fault> {
+        let flow = self.flow(cookie, &callback).await?;
+        let metadata = self.provider.metadata().await?;
+        let named = callback.iss.as_deref();
+        let must_be_named = metadata.additional_metadata().authorization_response_iss_parameter_supported;
+        if named.map_or(must_be_named, |iss| iss != metadata.issuer().as_str()) {
+            return Err(refused("another identity provider has answered"));
+        }
+        if let Some(error) = callback.error {
+            let code: String =
+                error.chars().filter(|c| c.is_ascii_lowercase() || *c == '_').take(40).collect();
+            return Err(refused(&format!("the identity provider refused ({code})")));
+        }
+        let code = callback.code.ok_or_else(|| refused("the identity provider sent no code"))?;
+        let tokens = self.exchange(&metadata, code, flow.verifier).await?;
+        let id_token = tokens.id_token().ok_or_else(|| refused("the identity provider sent no ID token"))?;
+        let claims = self.claims(&metadata, id_token, &Nonce::new(flow.nonce)).await?;
+        let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
+        let email = match claims.email().and_then(|email| email.parse().ok()) {
+            Some(email) => email,
+            None => address_for(&issuer, &subject)?,
+        };
+        Ok(ProviderSignIn {
+            identity: Identity::Provider { issuer, subject },
+            email,
+            id_token: Some(id_token.to_string()).filter(|token| token.len() <= MAX_KEPT_TOKEN),
+            return_to: flow.return_to,
+        })
+    }
+
+    /// Where a browser is sent to be signed out at the provider, too (RP-Initiated Logout 1.0); `None` if the
+    /// provider offers no such place, or does not answer.
+    pub async fn sign_out_url(&self, id_token: &SecretString) -> Option<String> {
+        let metadata = self.provider.metadata().await.ok()?;
+        let endpoint = metadata.additional_metadata().end_session_endpoint.clone()?;
+        let id_token: CoreIdToken = id_token.expose_secret().parse().ok()?;
+        let request = LogoutRequest::from(endpoint)
+            .set_id_token_hint(&id_token)
+            .set_client_id(self.client_id.clone())
+            .set_post_logout_redirect_uri(self.signed_out_url.clone());
+        Some(request.http_get_url().into())
+    }
+
+    /// What the browser kept, if it fits the callback and comes back for the first time, in time.
+    async fn flow(&self, cookie: &SecretString, callback: &Callback) -> Result<Flow, Fault> {
+        let foreign = "this sign-in was not begun in this browser, or took longer than ten minutes";
+        let text =
+            self.ports.sealer.open(cookie.expose_secret(), FLOW_COOKIE).map_err(|_| refused(foreign))?;
+        let flow: Flow = serde_json::from_str(&text).map_err(Fault::internal)?;
+        let expires_at = Timestamp::from_millis(flow.expires_at);
+        let state = callback.state.as_deref().unwrap_or("");
+        let is_same = bool::from(flow.state.as_bytes().ct_eq(state.as_bytes()));
+        if !is_same || self.ports.clock.now() >= expires_at {
+            return Err(refused(foreign));
+        }
+        if !self.ports.used_nonces.use_nonce(&format!("oidc:{}", flow.state), expires_at).await? {
+            return Err(refused("this sign-in has been used already"));
+        }
+        Ok(flow)
+    }
+
+    async fn exchange(
+        &self,
+        metadata: &Metadata,
+        code: String,
+        verifier: String,
+    ) -> Result<CoreTokenResponse, Fault> {
+        let client = self.client(metadata);
+        let request = client.exchange_code(AuthorizationCode::new(code)).map_err(Fault::internal)?;
+        let request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier));
+        let exchanged = request.request_async(self.provider.http()).await;
+        exchanged.map_err(|error| match error {
+            RequestTokenError::ServerResponse(_) => refused("the identity provider did not accept the code"),
+            // Its message may hold what the provider sent.
+            other => {
+                let cause = match &other {
+                    RequestTokenError::Request(cause) => cause.to_string(),
+                    _ => "the answer could not be read".to_owned(),
+                };
+                tracing::warn!(error = cause, "the identity provider did not exchange a code");
+                unavailable()
+            }
+        })
+    }
+
+    /// The claims of an ID token, once its signature, issuer, audience, time and nonce have been checked.
+    async fn claims(
+        &self,
+        metadata: &Metadata,
+        id_token: &CoreIdToken,
+        nonce: &Nonce,
+    ) -> Result<CoreIdTokenClaims, Fault> {
+        let no_key =
+            ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey);
+        let client = self.client(metadata);
+        let mut checked = id_token.claims(&self.verifier(&client), nonce).cloned();
+        if checked.as_ref().is_err_and(|error| *error == no_key) {
+            // The provider may have changed its keys.
+            let client = self.client(&*self.provider.metadata_with_new_keys().await?);
+            checked = id_token.claims(&self.verifier(&client), nonce).cloned();
+        }
+        checked.map_err(|error| {
+            tracing::warn!(error = %error, "an ID token was refused");
+            refused("the identity provider's ID token is not valid")
+        })
+    }
+
+    fn verifier<'c>(&self, client: &'c Client) -> CoreIdTokenVerifier<'c> {
+        let clock = Arc::clone(&self.ports.clock);
+        client.id_token_verifier().set_allowed_algs(ALGORITHMS).set_time_fn(move || {
+            chrono::DateTime::from_timestamp_millis(clock.now().millis()).unwrap_or_default()
+        })
+    }
+
+    fn client(&self, metadata: &Metadata) -> Client {
+        let methods = metadata.token_endpoint_auth_methods_supported();
+        let offers = |method| methods.is_none_or(|methods| methods.contains(&method));
+        let by_body = !offers(CoreClientAuthMethod::ClientSecretBasic)
+            && offers(CoreClientAuthMethod::ClientSecretPost);
+        CoreClient::from_provider_metadata(
+            metadata.clone(),
+            self.client_id.clone(),
+            Some(self.client_secret.clone()),
+        )
+        .set_redirect_uri(self.redirect_url.clone())
+        .set_auth_type(if by_body { AuthType::RequestBody } else { AuthType::BasicAuth })
+    }
+}
+
+/// An address for a user whose provider names none; no mail arrives there (RFC 2606 §2).
+fn address_for(issuer: &str, subject: &str) -> Result<Email, Fault> {
+    let name = hex::encode(&Sha256::digest(format!("{issuer} {subject}"))[..16]);
+    format!("{name}@login.invalid").parse().map_err(Fault::internal)
+}
+
+fn refused(why: &str) -> Fault {
+    Fault::new(Kind::Unauthenticated, format!("{why}; start again at the sign-in page"))
+}

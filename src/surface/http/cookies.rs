@@ -1,0 +1,77 @@
+//! Cookies: the session, and what a browser keeps while its visitor signs in elsewhere.
+
+use axum::http::HeaderMap;
+use axum::http::header::{COOKIE, HeaderValue};
+use cookie::time::Duration;
+use cookie::{Cookie, SameSite};
+use ep_kernel::tool::SessionChange;
+use secrecy::{ExposeSecret, SecretString};
+
+/// The session cookie's name.
+const NAME: &str = "ep_session";
+
+/// The value of the session cookie, where the request has one.
+pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {
+    read_cookie(headers, NAME)
+}
+
+/// The `Set-Cookie` value that starts or ends a session.
+pub fn session_cookie(change: &SessionChange, base_url: &str) -> Option<HeaderValue> {
+    let (value, lifetime) = match change {
+        SessionChange::Start { token, lifetime } => (token.expose_secret(), *lifetime),
+        SessionChange::End => ("", std::time::Duration::ZERO),
+    };
+    write_cookie(NAME, value, "/", lifetime, base_url)
+}
+
+/// The value of a cookie, where the request has it.
+pub fn read_cookie(headers: &HeaderMap, name: &str) -> Option<SecretString> {
+    let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies = texts.flat_map(Cookie::split_parse).filter_map(Result::ok);
+    cookies.find(|cookie| cookie.name() == name).map(|cookie| cookie.value().to_owned().into())
+}
+
+/// The `Set-Cookie` value that sets a cookie, or clears it where its lifetime is zero. Browsers send it back over
+/// HTTPS alone where the service is reached by HTTPS.
+pub fn write_cookie(
+    name: &'static str,
+    value: &str,
+    path: &'static str,
+    lifetime: std::time::Duration,
+    base_url: &str,
+) -> Option<HeaderValue> {
+    let cookie = Cookie::build((name, value))
+        .path(path)
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(base_url.starts_with("https://"))
+        .max_age(Duration::try_from(lifetime).unwrap_or(Duration::ZERO));
+    let mut value = HeaderValue::try_from(cookie.to_string()).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_are_read_and_written() {
+        let mut headers = HeaderMap::new();
+        assert!(read(&headers).is_none());
+        headers.insert(COOKIE, "theme=dark; ep_session=abc.def; x=y".parse().unwrap());
+        assert_eq!(read(&headers).unwrap().expose_secret(), "abc.def");
+        let start = SessionChange::Start {
+            token: "abc".to_owned().into(),
+            lifetime: std::time::Duration::from_secs(60),
+        };
+        assert_eq!(
+            session_cookie(&start, "https://ep.example").unwrap(),
+            "ep_session=abc; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=60"
+        );
+        assert_eq!(
+            session_cookie(&SessionChange::End, "http://127.0.0.1").unwrap(),
+            "ep_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Signing in at the identity provider.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::header::SET_COOKIE;
+use ep_identity::{Callback, FLOW_LIFETIME, Oidc, ProviderSignIn};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use url::Url;
+
+use super::{COOKIE_PATH, DASHBOARD, redirect};
+use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
+
+/// The cookie that a browser brings back from the provider.
+const COOKIE: &str = "ep_oidc";
+
+#[derive(Default, Deserialize)]
+struct LoginQuery {
+    /// A path of this service to go to afterwards.
+    return_to: Option<String>,
+}
+
+/// Sends a browser to the provider.
+pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let oidc = provider(&exchange.state)?;
+        let base_url = exchange.state.links().base_url();
+        let wanted = query::<LoginQuery>(&exchange).return_to;
+        let return_to = wanted.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD.into());
+        let begun = oidc.begin(return_to).await?;
+        let mut response = redirect(&begun.url)?;
+        let cookie = begun.cookie.expose_secret();
+        set_cookie(&mut response, cookie, FLOW_LIFETIME, base_url);
+        Ok(response)
+    }
+    .boxed()
+}
+
+/// Takes a browser back from the provider, and begins its session.
+pub(super) fn finish(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = &exchange;
+        let oidc = provider(state)?;
+        let nothing = || {
+            let text = "this sign-in was not begun in this browser; start again at the sign-in page";
+            Fault::new(Kind::Unauthenticated, text)
+        };
+        let cookie = read_cookie(request.headers(), COOKIE).ok_or_else(nothing)?;
+        let signed_in = oidc.finish(&cookie, query::<Callback>(&exchange)).await?;
+        let ProviderSignIn { identity, email, id_token, return_to } = signed_in;
+        let account = state.app.sign_ups.sign_in(identity, email, false, &admission.caller).await?;
+        let sessions = &state.app.guard.sessions;
+        let session = sessions.start(account.user, id_token.as_deref()).await?;
+        if let Credential::Session(earlier) = &head.credential {
+            sessions.end(earlier).await?;
+        }
+        let base_url = state.links().base_url();
+        let notice = account.notice.map_or("", |_| "?notice=no_starter_credit");
+        let mut response = redirect(&format!("{base_url}{return_to}{notice}"))?;
+        set_cookie(&mut response, "", Duration::ZERO, base_url);
+        if let Some(cookie) = session_cookie(&session, base_url) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+    .boxed()
+}
+
+fn provider(state: &AppState) -> Result<&Oidc, Fault> {
+    state.oidc.as_deref().ok_or_else(|| {
+        Fault::new(
+            Kind::NotConfigured,
+            "no identity provider is configured: the operator sets EP_AUTH_ISSUER_URL, EP_AUTH_CLIENT_ID and \
+             EP_AUTH_CLIENT_SECRET; a wallet can sign in without",
+        )
+    })
+}
+
+/// The members of the query; none of them if it cannot be read.
+fn query<Q: Default + for<'q> Deserialize<'q>>(exchange: &Exchange) -> Q {
+    axum::extract::Query::try_from_uri(exchange.request.uri()).map(|query| query.0).unwrap_or_default()
+}
+
+fn set_cookie(response: &mut Response<Body>, value: &str, lifetime: Duration, base_url: &str) {
+    if let Some(cookie) = write_cookie(COOKIE, value, COOKIE_PATH, lifetime, base_url) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+/// Whether this is a path of this service: anything else could send a visitor to another website.
+fn is_own_path(path: &str, base_url: &str) -> bool {
+    let Ok(base) = Url::parse(base_url) else { return false };
+    let plain = path.starts_with('/') && path.len() <= 512 && !path.contains(['\\', '?', '#']);
+    plain
+        && !path.starts_with("//")
+        && path.bytes().all(|byte| byte.is_ascii_graphic())
+        && base.join(path).is_ok_and(|url| url.origin() == base.origin())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_paths_are_returned_to() {
+        for path in ["/", "/dashboard", "/results/EP-20260101-0000000000", "/a%2Fb"] {
+            assert!(is_own_path(path, "https://ep.example"), "{path}");
+        }
+        for path in [
+            "",
+            "dashboard",
+            "//evil.example",
+            "///evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "https://evil.example",
+            "https:evil.example",
+            "javascript:alert(1)",
+            "/a\r\nset-cookie: a=b",
+            "/\t/evil.example",
+            "/\u{e9}",
+            "/a?notice=b",
+            &"/".repeat(600),
+        ] {
+            assert!(!is_own_path(path, "https://ep.example"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Signing in at an identity provider: `oidc-provider`, which is certified, driven as a browser would.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Duration;
+
+use ep_polling::money::MicroUsd;
+use reqwest::Method;
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup};
+
+/// A browser: it follows redirects, and keeps cookies. One host has one jar, whatever the port.
+struct Browser {
+    http: reqwest::Client,
+    cookies: BTreeMap<String, String>,
+    /// Every address that it was sent to.
+    visited: Vec<Url>,
+}
+
+impl Browser {
+    fn new() -> Self {
+        let redirect = reqwest::redirect::Policy::none();
+        let http = reqwest::Client::builder().no_proxy().redirect(redirect).build().unwrap();
+        Self { http, cookies: BTreeMap::new(), visited: Vec::new() }
+    }
+
+    /// One request without following anything.
+    async fn get(&mut self, url: &str) -> Reply {
+        let cookies: Vec<String> =
+            self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let response = self.http.get(url).header("cookie", cookies.join("; ")).send().await.unwrap();
+        for cookie in response.headers().get_all("set-cookie") {
+            let (name, value) = cookie.to_str().unwrap().split(';').next().unwrap().split_once('=').unwrap();
+            if value.is_empty() {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Reply { status, headers, text: response.text().await.unwrap() }
+    }
+
+    /// Follows redirects until one leads to an address that begins with `stop`; returns that address.
+    async fn follow(&mut self, url: &str, stop: &str) -> String {
+        let mut url = Url::parse(url).unwrap();
+        for _ in 0..12 {
+            let reply = self.get(url.as_str()).await;
+            assert!((300..400).contains(&reply.status), "{url}: {} {}", reply.status, reply.text);
+            url = url.join(reply.header("location")).unwrap();
+            self.visited.push(url.clone());
+            if url.as_str().starts_with(stop) {
+                return url.into();
+            }
+        }
+        panic!("{url} leads on and on");
+    }
+
+    /// Goes to the provider; returns the callback's address, which is not opened yet.
+    async fn callback(&mut self, service: &Service, path: &str) -> String {
+        let stop = format!("{}/api/auth/callback", service.url);
+        self.follow(&format!("{}{path}", service.url), &stop).await
+    }
+
+    async fn sign_in(&mut self, service: &Service) -> String {
+        let callback = self.callback(service, "/api/auth/login").await;
+        let reply = self.get(&callback).await;
+        assert_eq!(reply.status, 302, "{}", reply.text);
+        reply.header("location").to_owned()
+    }
+
+    async fn me(&mut self, service: &Service) -> Reply {
+        self.get(&format!("{}/api/auth/me", service.url)).await
+    }
+}
+
+/// A service with a provider. The service's address comes first: the provider must know it.
+async fn service_with_provider(setup: Setup) -> (Service, IdentityProvider) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let address = format!("127.0.0.1:{port}");
+    let provider = IdentityProvider::start(&format!("http://{address}"), 0).await;
+    let setup = at_provider(setup, &provider.issuer);
+    (Setup { address: Some(address), ..setup }.boot().await, provider)
+}
+
+fn at_provider(setup: Setup, issuer: &str) -> Setup {
+    setup
+        .with("EP_AUTH_ISSUER_URL", issuer)
+        .with("EP_AUTH_CLIENT_ID", "polls")
+        .with("EP_AUTH_CLIENT_SECRET", "a secret of the client")
+}
+
+#[tokio::test]
+async fn people_sign_in_and_out() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (service, provider) = service_with_provider(Setup::demo().on(engine)).await;
+        let mut browser = Browser::new();
+        let begun = browser.get(&format!("{}/api/auth/login", service.url)).await;
+        assert_eq!(begun.status, 302);
+        let flow = begun.header("set-cookie");
+        assert!(flow.contains("; HttpOnly; SameSite=Lax; Path=/api/auth; Max-Age=600"), "{flow}");
+        assert!(flow.len() < 4096);
+        let request = Url::parse(begun.header("location")).unwrap();
+        let parameters: BTreeMap<String, String> = request.query_pairs().into_owned().collect();
+        assert!(request.as_str().starts_with(&provider.issuer));
+        assert_eq!(parameters["code_challenge_method"], "S256");
+        assert_eq!(
+            (parameters["response_type"].as_str(), parameters["scope"].as_str()),
+            ("code", "openid email")
+        );
+
+        assert_eq!(browser.sign_in(&service).await, format!("{}/dashboard", service.url));
+        assert!(!browser.cookies.contains_key("ep_oidc"), "it has done its work");
+        let me = browser.me(&service).await.expect(200);
+        assert_eq!(me["email"], "alice@example.com");
+        let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
+        assert_eq!(balance["balance"], "$1.00");
+
+        // The same person is the same account, with a new session; the old one has ended.
+        let earlier = browser.cookies["ep_session"].clone();
+        let callback = browser.callback(&service, "/api/auth/login?return_to=/results/EP-1").await;
+        let reply = browser.get(&callback).await;
+        assert_eq!(reply.header("location"), format!("{}/results/EP-1", service.url));
+        assert_ne!(browser.cookies["ep_session"], earlier);
+        assert_eq!(browser.me(&service).await.expect(200), me);
+        let request = service.anonymous().request(Method::GET, "/api/auth/me");
+        let old = request.header("cookie", format!("ep_session={earlier}"));
+        service.anonymous().send(old).await.refused(401);
+        let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
+        assert_eq!(balance["balance"], "$1.00");
+
+        // Signing out ends the session here and at the provider.
+        let session = browser.cookies["ep_session"].clone();
+        browser.visited.clear();
+        browser.follow(&format!("{}/api/auth/logout", service.url), &format!("{}/", service.url)).await;
+        let at_provider = &browser.visited[0];
+        assert!(at_provider.as_str().starts_with(&provider.issuer), "{at_provider}");
+        assert!(at_provider.query_pairs().any(|(name, _)| name == "id_token_hint"));
+        browser.cookies.insert("ep_session".into(), session);
+        browser.me(&service).await.refused(401);
+        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+    }
+}
+
+#[tokio::test]
+async fn another_accounts_address_leads_to_an_account_of_its_own() {
+    let (service, provider) = service_with_provider(Setup::demo()).await;
+    let user =
+        service.app.accounts.create_user("victim@example.com".parse().unwrap(), MicroUsd::new(5_000_000));
+    let victim = user.await.unwrap();
+    let mut users = vec![json!(victim)];
+    for subject in ["mallory", "eve"] {
+        provider.sign_in(subject, "Victim@Example.com").await;
+        let mut browser = Browser::new();
+        browser.sign_in(&service).await;
+        let me = browser.me(&service).await.expect(200);
+        assert_eq!(me["email"], "victim@example.com");
+        assert!(!users.contains(&me["userId"]), "{me}");
+        users.push(me["userId"].clone());
+        let results = browser.get(&format!("{}/api/results", service.url)).await.expect(200);
+        assert_eq!(results, json!([]));
+        let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
+        assert_eq!(balance["balance"], "$1.00", "its own starter credit");
+    }
+    // The operator is told that the address is ambiguous, and by which ids.
+    let admin = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_ep"))
+            .args(["admin"])
+            .args(arguments)
+            .env("EP_DATA_DIR", service.data.path())
+            .output()
+            .unwrap()
+    };
+    let refused = admin(&["balance", "--email", "victim@example.com", "--json"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(users.iter().all(|user| said.contains(user.as_str().unwrap())), "{said}");
+    let shown = admin(&["balance", "--user", &victim.to_string(), "--json"]);
+    let balance: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(balance["available_usd"].as_f64(), Some(5.0));
+}
+
+#[tokio::test]
+async fn a_callback_that_this_browser_did_not_begin_is_refused() {
+    let (service, provider) = service_with_provider(Setup::demo().seeded(5)).await;
+    let refused = async |browser: &mut Browser, url: &str| {
+        let reply = browser.get(url).await;
+        assert!(!reply.header("set-cookie").contains("ep_session"), "{}", reply.header("set-cookie"));
+        assert!(reply.header("location").is_empty());
+        reply.refused(401)
+    };
+    let changed = |url: &str, name: &str, value: Option<&str>| {
+        let mut url = Url::parse(url).unwrap();
+        let others: Vec<(String, String)> =
+            url.query_pairs().into_owned().filter(|(known, _)| known != name).collect();
+        let value = value.map(|value| (name.to_owned(), value.to_owned()));
+        url.query_pairs_mut().clear().extend_pairs(others.into_iter().chain(value));
+        url.to_string()
+    };
+    let mut browser = Browser::new();
+    let callback = browser.callback(&service, "/api/auth/login").await;
+
+    // Sent to somebody else's browser, which would then be signed in as the attacker.
+    assert!(refused(&mut Browser::new(), &callback).await.contains("not begun in this browser"));
+    let mut other = Browser::new();
+    other.callback(&service, "/api/auth/login").await;
+    assert!(refused(&mut other, &callback).await.contains("not begun in this browser"));
+    for state in [None, Some(""), Some("guessed")] {
+        refused(&mut browser, &changed(&callback, "state", state)).await;
+    }
+    refused(&mut browser, &format!("{}/api/auth/callback", service.url)).await;
+    refused(&mut browser, &format!("{}/api/auth/callback?code=abc", service.url)).await;
+    // The answer of another provider (RFC 9207): this uses the attempt up.
+    assert!(
+        refused(&mut browser, &changed(&callback, "iss", Some("https://evil.example")))
+            .await
+            .contains("another")
+    );
+    assert!(refused(&mut browser, &callback).await.contains("used already"));
+    let callback = browser.callback(&service, "/api/auth/login").await;
+    assert!(refused(&mut browser, &changed(&callback, "iss", None)).await.contains("another"));
+
+    // A code of one sign-in in another one: its verifier is not of this code.
+    let stolen = other.callback(&service, "/api/auth/login").await;
+    let (_, code) =
+        Url::parse(&stolen).unwrap().query_pairs().into_owned().find(|(name, _)| name == "code").unwrap();
+    let callback = browser.callback(&service, "/api/auth/login").await;
+    assert!(
+        refused(&mut browser, &changed(&callback, "code", Some(&code)))
+            .await
+            .contains("did not accept the code")
+    );
+
+    // Used once.
+    let callback = browser.callback(&service, "/api/auth/login").await;
+    let cookies = browser.cookies.clone();
+    assert_eq!(browser.get(&callback).await.status, 302);
+    browser.cookies = cookies;
+    assert!(refused(&mut browser, &callback).await.contains("used already"));
+
+    provider.refuse_next("access_denied").await;
+    let callback = browser.callback(&service, "/api/auth/login").await;
+    assert!(callback.contains("error=access_denied"));
+    assert!(refused(&mut browser, &callback).await.contains("refused (access_denied)"));
+
+    // Ten minutes are enough.
+    let callback = browser.callback(&service, "/api/auth/login").await;
+    service.clock.as_ref().unwrap().advance(Duration::from_mins(10));
+    assert!(refused(&mut browser, &callback).await.contains("ten minutes"));
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_another_website() {
+    let (service, _provider) = service_with_provider(Setup::demo()).await;
+    for path in
+        ["//evil.example", "https://evil.example/", "/%5Cevil.example", "%09//evil.example", "/%0d%0aa:b"]
+    {
+        let mut browser = Browser::new();
+        let callback = browser.callback(&service, &format!("/api/auth/login?return_to={path}")).await;
+        let reply = browser.get(&callback).await;
+        assert_eq!(reply.header("location"), format!("{}/dashboard", service.url), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_service_starts_without_its_provider_and_finds_it_later() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let issuer = format!("http://127.0.0.1:{port}");
+    let service = at_provider(Setup::demo(), &issuer).boot().await;
+    let client = service.anonymous();
+    let reply = client.get("/api/auth/login").await;
+    assert!(!reply.header("retry-after").is_empty());
+    assert!(reply.refused(503).contains("identity provider does not answer"));
+    client.get("/api/health").await.expect(200);
+    let _provider = IdentityProvider::start(&service.url, port).await;
+    tokio::time::sleep(Duration::from_millis(2100)).await;
+    Browser::new().sign_in(&service).await;
+}
+
+#[tokio::test]
+async fn without_a_provider_the_message_names_the_settings() {
+    let service = Setup::demo().boot().await;
+    let client: Client = service.anonymous();
+    for path in ["/api/auth/login", "/api/auth/callback?code=a"] {
+        let said = client.get(path).await.refused(503);
+        assert!(said.contains("EP_AUTH_ISSUER_URL") && said.contains("wallet"), "{said}");
+    }
+}
