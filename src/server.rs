@@ -38,6 +38,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
         oidc: service.oidc.clone(),
+        stripe: service.stripe.clone(),
     };
     let cors = cors(state.web.clone());
     router::router(&state, &service.site)

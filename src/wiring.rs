@@ -8,6 +8,7 @@ use ep_identity::{ContractWallets, Oidc, OidcConfig, OidcPorts, Siwe, SiweSite};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
+use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
@@ -16,14 +17,16 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, StarterCreditLimits, TokenVerifier};
+use ep_kernel::ports::{CardProcessor, Clock, Entropy, Limiter, Models, StarterCreditLimits, TokenVerifier};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
+use ep_outgoing::HttpClients;
+use ep_payments::{Stripe, StripeConfig, StripeWebhooks};
 use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
-use ep_upstream::{Demo, DemoConfig, FreeLimit, HttpClients, NotConfigured, Upstream, UpstreamConfig};
+use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::clock::{SystemClock, SystemEntropy};
@@ -70,6 +73,8 @@ pub struct Assembled {
     pub site: Arc<Site>,
     /// The identity provider, where one is configured.
     pub oidc: Option<Arc<Oidc>>,
+    /// Reads what Stripe reports, where cards are taken.
+    pub stripe: Option<Arc<StripeWebhooks>>,
     store: Arc<Store>,
     lease: Duration,
     /// How long polls that nobody owns are kept.
@@ -136,6 +141,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };
+    let processor = stripe(config, &http)?;
+    let cards = Cards::new(processor, store.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
     let oidc_ports = OidcPorts {
         http: http.builder().build()?,
         used_nonces: store.sessions(),
@@ -166,6 +173,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             keys: Arc::clone(&keys),
             profiles: store.profiles(),
             wallets: Arc::new(wallets),
+            cards: Arc::new(cards),
             health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
@@ -199,7 +207,33 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let days = config.polls.keep_anonymous_days;
     let keep_anonymous = (days > 0).then(|| Duration::from_hours(24 * u64::from(days)));
-    Ok(Assembled { app: Arc::new(app), site, oidc, store: Arc::new(store), lease, keep_anonymous })
+    Ok(Assembled {
+        app: Arc::new(app),
+        site,
+        oidc,
+        stripe: stripe_webhooks(config),
+        store: Arc::new(store),
+        lease,
+        keep_anonymous,
+    })
+}
+
+/// Stripe as the processor of cards, where it is configured.
+fn stripe(config: &Config, http: &HttpClients) -> anyhow::Result<Option<Arc<dyn CardProcessor>>> {
+    let config::Stripe { secret_key, api_url, .. } = config.stripe.clone();
+    if secret_key.expose_secret().is_empty() {
+        return Ok(None);
+    }
+    let product = format!("Credit at {}", config.operator.name);
+    let api_url = api_url.trim_end_matches('/').to_owned();
+    let config = StripeConfig { api_url, secret_key, return_url: config.base_url(), product };
+    Ok(Some(Arc::new(Stripe::new(http.builder().build()?, config))))
+}
+
+fn stripe_webhooks(config: &Config) -> Option<Arc<StripeWebhooks>> {
+    let config::Stripe { secret_key, webhook_secrets, .. } = config.stripe.clone();
+    let taken = !secret_key.expose_secret().is_empty();
+    taken.then(|| Arc::new(StripeWebhooks::new(webhook_secrets, &secret_key)))
 }
 
 /// The identity provider, where one is configured.
@@ -293,6 +327,9 @@ impl Assembled {
         });
         self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
             app.idempotency.sweep().await
+        });
+        self.every("ask after card payments", Duration::from_mins(5), |app| async move {
+            app.ports.cards.reconcile().await.map(drop)
         });
         self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
             app.guard.sessions.sweep().await?;

@@ -37,6 +37,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<wallets::RevokeKeyByWallet>(),
         entry::<wallets::RotateKeyByWallet>(),
         entry::<account::GetCurrentUser>(),
+        entry::<account::CreateCheckout>(),
         entry::<polls::PollFree>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),

@@ -9,6 +9,7 @@ use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
 use ep_kernel::caller::{Caller, RequestId, UserId};
+use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
@@ -71,6 +72,7 @@ impl Service {
             Arc::clone(&entropy),
             starter_credit,
         );
+        let cards = Cards::new(None, store.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
         let site = SiweSite { base_url: "https://polls.example.com".parse().unwrap(), chain_id: 8453 };
         let wallets = Wallets {
             messages: Arc::new(Siwe::new(site, None)),
@@ -102,6 +104,7 @@ impl Service {
             balances: store.balances(),
             profiles: store.profiles(),
             wallets: Arc::new(wallets),
+            cards: Arc::new(cards),
             keys,
             health: DatabaseHealth::new(store.polls()),
         };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret;
 use toml::{Table, Value};
 
-use super::{Auth, Config, Operator};
+use super::{Auth, Config, Operator, Stripe};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -43,6 +43,9 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_STARTER_CREDITS_PER_DAY", "accounts", "starter_credits_per_day"),
     ("EP_SESSION_IDLE_HOURS", "sessions", "idle_hours"),
     ("EP_SESSION_MAX_DAYS", "sessions", "max_days"),
+    ("EP_STRIPE_SECRET_KEY", "stripe", "secret_key"),
+    ("EP_STRIPE_WEBHOOK_SECRET", "stripe", "webhook_secrets"),
+    ("EP_STRIPE_API_URL", "stripe", "api_url"),
     ("EP_AUTH_ISSUER_URL", "auth", "issuer_url"),
     ("EP_AUTH_CLIENT_ID", "auth", "client_id"),
     ("EP_AUTH_CLIENT_SECRET", "auth", "client_secret"),
@@ -133,6 +136,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     config.check_allowed_origins()?;
     config.check_operator()?;
     config.starter_credit()?;
+    config.check_stripe()?;
     config.check_auth()?;
     config.chain_id()?;
     config.rpc_url()?;
@@ -158,6 +162,23 @@ impl Config {
         }
         let expected = "origins such as https://app.example, or *";
         Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
+    }
+
+    /// Refuses payments that nobody would be credited for.
+    fn check_stripe(&self) -> Result<(), ConfigError> {
+        let Stripe { secret_key, webhook_secrets, api_url } = &self.stripe;
+        if secret_key.expose_secret().is_empty() {
+            return Ok(());
+        }
+        if webhook_secrets.is_empty() {
+            let expected = "set where EP_STRIPE_SECRET_KEY is";
+            return Err(ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected });
+        }
+        if url::Url::parse(api_url).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            return Ok(());
+        }
+        let expected = "a URL that begins with https://";
+        Err(ConfigError::Variable { variable: "EP_STRIPE_API_URL", expected })
     }
 
     /// Refuses a provider that is half configured, or that anyone on the way could impersonate.
@@ -296,6 +317,7 @@ mod tests {
             ("EP_X402_RPC_URL", "localhost:8545"),
             ("EP_AUTH_ISSUER_URL", "https://login.example"),
             ("EP_AUTH_CLIENT_ID", "polls"),
+            ("EP_STRIPE_SECRET_KEY", "sk_test_1"),
         ] {
             assert!(with(&[refused]).is_err(), "{refused:?}");
         }

@@ -29,6 +29,7 @@ pub struct Config {
     pub billing: Billing,
     pub accounts: Accounts,
     pub sessions: Sessions,
+    pub stripe: Stripe,
     pub auth: Auth,
     pub chain: Chain,
     pub limits: Limits,
@@ -120,6 +121,15 @@ pub struct Accounts {
 pub struct Sessions {
     pub idle_hours: u32,
     pub max_days: u32,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Stripe {
+    pub secret_key: SecretString,
+    pub webhook_secrets: Vec<SecretString>,
+    pub api_url: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

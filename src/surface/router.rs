@@ -131,7 +131,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     // Documents are the same for everyone, also for a caller whose credential is wrong, and who signs in or out
     // may have an old cookie.
     let credential = match route.kind {
-        RouteKind::Document(_) | RouteKind::Redirect(_) => Credential::None,
+        RouteKind::Document(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => Credential::None,
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);

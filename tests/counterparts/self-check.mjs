@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { checkStripe } from './stripe-check.mjs'
 
 const TIME_LIMIT_MS = 60_000
 const CHAIN_ID = 84532
@@ -18,6 +19,7 @@ setTimeout(() => {
 try {
   await checkWallets()
   await checkProvider()
+  await checkStripe(start)
   await checkStop()
   console.log('all counterparts work')
 } catch (error) {

@@ -61,7 +61,7 @@ fn carries_the_headers(reply: &Reply, what: &str) {
 
 /// Documents are the same for everyone, and who is sent on may have an old cookie.
 fn ignores_credentials(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Document(_) | RouteKind::Redirect(_))
+    matches!(route.kind, RouteKind::Document(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_))
 }
 
 /// Who signs in proves it anew: no other credential matters, be it right or wrong.
@@ -116,7 +116,8 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
         for (who, reply, admits) in callers {
             carries_the_headers(&reply, &what);
             assert_eq!(reply.status != 401, admits, "{who} at {what}: {} {}", reply.status, reply.text);
-            assert!(reply.status < 500, "{who} at {what}: {}", reply.text);
+            let set_up = reply.status != 503 || !reply.text.contains("not configured");
+            assert!(reply.status < 500 || !set_up, "{who} at {what}: {}", reply.text);
             if !admits {
                 refused += 1;
                 assert!(reply.header("www-authenticate").starts_with("Bearer"), "{who} at {what}");

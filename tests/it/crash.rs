@@ -11,12 +11,23 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::harness::{Client, question};
+use crate::harness::{Client, Setup, Stripe, WalletLibraries, question};
 
 /// `ep serve` in a process of its own, and its address.
 async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
-    command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear().env("EP_DATA_DIR", data);
+    command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear();
+    started(command, data, upstream, database).await
+}
+
+/// The same with a command that has its listener and further settings.
+async fn started(
+    mut command: Command,
+    data: &Path,
+    upstream: &ScriptedUpstream,
+    database: Option<&str>,
+) -> (Child, String) {
+    command.env("EP_DATA_DIR", data);
     command
         .env("EP_UPSTREAM_URL", upstream.base_url())
         .env("EP_LOG_FORMAT", "json")
@@ -125,6 +136,83 @@ async fn killed_and_resumed_on_sqlite() {
 async fn killed_and_resumed_on_postgres() {
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     killed_and_resumed(Some(database.url())).await;
+}
+
+/// Payments by card are reported while the process is killed, again and again; every report comes until it is
+/// acknowledged, as the processor does it.
+async fn killed_while_payments_are_reported(database: Option<&str>) {
+    const PAYMENTS: usize = 24;
+    let data = tempfile::tempdir().unwrap();
+    let upstream = ScriptedUpstream::start(Script::panel(5)).unwrap();
+    let (_, url) = Setup::default().at_known_address();
+    let stripe = Stripe::start(&url, &["whsec_of_the_tests"]).await;
+    let serve = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+        command.arg("serve").args(["--listen", url.strip_prefix("http://").unwrap()]).env_clear();
+        command
+            .env("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
+            .env("EP_STRIPE_WEBHOOK_SECRET", "whsec_of_the_tests")
+            .env("EP_STRIPE_API_URL", &stripe.api_url)
+            .env("EP_STARTER_CREDIT_USD", "0");
+        started(command, data.path(), &upstream, database)
+    };
+    let (mut child, _) = serve().await;
+    let client = Client::new(&url, None);
+    let libraries = WalletLibraries::start();
+    let wallet = libraries.wallet().await;
+    let challenge =
+        client.get(&format!("/api/wallet/challenge?address={}", wallet.address)).await.expect(200);
+    let signature = libraries.sign(&wallet, challenge["message"].as_str().unwrap()).await;
+    let body = json!({ "message": challenge["message"], "signature": signature });
+    let signed_in = client.post("/api/wallet/verify", &body).await;
+    let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
+    let user = signed_in.expect(200)["user_id"].as_str().unwrap().to_owned();
+
+    let mut events = Vec::new();
+    for _ in 0..PAYMENTS {
+        let page =
+            client.post_with("/api/checkout", &json!({ "amount_cents": 100 }), &[("cookie", &cookie)]).await;
+        let page = page.expect(200)["url"].as_str().unwrap().to_owned();
+        let session = page.rsplit('/').next().unwrap();
+        let paid = stripe.control("pay", json!({ "session": session, "deliver": false })).await;
+        events.push(paid["event"]["id"].clone());
+    }
+    let mut waiting = events.clone();
+    for round in 0..20 {
+        let report = async |event: &Value| {
+            let sent = stripe.control("deliver", json!({ "event": event, "times": 2 })).await;
+            sent["deliveries"].as_array().unwrap().iter().all(|sent| sent["status"] == 200)
+        };
+        let kill = async {
+            tokio::time::sleep(Duration::from_millis(4 << (round / 2))).await;
+            child.kill().await.unwrap();
+        };
+        let (acknowledged, ()) =
+            futures::future::join(futures::future::join_all(waiting.iter().map(report)), kill).await;
+        let mut acknowledged = acknowledged.into_iter();
+        waiting.retain(|_| !acknowledged.next().unwrap());
+        (child, _) = serve().await;
+        if waiting.is_empty() {
+            break;
+        }
+    }
+    assert!(waiting.is_empty(), "{} payments could not be reported in twenty attempts", waiting.len());
+    child.kill().await.unwrap();
+    let audit = admin(data.path(), database, &["audit", "--json"]).await;
+    assert_eq!((&audit["clean"], &audit["transfers"]), (&json!(true), &json!(PAYMENTS)), "{audit}");
+    let balance = admin(data.path(), database, &["balance", "--user", &user, "--json"]).await;
+    assert_eq!(balance["available_usd"].as_f64(), Some(PAYMENTS as f64), "{balance}");
+}
+
+#[tokio::test]
+async fn killed_while_payments_are_reported_on_sqlite() {
+    killed_while_payments_are_reported(None).await;
+}
+
+#[tokio::test]
+async fn killed_while_payments_are_reported_on_postgres() {
+    let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
+    killed_while_payments_are_reported(Some(database.url())).await;
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod adding_a_tool;
 mod architecture;
 mod bad_input;
 mod bodies;
+mod cards;
 mod catalogue;
 mod client_contract;
 mod command_line;

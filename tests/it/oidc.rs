@@ -21,8 +21,7 @@ struct Browser {
 
 impl Browser {
     fn new() -> Self {
-        let redirect = reqwest::redirect::Policy::none();
-        let http = reqwest::Client::builder().no_proxy().redirect(redirect).build().unwrap();
+        let http = ep_outgoing::client_builder().no_proxy().build().unwrap();
         Self { http, cookies: BTreeMap::new(), visited: Vec::new() }
     }
 
@@ -78,13 +77,9 @@ impl Browser {
 
 /// A service with a provider. The service's address comes first: the provider must know it.
 async fn service_with_provider(setup: Setup) -> (Service, IdentityProvider) {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let address = format!("127.0.0.1:{port}");
-    let provider = IdentityProvider::start(&format!("http://{address}"), 0).await;
-    let setup = at_provider(setup, &provider.issuer);
-    (Setup { address: Some(address), ..setup }.boot().await, provider)
+    let (setup, url) = setup.at_known_address();
+    let provider = IdentityProvider::start(&url, 0).await;
+    (at_provider(setup, &provider.issuer).boot().await, provider)
 }
 
 fn at_provider(setup: Setup, issuer: &str) -> Setup {

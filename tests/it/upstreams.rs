@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use ep_outgoing::HttpClients;
 use ep_polling::money::MicroUsd;
-use ep_upstream::HttpClients;
 use ep_upstream::testing::{Action, Behaviour, Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::json;
 
@@ -121,7 +121,7 @@ async fn outgoing_requests_are_made_by_the_clients_of_the_environment() {
     let address = upstream.base_url().parse::<reqwest::Url>().unwrap().socket_addrs(|| None).unwrap()[0];
     // A name that only this client resolves.
     let http =
-        HttpClients::new(move || ep_upstream::client_builder().no_proxy().resolve("models.example", address));
+        HttpClients::new(move || ep_outgoing::client_builder().no_proxy().resolve("models.example", address));
     let setup = Setup { script: None, http, ..Setup::default() };
     let url = format!("http://models.example:{}/v1", address.port());
     let service = setup.with("EP_UPSTREAM_URL", url).boot().await;

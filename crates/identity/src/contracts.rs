@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_outgoing::AnswerError;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
-
-use crate::answers::{self, AnswerError};
 
 /// The validator of EIP-6492 as it is deployed for one call: it takes an address, a hash and a signature, and gives 1
 /// if the signature is valid for a deployed wallet (EIP-1271), one that is not deployed yet, or a key.
@@ -102,7 +101,7 @@ impl ContractWallets {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let send = self.client.post(self.rpc_url.expose_secret()).timeout(TIMEOUT).json(&request).send();
         let response = send.await.map_err(AnswerError::unreachable)?;
-        let body = answers::read(response, MAX_ANSWER).await?;
+        let body = ep_outgoing::read(response, MAX_ANSWER).await?;
         match serde_json::from_slice(&body) {
             Ok(Answer { error: Some(error), .. }) if error.message.contains("revert") => {
                 Err(NoAnswer::Refused(REVERTED))

@@ -1,6 +1,5 @@
 //! Proves who signs in: wallets, and users of an identity provider.
 
-mod answers;
 mod contracts;
 mod oidc;
 mod siwe;

@@ -60,6 +60,10 @@ uuid_id! {
     /// One request, in logs and in error bodies.
     RequestId
 }
+uuid_id! {
+    /// A payment by card that an account has begun.
+    CheckoutId
+}
 
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::caller::{Caller, RequestId, UserId};
+use crate::cards::Cards;
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
@@ -40,6 +41,8 @@ pub struct ToolPorts {
     pub profiles: Arc<dyn Profiles>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
+    /// Begins payments by card.
+    pub cards: Arc<Cards>,
     /// Says whether the database answers.
     pub health: DatabaseHealth,
 }
@@ -190,6 +193,11 @@ impl Ctx {
     /// Signs wallets in.
     pub fn wallets(&self) -> &Wallets {
         &self.ports.wallets
+    }
+
+    /// Begins payments by card.
+    pub fn cards(&self) -> &Cards {
+        &self.ports.cards
     }
 
     /// Says whether the database answers.

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentMessages, Balances, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory, PollStore, Profiles,
-    SessionStore, StoreError, UpstreamCache, UserStore,
+    AgentMessages, Balances, CheckoutStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory,
+    PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -67,6 +67,7 @@ pub struct Store {
 trait AnyDatabase:
     UserStore
     + SessionStore
+    + CheckoutStore
     + KeyStore
     + Ledger
     + PollStore
@@ -136,6 +137,11 @@ impl Store {
 
     /// Balances, for reading only.
     pub fn balances(&self) -> Arc<dyn Balances> {
+        self.database.clone()
+    }
+
+    /// Payments by card.
+    pub fn checkouts(&self) -> Arc<dyn CheckoutStore> {
         self.database.clone()
     }
 

@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     step!(6, "0006", "agent_messages"),
     step!(7, "0007", "fallback_level_time"),
     step!(8, "0008", "sign_in"),
+    step!(9, "0009", "card_payments"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

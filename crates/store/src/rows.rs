@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::caller::{CheckoutId, KeyId, UserId};
 use ep_kernel::ports::{
-    Adopted, Balance, CachedModelList, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, PastEnd, PastPoll,
-    PollRecord, SavedFallbackLevel, StoreError, StoredKey, StoredSession,
+    Adopted, Balance, CachedModelList, Cents, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, NewCheckout,
+    OpenCheckout, PastEnd, PastPoll, PollRecord, SavedFallbackLevel, StoreError, StoredKey, StoredSession,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -115,7 +115,7 @@ row! {
 
 row! {
     /// What an account has available.
-    AvailableRow { available: i64 }
+    AvailableRow { available: i64, frozen: i64 }
 }
 
 row! {
@@ -153,6 +153,16 @@ row! {
         revoked_at: Option<i64>,
         created_at: i64,
     }
+}
+
+row! {
+    /// A payment by card that is not settled.
+    OpenCheckoutRow { id: String, user_id: String, amount: i64, session_id: Option<String>, created_at: i64 }
+}
+
+row! {
+    /// What was taken back of a card payment, and is not moved yet.
+    WaitingReversalRow { reference: String, user_id: String, applied: i64, bad_debt: i64, target: i64 }
 }
 
 row! {
@@ -371,6 +381,21 @@ impl TryFrom<StoredKeyRow> for StoredKey {
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(row.created_at),
         })
+    }
+}
+
+impl TryFrom<OpenCheckoutRow> for OpenCheckout {
+    type Error = StoreError;
+
+    fn try_from(row: OpenCheckoutRow) -> Result<Self, StoreError> {
+        let cents = u32::try_from(row.amount / 10_000).map_err(|_| unreadable("an amount"))?;
+        let checkout = NewCheckout {
+            id: row.id.parse::<CheckoutId>().map_err(failed)?,
+            user: user_id(&row.user_id)?,
+            amount: Cents(cents),
+            created_at: Timestamp::from_millis(row.created_at),
+        };
+        Ok(Self { checkout, session: row.session_id })
     }
 }
 

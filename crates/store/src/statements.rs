@@ -66,7 +66,7 @@ macro_rules! polls_of_user {
 
 macro_rules! available {
     ($lock:literal) => {
-        concat!("SELECT posted - held AS available FROM accounts WHERE id = $1", $lock)
+        concat!("SELECT posted - held AS available, frozen FROM accounts WHERE id = $1", $lock)
     };
 }
 
@@ -172,6 +172,22 @@ pub(crate) const WRONG_HELD: &str = "\
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      WHERE holds.status = 'open' AND polls.settled = 1";
+/// Settled polls that were not charged what their calls cost, up to what was held for them.
+pub(crate) const WRONG_CAPTURES: &str = "\
+     WITH spent AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id) \
+     SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
+     LEFT JOIN spent ON spent.poll_id = holds.ref \
+     WHERE holds.status <> 'open' AND holds.captured <> \
+         CASE WHEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) < holds.amount \
+             THEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) ELSE holds.amount END";
+/// Credits by card without a payment that was made, and payments without their credit.
+pub(crate) const UNPROVEN_CREDITS: &str = "\
+     SELECT transfers.ref AS id FROM transfers LEFT JOIN checkouts \
+         ON transfers.ref = 'stripe:' || session_id AND status = 'paid' \
+         AND checkouts.amount = transfers.amount AND user_id = credit_account \
+     WHERE debit_account = 'sys:card' AND substr(transfers.ref, 1, 10) = 'stripe:cs_' AND checkouts.id IS NULL \
+     UNION ALL SELECT checkouts.id FROM checkouts LEFT JOIN transfers ON transfers.ref = 'stripe:' || session_id \
+     WHERE status = 'paid' AND transfers.ref IS NULL";
 pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
      WHERE settled = 0 AND COALESCE(deadline_at, lease_until) + $1 < (SELECT now FROM clock) ORDER BY id";
 
@@ -217,6 +233,53 @@ pub(crate) const DELETE_OLD_SESSIONS: &str = "DELETE FROM sessions WHERE used_at
 pub(crate) const USE_NONCE: &str =
     "INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING";
 pub(crate) const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expires_at <= $1";
+
+// Payments by card.
+
+pub(crate) const FREEZE: &str = "UPDATE accounts SET frozen = $2 WHERE id = $1";
+pub(crate) const DEBIT: &str =
+    "UPDATE accounts SET posted = posted - $2 WHERE id = $1 AND posted - held >= $2";
+pub(crate) const ADD_CHECKOUT: &str =
+    "INSERT INTO checkouts (id, user_id, amount, created_at) VALUES ($1, $2, $3, $4)";
+pub(crate) const CHECKOUT_OPENED: &str =
+    "UPDATE checkouts SET session_id = $2 WHERE id = $1 AND session_id IS NULL";
+/// Marks a payment as made, once, if it is of the amount that was asked.
+pub(crate) const CHECKOUT_PAID: &str = "UPDATE checkouts SET status = 'paid', session_id = $2, payment_id = $3 \
+     WHERE id = $1 AND amount = $4 AND status <> 'paid' AND (session_id IS NULL OR session_id = $2) \
+     RETURNING user_id AS id";
+pub(crate) const CHECKOUT_WAS_PAID: &str =
+    "SELECT id FROM checkouts WHERE id = $1 AND session_id = $2 AND amount = $3 AND status = 'paid'";
+pub(crate) const CLOSE_CHECKOUT: &str =
+    "UPDATE checkouts SET status = 'closed' WHERE id = $1 AND status = 'open'";
+/// Finds the payment that was taken back and locks it, so that it is not settled meanwhile.
+pub(crate) const LOCK_CHECKOUT: &str =
+    "UPDATE checkouts SET status = status WHERE id = $1 OR payment_id = $2 RETURNING id";
+pub(crate) const OPEN_CHECKOUTS: &str = "SELECT id, user_id, amount, session_id, created_at FROM checkouts \
+     WHERE status = 'open' AND created_at < $1 ORDER BY created_at, id LIMIT $2";
+/// Adds what was taken back. It only grows, however late an event comes, and what was lifted stays lifted.
+pub(crate) const ADD_REVERSAL: &str = "INSERT INTO card_reversals (ref, checkout_id, payment_id, amount, lifted) VALUES ($1, $2, $3, $4, $5) \
+     ON CONFLICT (ref) DO UPDATE SET \
+         amount = CASE WHEN excluded.amount > card_reversals.amount THEN excluded.amount ELSE card_reversals.amount END, \
+         lifted = CASE WHEN excluded.lifted = 1 THEN 1 ELSE card_reversals.lifted END";
+/// What was taken back of a payment that was made, and has not been moved yet.
+pub(crate) const WAITING_REVERSALS: &str = "SELECT card_reversals.ref AS reference, checkouts.user_id AS user_id, applied, bad_debt, \
+         CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END AS target \
+     FROM card_reversals JOIN checkouts ON checkouts.status = 'paid' \
+         AND (checkouts.id = card_reversals.checkout_id OR checkouts.payment_id = card_reversals.payment_id) \
+     WHERE checkouts.id = $1 AND applied <> CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END \
+     ORDER BY card_reversals.ref";
+/// Payments that were made and of which something was taken back that has not been moved yet.
+pub(crate) const REVERSED_CHECKOUTS: &str = "SELECT DISTINCT checkouts.id AS id FROM card_reversals JOIN checkouts ON checkouts.status = 'paid' \
+         AND (checkouts.id = card_reversals.checkout_id OR checkouts.payment_id = card_reversals.payment_id) \
+     WHERE applied <> CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END LIMIT 100";
+/// Moves a reversal from one state to the next; changes nothing if another transaction has.
+pub(crate) const REVERSAL_APPLIED: &str =
+    "UPDATE card_reversals SET applied = $3, bad_debt = $4 WHERE ref = $1 AND applied = $2";
+
+/// The account that card payments come from.
+pub(crate) const CARD_ACCOUNT: &str = "sys:card";
+/// The account that pays what could not be taken back.
+pub(crate) const BAD_DEBT_ACCOUNT: &str = "sys:bad_debt";
 
 // Idempotency records. Their table is named `replays`.
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::caller::{CheckoutId, KeyId, UserId};
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -112,6 +112,12 @@ impl From<UserId> for Value<'_> {
 impl From<Option<UserId>> for Value<'_> {
     fn from(id: Option<UserId>) -> Self {
         Self::Text(id.map(|id| id.to_string().into()))
+    }
+}
+
+impl From<CheckoutId> for Value<'_> {
+    fn from(id: CheckoutId) -> Self {
+        id.to_string().into()
     }
 }
 

@@ -4,9 +4,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ep_outgoing::HttpClients;
 use secrecy::SecretString;
-
-use crate::http_clients::HttpClients;
 
 /// The settings of one OpenAI-compatible upstream. All but the address have defaults.
 #[derive(Clone)]

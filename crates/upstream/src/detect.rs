@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures::future::join_all;
 
-use crate::http_clients::client_builder;
 use crate::registry::listing;
+use ep_outgoing::client_builder;
 use ep_polling::time::Timestamp;
 
 /// A server that was found.

@@ -14,7 +14,6 @@ mod demo;
 pub mod detect;
 mod endpoint;
 mod fallback;
-mod http_clients;
 mod not_configured;
 mod parsing;
 mod presets;
@@ -27,7 +26,6 @@ mod voting;
 
 pub use config::{FreeLimit, SetupError, UpstreamConfig};
 pub use demo::{Demo, DemoConfig};
-pub use http_clients::{HttpClients, client_builder};
 pub use not_configured::NotConfigured;
 pub use presets::BUILT_IN as BUILT_IN_PRESETS;
 pub use upstream::Upstream;

@@ -175,6 +175,8 @@ async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> any
         "wrong_posted": audit.wrong_posted,
         "wrong_held": audit.wrong_held,
         "orphaned_holds": audit.orphaned_holds,
+        "wrong_captures": audit.wrong_captures,
+        "unproven_credits": audit.unproven_credits,
         "stranded_polls": audit.stranded_polls,
     });
     show(json, &shown, || {
@@ -188,6 +190,15 @@ async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> any
             audit.wrong_held.iter().map(|account| format!("held differs from the open holds: {account}")),
         );
         lines.extend(audit.orphaned_holds.iter().map(|hold| format!("open hold of a settled poll: {hold}")));
+        lines.extend(
+            audit.wrong_captures.iter().map(|poll| format!("charged other than its calls cost: {poll}")),
+        );
+        lines.extend(
+            audit
+                .unproven_credits
+                .iter()
+                .map(|credit| format!("a payment without its credit, or the reverse: {credit}")),
+        );
         lines.extend(
             audit.stranded_polls.iter().map(|poll| format!("not settled long after its deadline: {poll}")),
         );

@@ -10,6 +10,7 @@ use ep_kernel::app::App;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
+use ep_payments::StripeWebhooks;
 use ipnet::IpNet;
 
 use super::{RequestHead, WebAccess};
@@ -27,6 +28,8 @@ pub struct AppState {
     pub web: WebAccess,
     /// The identity provider, where one is configured.
     pub oidc: Option<Arc<Oidc>>,
+    /// Reads what Stripe reports, where cards are taken.
+    pub stripe: Option<Arc<StripeWebhooks>>,
 }
 
 impl AppState {

@@ -1,7 +1,8 @@
-//! What browsers are sent through: signing in at the identity provider, and signing out.
+//! What browsers are sent through (signing in at the identity provider, signing out), and what other services call.
 
 mod login;
 mod logout;
+mod stripe;
 
 use std::borrow::Cow;
 
@@ -23,8 +24,17 @@ const COOKIE_PATH: &str = "/api/auth";
 /// Where a visitor is sent who has signed in and wanted to go nowhere else.
 const DASHBOARD: &str = "/dashboard";
 
-/// Every redirect. Whoever is sent through them is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 3] = [
+/// Every redirect and webhook. Whoever comes is known by what comes with the request, not by its credential.
+pub static ROUTES: [Route; 4] = [
+    Route {
+        name: "stripe_webhook",
+        method: Method::Post,
+        path: Cow::Borrowed("/api/webhooks/stripe"),
+        access: Access::PUBLIC,
+        rate: Rate::Exempt,
+        kind: RouteKind::Webhook(stripe::receive),
+        summary: Cow::Borrowed("Takes what Stripe reports of payments."),
+    },
     route(
         "login",
         "/api/auth/login",

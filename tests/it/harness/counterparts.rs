@@ -137,9 +137,47 @@ impl IdentityProvider {
     }
 
     async fn post(&self, path: &str, body: Value) {
-        let request = reqwest::Client::builder().no_proxy().build().unwrap();
+        let request = ep_outgoing::client_builder().no_proxy().build().unwrap();
         let reply = request.post(format!("{}{path}", self.issuer)).json(&body).send().await.unwrap();
         assert_eq!(reply.status(), 204);
+    }
+}
+
+/// A strict fake of Stripe's Checkout, which the official SDK takes for Stripe.
+pub struct Stripe {
+    pub api_url: String,
+    http: reqwest::Client,
+    _script: Script,
+}
+
+impl Stripe {
+    /// Reports payments to the service at this URL, signed with the first of these secrets.
+    pub async fn start(service_url: &str, secrets: &[&str]) -> Self {
+        let settings = json!({
+            "secretKey": "sk_test_of_the_tests",
+            "webhookUrl": format!("{service_url}/api/webhooks/stripe"),
+            "webhookSecrets": secrets,
+        });
+        let mut script = Script::start("stripe.mjs", &[settings.to_string()]);
+        let http = ep_outgoing::client_builder().no_proxy().build().unwrap();
+        Self { api_url: text(&script.read().await["apiUrl"]), http, _script: script }
+    }
+
+    /// A control of the fake: see `stripe-control.mjs`.
+    pub async fn control(&self, path: &str, body: Value) -> Value {
+        let url = format!("{}/test/{path}", self.api_url);
+        let reply = self.http.post(url).json(&body).send().await.unwrap();
+        let (status, text) = (reply.status(), reply.text().await.unwrap());
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The requests that it has seen.
+    pub async fn requests(&self) -> Vec<Value> {
+        let url = format!("{}/test/requests", self.api_url);
+        let seen: Value =
+            serde_json::from_str(&self.http.get(url).send().await.unwrap().text().await.unwrap()).unwrap();
+        seen["requests"].as_array().unwrap().clone()
     }
 }
 

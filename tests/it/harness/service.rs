@@ -13,9 +13,9 @@ use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Entry;
+use ep_outgoing::HttpClients;
 use ep_polling::money::MicroUsd;
 use ep_store::testing::{Database, Postgres};
-use ep_upstream::HttpClients;
 use ep_upstream::testing::{Script, ScriptedUpstream};
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
@@ -82,6 +82,13 @@ impl Setup {
     pub fn seeded(mut self, seed: u64) -> Self {
         self.controlled = Some((Arc::default(), Arc::new(SeededEntropy::new(seed))));
         self
+    }
+
+    /// At an address that others must know before the service runs; returns its URL.
+    pub fn at_known_address(mut self) -> (Self, String) {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        self.address = Some(free.to_string());
+        (self, format!("http://{free}"))
     }
 
     /// On this database.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_outgoing::AnswerError;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use openidconnect::core::{
@@ -19,8 +20,6 @@ use reqwest::Client;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-
-use crate::answers::{self, AnswerError};
 
 /// How long the provider may take for one answer.
 const TIMEOUT: Duration = Duration::from_secs(4);
@@ -80,7 +79,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
             *request.timeout_mut() = Some(TIMEOUT);
             let response = self.0.execute(request).await.map_err(AnswerError::unreachable)?;
             let (status, headers) = (response.status(), response.headers().clone());
-            let mut answer = HttpResponse::new(answers::read(response, MAX_ANSWER).await?);
+            let mut answer = HttpResponse::new(ep_outgoing::read(response, MAX_ANSWER).await?);
             *answer.status_mut() = status;
             *answer.headers_mut() = headers;
             Ok(answer)

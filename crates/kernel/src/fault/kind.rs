@@ -13,6 +13,7 @@ pub enum Kind {
     Unauthenticated,
     Forbidden,
     InsufficientBalance,
+    AccountFrozen,
     NotFound,
     UnknownRoute,
     MethodNotAllowed,
@@ -99,7 +100,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 23] = [
+static TABLE: [Row; 24] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -164,6 +165,14 @@ static TABLE: [Row; 23] = [
             ),
             call("add_funds", "Add funds to the account.", ADD_FUNDS),
         ],
+    ),
+    row(
+        Kind::AccountFrozen,
+        "account_frozen",
+        "The account may not spend",
+        (403, 40301, 40301, 6),
+        false,
+        &[advice("contact_operator", "Contact the operator: a payment to the account was taken back.")],
     ),
     row(
         Kind::NotFound,

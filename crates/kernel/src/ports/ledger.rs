@@ -49,6 +49,10 @@ pub struct Audit {
     pub wrong_held: Vec<String>,
     /// Open holds of polls that are settled.
     pub orphaned_holds: Vec<String>,
+    /// Settled polls that were not charged what their calls cost, up to what was held for them.
+    pub wrong_captures: Vec<String>,
+    /// Credits by card without a payment that was made, and payments without their credit.
+    pub unproven_credits: Vec<String>,
     /// Polls that are not settled although their time is long over: nobody runs them.
     pub stranded_polls: Vec<String>,
 }
@@ -59,6 +63,8 @@ impl Audit {
         self.wrong_posted.is_empty()
             && self.wrong_held.is_empty()
             && self.orphaned_holds.is_empty()
+            && self.wrong_captures.is_empty()
+            && self.unproven_credits.is_empty()
             && self.stranded_polls.is_empty()
     }
 }
@@ -85,7 +91,8 @@ pub trait Ledger: Balances {
     ) -> Result<CreditOutcome, StoreError>;
 
     /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, that every
-    /// open hold belongs to a poll that is not settled, and that every poll is settled this long after its
+    /// open hold belongs to a poll that is not settled, that settled polls were charged what their calls cost, that
+    /// credits by card and payments belong together, and that every poll is settled this long after its
     /// deadline (a poll that waits for its turn: after its lease).
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

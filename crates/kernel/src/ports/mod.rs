@@ -3,6 +3,7 @@
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
 mod agent_messages;
+mod cards;
 mod credentials;
 mod history;
 mod idempotency;
@@ -21,6 +22,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use agent_messages::AgentMessages;
+pub use cards::{
+    CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
+    Reversal, Settled,
+};
 pub use credentials::TokenVerifier;
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
@@ -97,6 +102,9 @@ pub enum StoreError {
         /// What the first calls may cost.
         needed: MicroUsd,
     },
+    /// The account may not spend.
+    #[error("the account is frozen")]
+    Frozen,
     /// There is already something under that name.
     #[error("conflict: {0}")]
     Conflict(&'static str),
@@ -121,6 +129,11 @@ impl From<StoreError> for Fault {
                     "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
                      add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
                 ),
+            ),
+            StoreError::Frozen => Fault::new(
+                Kind::AccountFrozen,
+                "this account may not spend, because a payment to it was taken back; contact the operator, or choose \
+                 the preset free, which costs nothing",
             ),
             StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
             StoreError::NotFound(what) => Fault::new(Kind::NotFound, format!("{what} not found")),

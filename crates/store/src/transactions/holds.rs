@@ -22,7 +22,11 @@ pub(super) async fn reserve<C: Connection>(
 ) -> Result<MicroUsd, StoreError> {
     let owner = owner.ok_or(StoreError::NotFound("account"))?;
     let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![owner]).await?;
-    let available = MicroUsd::new(account.ok_or(StoreError::NotFound("account"))?.available);
+    let account = account.ok_or(StoreError::NotFound("account"))?;
+    if account.frozen != 0 && !hold.at_most.is_zero() {
+        return Err(StoreError::Frozen);
+    }
+    let available = MicroUsd::new(account.available);
     if available < hold.at_least {
         return Err(StoreError::InsufficientBalance { available, needed: hold.at_least });
     }

@@ -55,7 +55,19 @@ pub(super) async fn credit<C: Connection>(
     reference: &str,
     at: Timestamp,
 ) -> Result<CreditOutcome, StoreError> {
-    let transfer = values![reference, sql::CREDITS_ACCOUNT, user, amount, at];
+    credit_from(db, sql::CREDITS_ACCOUNT, user, amount, reference, at).await
+}
+
+/// The same, from this account of the service.
+pub(super) async fn credit_from<C: Connection>(
+    db: &mut C,
+    source: &'static str,
+    user: UserId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let transfer = values![reference, source, user, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
         let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
         return if earlier.credit_account != user.to_string() {
@@ -80,6 +92,8 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         wrong_posted: ids(db, sql::WRONG_POSTED, values![]).await?,
         wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
         orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
+        wrong_captures: ids(db, sql::WRONG_CAPTURES, values![]).await?,
+        unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
     })
 }

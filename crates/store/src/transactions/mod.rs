@@ -12,6 +12,7 @@
 //! hold, its account), so that no two transactions wait for each other.
 
 mod agent_messages;
+mod checkouts;
 mod history;
 mod holds;
 mod idempotency;

@@ -10,6 +10,7 @@ mod test_database;
 mod accounts;
 mod agent_messages;
 mod ballots;
+mod checkouts;
 mod connect;
 mod constraints;
 mod crash;

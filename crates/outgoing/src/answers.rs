@@ -4,7 +4,7 @@ use reqwest::Response;
 
 /// Why an answer could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AnswerError {
+pub enum AnswerError {
     /// The server could not be reached, or did not answer in time.
     #[error("the server could not be reached")]
     Unreachable(#[source] reqwest::Error),
@@ -15,13 +15,13 @@ pub(crate) enum AnswerError {
 
 impl AnswerError {
     /// The URL of the request is left out: it may hold a secret.
-    pub(crate) fn unreachable(error: reqwest::Error) -> Self {
+    pub fn unreachable(error: reqwest::Error) -> Self {
         Self::Unreachable(error.without_url())
     }
 }
 
 /// Reads a body of at most `most` bytes.
-pub(crate) async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, AnswerError> {
+pub async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, AnswerError> {
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await.map_err(AnswerError::unreachable)? {
         body.extend_from_slice(&part);

@@ -1,0 +1,186 @@
+//! Stripe Checkout, by its HTTP API: one hosted page for each payment.
+
+mod events;
+mod webhooks;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::caller::CheckoutId;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{CardEvent, CardProcessor, CheckoutPage, NewCheckout};
+use ep_outgoing::AnswerError;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+
+use self::events::Session;
+pub use self::webhooks::{StripeWebhooks, WebhookError};
+
+/// The version of the API that requests and events are written in.
+const API_VERSION: &str = "2026-10-28.endive";
+/// How long one request may take.
+const TIMEOUT: Duration = Duration::from_secs(4);
+/// Longest answer, in bytes.
+const MAX_ANSWER: usize = 256 * 1024;
+/// Requests for one page, the first included: their key makes Stripe carry them out once.
+const ATTEMPTS: u32 = 3;
+/// The pause before the second attempt; it doubles.
+const PAUSE: Duration = Duration::from_millis(200);
+/// How long a page can be paid at; Stripe allows no less than half an hour.
+const PAGE_LIFETIME: Duration = Duration::from_hours(1);
+/// The name under which a session and its charges carry the id of their checkout.
+const CHECKOUT_ID: &str = "checkout_id";
+
+/// The service's account at Stripe.
+#[derive(Debug, Clone)]
+pub struct StripeConfig {
+    /// The API's base URL.
+    pub api_url: String,
+    /// The secret key; `sk_live_…` takes real money.
+    pub secret_key: SecretString,
+    /// The service's base URL, to which payers return.
+    pub return_url: String,
+    /// What is sold, as the page names it.
+    pub product: String,
+}
+
+/// Stripe as the processor of cards.
+pub struct Stripe {
+    client: Client,
+    config: StripeConfig,
+}
+
+/// Why Stripe gave no page.
+#[derive(Debug, thiserror::Error)]
+enum StripeError {
+    #[error(transparent)]
+    Unread(#[from] AnswerError),
+    #[error("Stripe answered {0} ({1})")]
+    Refused(StatusCode, String),
+    #[error("Stripe's answer could not be read")]
+    Unreadable,
+}
+
+#[derive(Default, Deserialize)]
+struct ErrorBody {
+    #[serde(default)]
+    error: ErrorDetail,
+}
+
+/// What of an error is logged: its words may quote the request.
+#[derive(Default, Deserialize)]
+struct ErrorDetail {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    code: String,
+}
+
+impl StripeError {
+    /// Whether the same request may succeed later.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Unread(_) | Self::Unreadable => true,
+            Self::Refused(status, _) => status.is_server_error() || matches!(status.as_u16(), 409 | 429),
+        }
+    }
+}
+
+impl Stripe {
+    /// Stripe with this account.
+    pub fn new(client: Client, config: StripeConfig) -> Self {
+        Self { client, config }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<Session, StripeError> {
+        let key = self.config.secret_key.expose_secret();
+        let request = request.bearer_auth(key).header("Stripe-Version", API_VERSION).timeout(TIMEOUT);
+        let response = request.send().await.map_err(AnswerError::unreachable)?;
+        let status = response.status();
+        let body = ep_outgoing::read(response, MAX_ANSWER).await?;
+        if status.is_success() {
+            return serde_json::from_slice(&body).map_err(|_| StripeError::Unreadable);
+        }
+        let ErrorBody { error: ErrorDetail { kind, code } } =
+            serde_json::from_slice(&body).unwrap_or_default();
+        let said: String = format!("{kind} {code}").chars().filter(char::is_ascii_graphic).take(80).collect();
+        Err(StripeError::Refused(status, said))
+    }
+
+    fn form(&self, checkout: &NewCheckout) -> Vec<(&'static str, String)> {
+        let StripeConfig { return_url, product, .. } = &self.config;
+        let id = checkout.id.to_string();
+        let expires_at = checkout.created_at.after(PAGE_LIFETIME).millis().div_euclid(1000);
+        vec![
+            ("mode", "payment".into()),
+            ("payment_method_types[0]", "card".into()),
+            ("line_items[0][quantity]", "1".into()),
+            ("line_items[0][price_data][currency]", "usd".into()),
+            ("line_items[0][price_data][unit_amount]", checkout.amount.0.to_string()),
+            ("line_items[0][price_data][product_data][name]", product.clone()),
+            ("client_reference_id", checkout.user.to_string()),
+            ("metadata[checkout_id]", id.clone()),
+            // Charges inherit it, so that a refund names its checkout.
+            ("payment_intent_data[metadata][checkout_id]", id),
+            ("success_url", format!("{return_url}/dashboard?funded={{CHECKOUT_SESSION_ID}}")),
+            ("cancel_url", format!("{return_url}/dashboard?funded=no")),
+            ("expires_at", expires_at.to_string()),
+        ]
+    }
+}
+
+#[async_trait]
+impl CardProcessor for Stripe {
+    async fn open(&self, checkout: &NewCheckout) -> Result<CheckoutPage, Fault> {
+        let url = format!("{}/v1/checkout/sessions", self.config.api_url);
+        let (form, key) = (self.form(checkout), format!("checkout:{}", checkout.id));
+        let mut pause = PAUSE;
+        for attempt in 1.. {
+            let request = self.client.post(&url).header("Idempotency-Key", &key).form(&form);
+            match self.send(request).await {
+                Ok(Session { id, url: Some(url), .. }) => return Ok(CheckoutPage { session: id, url }),
+                Ok(Session { id, url: None, .. }) => {
+                    // It was opened before, and has been paid or closed since.
+                    return Ok(CheckoutPage { session: id, url: self.config.return_url.clone() });
+                }
+                Err(error) if error.may_pass() && attempt < ATTEMPTS => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                Err(error) => return Err(failed(checkout.id, error)),
+            }
+        }
+        Err(Fault::internal("no attempt was made"))
+    }
+
+    async fn look_up(&self, session: &str) -> Result<CardEvent, Fault> {
+        let url = format!("{}/v1/checkout/sessions/{session}", self.config.api_url);
+        match self.send(self.client.get(&url)).await {
+            Ok(session) => Ok(session.event(self.is_live())),
+            Err(error) => Err(unavailable(error)),
+        }
+    }
+}
+
+impl Stripe {
+    /// Whether the key takes real money.
+    fn is_live(&self) -> bool {
+        is_live(&self.config.secret_key)
+    }
+}
+
+/// Whether a key takes real money.
+fn is_live(secret_key: &SecretString) -> bool {
+    !secret_key.expose_secret().contains("_test_")
+}
+
+fn failed(checkout: CheckoutId, error: StripeError) -> Fault {
+    tracing::warn!(checkout = %checkout, error = %error, "no page for a payment");
+    unavailable(error)
+}
+
+fn unavailable(error: StripeError) -> Fault {
+    let text = "payments by card are not available right now; nothing was charged; try again in a moment";
+    Fault::new(Kind::Unavailable, text).retry_after(Duration::from_secs(5)).caused_by(Box::new(error))
+}

@@ -1,0 +1,175 @@
+//! Payments by card.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::{CheckoutId, UserId};
+use ep_kernel::ports::{
+    CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
+};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::{Database, exactly_one, ledger};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{self, AvailableRow, IdRow, OpenCheckoutRow, WaitingReversalRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> CheckoutStore for Database<E> {
+    async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
+        let NewCheckout { id, user, amount, created_at } = *checkout;
+        let values = values![id, user, MicroUsd::from(amount), created_at];
+        self.0.execute(Durability::PowerLoss, sql::ADD_CHECKOUT, values).await.map(drop)
+    }
+
+    async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError> {
+        let values = values![checkout, session];
+        self.0.execute(Durability::PowerLoss, sql::CHECKOUT_OPENED, values).await.map(drop)
+    }
+
+    async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError> {
+        let paid = paid.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| async move { settle(db, &paid, at).await }.boxed())
+            .await
+    }
+
+    async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError> {
+        self.0.execute(Durability::PowerLoss, sql::CLOSE_CHECKOUT, values![checkout]).await.map(drop)
+    }
+
+    async fn reverse(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
+        let reversal = reversal.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { reverse(db, &reversal, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
+        let checkouts: Vec<IdRow> = self.0.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
+        let mut applied = 0;
+        // Each in a transaction of its own, so that none locks two accounts.
+        for checkout in checkouts {
+            let apply = self.0.transact(Durability::PowerLoss, move |db| {
+                async move { apply_to(db, &checkout.id, at).await }.boxed()
+            });
+            applied += apply.await?;
+        }
+        Ok(applied)
+    }
+
+    async fn open_checkouts(&self, before: Timestamp, limit: u32) -> Result<Vec<OpenCheckout>, StoreError> {
+        let open: Vec<OpenCheckoutRow> =
+            self.0.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await?;
+        open.into_iter().map(TryInto::try_into).collect()
+    }
+}
+
+async fn settle<C: Connection>(
+    db: &mut C,
+    paid: &PaidCheckout,
+    at: Timestamp,
+) -> Result<Settled, StoreError> {
+    let PaidCheckout { checkout, session, payment, amount } = paid;
+    let amount = MicroUsd::from(*amount);
+    let values = values![*checkout, &**session, payment.as_deref(), amount];
+    let user: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_PAID, values).await?;
+    let Some(user) = user else {
+        let values = values![*checkout, &**session, amount];
+        let before: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_WAS_PAID, values).await?;
+        return Ok(before.map_or(Settled::Unknown, |_| Settled::Before));
+    };
+    let (user, reference) = (rows::user_id(&user.id)?, format!("stripe:{session}"));
+    ledger::credit_from(db, sql::CARD_ACCOUNT, user, amount, &reference, at).await?;
+    apply_to(db, &checkout.to_string(), at).await?;
+    Ok(Settled::Credited)
+}
+
+async fn reverse<C: Connection>(db: &mut C, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
+    let Reversal { reference, checkout, payment, amount, lifted } = reversal;
+    let checkout = checkout.map(|checkout| checkout.to_string());
+    let of = values![checkout.as_deref(), payment.as_deref()];
+    let found: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+    let amount = MicroUsd::from(*amount);
+    let values = values![&**reference, checkout.as_deref(), payment.as_deref(), amount, *lifted];
+    db.execute(sql::ADD_REVERSAL, values).await?;
+    match found {
+        Some(checkout) => apply_to(db, &checkout.id, at).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Moves in the ledger what was taken back, or given back, of a payment that was made. Returns how many changes.
+async fn apply_to<C: Connection>(db: &mut C, checkout: &str, at: Timestamp) -> Result<u64, StoreError> {
+    let waiting: Vec<WaitingReversalRow> = db.fetch_all(sql::WAITING_REVERSALS, values![checkout]).await?;
+    let mut applied = 0;
+    for row in waiting {
+        applied += u64::from(apply(db, &row, at).await?);
+    }
+    Ok(applied)
+}
+
+/// Moves one reversal; `false` if another transaction has.
+async fn apply<C: Connection>(
+    db: &mut C,
+    row: &WaitingReversalRow,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let WaitingReversalRow { reference, user_id, applied, bad_debt, target } = row;
+    let user = rows::user_id(user_id)?;
+    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
+    let available = account.ok_or(StoreError::NotFound("account"))?.available;
+    // Above zero it is taken back; below, given back: the service's bad debt first.
+    let taken = target - applied;
+    let debt = if taken > 0 { bad_debt + (taken - available).max(0) } else { (bad_debt + taken).max(0) };
+    if db.execute(sql::REVERSAL_APPLIED, values![&**reference, *applied, *target, debt]).await? == 0 {
+        return Ok(false);
+    }
+    let of_service = debt - bad_debt;
+    let reference = format!("stripe:{reference}:{target}");
+    move_of_account(db, user, taken - of_service, &reference, at).await?;
+    move_of_service(db, user, of_service, &reference, at).await?;
+    Ok(true)
+}
+
+async fn move_of_account<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    taken: i64,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    if taken > 0 {
+        let transfer = values![reference, user, sql::CARD_ACCOUNT, taken, at];
+        exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
+        exactly_one(db.execute(sql::DEBIT, values![user, taken]).await?)?;
+    } else if taken < 0 {
+        ledger::credit_from(db, sql::CARD_ACCOUNT, user, MicroUsd::new(-taken), reference, at).await?;
+    }
+    Ok(())
+}
+
+/// What the account could not pay is the service's loss; the account may not spend until the operator has decided.
+async fn move_of_service<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    debt: i64,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let (from, to) = match debt {
+        0 => return Ok(()),
+        1.. => (sql::BAD_DEBT_ACCOUNT, sql::CARD_ACCOUNT),
+        _ => (sql::CARD_ACCOUNT, sql::BAD_DEBT_ACCOUNT),
+    };
+    let transfer = values![format!("{reference}:bad_debt"), from, to, debt.abs(), at];
+    exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
+    if debt > 0 {
+        exactly_one(db.execute(sql::FREEZE, values![user, true]).await?)?;
+    }
+    Ok(())
+}

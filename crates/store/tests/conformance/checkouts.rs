@@ -1,0 +1,234 @@
+//! Payments by card: credited once, taken back once, in whatever order it is heard of.
+
+use ep_kernel::caller::{CheckoutId, UserId};
+use ep_kernel::ports::{Cents, NewCheckout, PaidCheckout, Reversal, Settled, StoreError};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use crate::test_database::{TestDatabase, at, hold, lease, new_poll, random, tamper};
+
+on_both_engines!(
+    a_payment_is_credited_once,
+    what_fits_no_payment_changes_nothing,
+    what_was_paid_is_taken_back_once,
+    what_is_not_available_is_bad_debt_and_freezes_the_account,
+    a_dispute_that_was_won_is_given_back,
+    the_order_of_events_does_not_matter,
+    the_audit_finds_credits_without_payments,
+);
+
+const CENT: i64 = 10_000;
+
+async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckout {
+    let id = CheckoutId::from_random(random());
+    let new = NewCheckout { id, user, amount: Cents(cents), created_at: at(0) };
+    db.checkouts.add_checkout(&new).await.unwrap();
+    new
+}
+
+fn paid(checkout: &NewCheckout) -> PaidCheckout {
+    PaidCheckout {
+        checkout: checkout.id,
+        session: format!("cs_test_{}", checkout.id),
+        payment: Some(format!("pi_{}", checkout.id)),
+        amount: checkout.amount,
+    }
+}
+
+fn refund(checkout: &NewCheckout, cents: u32) -> Reversal {
+    Reversal {
+        reference: format!("refund:ch_{}", checkout.id),
+        checkout: Some(checkout.id),
+        payment: None,
+        amount: Cents(cents),
+        lifted: false,
+    }
+}
+
+fn dispute(checkout: &NewCheckout, cents: u32, lifted: bool) -> Reversal {
+    Reversal {
+        reference: format!("dispute:dp_{}", checkout.id),
+        checkout: None,
+        payment: Some(format!("pi_{}", checkout.id)),
+        amount: Cents(cents),
+        lifted,
+    }
+}
+
+async fn settle(db: &TestDatabase, paid: &PaidCheckout) -> Settled {
+    db.checkouts.settle_checkout(paid, at(5)).await.unwrap()
+}
+
+async fn a_payment_is_credited_once(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = checkout(&db, user, 500).await;
+    let waiting = db.checkouts.open_checkouts(at(1), 10).await.unwrap();
+    assert_eq!((waiting.len(), waiting[0].checkout.amount, &waiting[0].session), (1, Cents(500), &None));
+    assert!(db.checkouts.open_checkouts(at(0), 10).await.unwrap().is_empty());
+    let paid = paid(&first);
+    db.checkouts.checkout_opened(first.id, &paid.session).await.unwrap();
+    let waiting = db.checkouts.open_checkouts(at(1), 10).await.unwrap();
+    assert_eq!(waiting[0].session.as_deref(), Some(paid.session.as_str()));
+
+    let times = futures::future::join_all((0..12).map(|_| settle(&db, &paid))).await;
+    assert_eq!(times.iter().filter(|&&settled| settled == Settled::Credited).count(), 1);
+    assert_eq!(times.iter().filter(|&&settled| settled == Settled::Before).count(), 11);
+    assert_eq!(db.money(user).await, [500 * CENT, 0, 0]);
+    assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
+    // A closed page cannot be paid, but money that came all the same is credited.
+    let second = checkout(&db, user, 100).await;
+    db.checkouts.close_checkout(second.id).await.unwrap();
+    assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
+    assert_eq!(settle(&db, &super::checkouts::paid(&second)).await, Settled::Credited);
+    db.checkouts.close_checkout(second.id).await.unwrap();
+    assert_eq!(settle(&db, &super::checkouts::paid(&second)).await, Settled::Before);
+    assert_eq!(db.money(user).await, [600 * CENT, 0, 0]);
+    db.assert_consistent().await;
+
+    let unknown =
+        NewCheckout { user: UserId::from_random([9; 16]), id: CheckoutId::from_random(random()), ..first };
+    let refused = db.checkouts.add_checkout(&unknown).await;
+    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+}
+
+async fn what_fits_no_payment_changes_nothing(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = checkout(&db, user, 500).await;
+    let right = paid(&first);
+    db.checkouts.checkout_opened(first.id, &right.session).await.unwrap();
+    for wrong in [
+        PaidCheckout { checkout: CheckoutId::from_random(random()), ..right.clone() },
+        PaidCheckout { amount: Cents(499), ..right.clone() },
+        PaidCheckout { amount: Cents(50_000), ..right.clone() },
+        PaidCheckout { session: "cs_test_other".into(), ..right.clone() },
+    ] {
+        assert_eq!(settle(&db, &wrong).await, Settled::Unknown, "{wrong:?}");
+    }
+    db.checkouts.reverse(&refund(&first, 100), at(6)).await.unwrap();
+    let foreign = Reversal { payment: Some("pi_of_another_shop".into()), ..dispute(&first, 100, false) };
+    db.checkouts.reverse(&foreign, at(6)).await.unwrap();
+    assert_eq!(db.money(user).await, [0, 0, 0]);
+    db.assert_consistent().await;
+}
+
+async fn what_was_paid_is_taken_back_once(db: TestDatabase) {
+    let user = db.user(100 * CENT).await;
+    let first = checkout(&db, user, 500).await;
+    settle(&db, &paid(&first)).await;
+    for (cents, left) in [(200, 400), (200, 400), (500, 100), (200, 100), (500, 100)] {
+        let times =
+            (0..3).map(|_| async { db.checkouts.reverse(&refund(&first, cents), at(7)).await.unwrap() });
+        futures::future::join_all(times).await;
+        // Not counted as used.
+        assert_eq!(db.money(user).await, [left * CENT, 0, 0], "{cents} taken back in all");
+        db.assert_consistent().await;
+    }
+}
+
+async fn what_is_not_available_is_bad_debt_and_freezes_the_account(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = checkout(&db, user, 500).await;
+    settle(&db, &paid(&first)).await;
+    // Three dollars are held for a poll.
+    let poll = db.running(Some(user), Some(hold(1, 300 * CENT))).await;
+    db.checkouts.reverse(&refund(&first, 500), at(7)).await.unwrap();
+    assert_eq!(db.money(user).await, [300 * CENT, 300 * CENT, 0]);
+    let bad_debt = "SELECT amount FROM transfers WHERE debit_account = 'sys:bad_debt'";
+    assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 300 * CENT);
+    db.assert_consistent().await;
+
+    // The poll that runs ends as it would; no other one begins, unless it costs nothing.
+    let epoch = ep_kernel::ports::Epoch::FIRST;
+    let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(100 * CENT));
+    db.polls.close(&poll, epoch, &crate::test_database::closing(Some(0)), settlement).await.unwrap();
+    assert_eq!(db.money(user).await, [200 * CENT, 0, 100 * CENT]);
+    let next = new_poll(Some(user), Some(hold(1, CENT)));
+    let refused = db.polls.open(&next, &lease("a", 1000)).await;
+    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let free = new_poll(Some(user), Some(hold(0, 0)));
+    db.polls.open(&free, &lease("a", 1000)).await.unwrap();
+    db.assert_consistent().await;
+}
+
+async fn a_dispute_that_was_won_is_given_back(db: TestDatabase) {
+    for available in [500, 200] {
+        let user = db.user(0).await;
+        let first = checkout(&db, user, 500).await;
+        settle(&db, &paid(&first)).await;
+        let spent = 500 - available;
+        if spent > 0 {
+            let poll = db.running(Some(user), Some(hold(1, spent * CENT))).await;
+            let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(spent * CENT));
+            let closing = crate::test_database::closing(Some(0));
+            db.polls.close(&poll, ep_kernel::ports::Epoch::FIRST, &closing, settlement).await.unwrap();
+        }
+        db.checkouts.reverse(&dispute(&first, 500, false), at(7)).await.unwrap();
+        assert_eq!(db.money(user).await, [0, 0, spent * CENT]);
+        for _ in 0..2 {
+            db.checkouts.reverse(&dispute(&first, 500, true), at(8)).await.unwrap();
+            assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT], "what was taken of it");
+        }
+        // Heard of late, the beginning of the dispute changes nothing more.
+        db.checkouts.reverse(&dispute(&first, 500, false), at(9)).await.unwrap();
+        assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT]);
+        db.assert_consistent().await;
+    }
+    let bad_debt = "SELECT CAST(SUM(CASE debit_account WHEN 'sys:bad_debt' THEN amount ELSE -amount END) AS BIGINT) \
+        FROM transfers WHERE 'sys:bad_debt' IN (debit_account, credit_account)";
+    assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 0);
+}
+
+/// What may be heard of one payment.
+#[derive(Debug, Clone)]
+enum Event {
+    Paid(PaidCheckout),
+    Reversed(Reversal),
+}
+
+async fn the_order_of_events_does_not_matter(db: TestDatabase) {
+    for seed in 0..20 {
+        let mut rng = ChaCha12Rng::seed_from_u64(seed);
+        let user = db.user(0).await;
+        let first = checkout(&db, user, 1000).await;
+        let won = rng.random_bool(0.5);
+        let events = [
+            Event::Paid(paid(&first)),
+            Event::Reversed(refund(&first, 100)),
+            Event::Reversed(refund(&first, 300)),
+            Event::Reversed(dispute(&first, 400, false)),
+            Event::Reversed(dispute(&first, 400, won)),
+        ];
+        // Each comes once to three times, in any order, some at the same time.
+        let mut heard: Vec<&Event> =
+            events.iter().flat_map(|event| vec![event; rng.random_range(1..=3)]).collect();
+        heard.shuffle(&mut rng);
+        while !heard.is_empty() {
+            let together = heard.split_off(heard.len().saturating_sub(rng.random_range(1..=4)));
+            let hear = async |event: &Event| match event {
+                Event::Paid(paid) => drop(settle(&db, paid).await),
+                Event::Reversed(reversal) => db.checkouts.reverse(reversal, at(7)).await.unwrap(),
+            };
+            futures::future::join_all(together.into_iter().map(hear)).await;
+        }
+        // A dispute names no checkout: heard of while the payment is settled, it waits for the next look.
+        db.checkouts.apply_reversals(at(8)).await.unwrap();
+        let left = if won { 700 } else { 300 };
+        assert_eq!(db.money(user).await, [left * CENT, 0, 0], "seed {seed}");
+        db.assert_consistent().await;
+        assert_eq!(db.checkouts.apply_reversals(at(9)).await.unwrap(), 0);
+    }
+}
+
+async fn the_audit_finds_credits_without_payments(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = checkout(&db, user, 500).await;
+    settle(&db, &paid(&first)).await;
+    tamper(&db.url, "UPDATE checkouts SET status = 'open'").await.unwrap();
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!(audit.unproven_credits, [format!("stripe:{}", paid(&first).session)]);
+    tamper(&db.url, "UPDATE checkouts SET status = 'paid', session_id = 'cs_test_x'").await.unwrap();
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!(audit.unproven_credits.len(), 2, "{audit:?}");
+    assert!(!audit.is_clean());
+}

@@ -1,0 +1,66 @@
+//! `create_checkout`: a page where the account is funded by card.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::Cents;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Opens a page where the account is funded by card.
+pub struct CreateCheckout;
+
+/// The least that can be paid, in cents.
+const LEAST: u32 = 100;
+/// The most that can be paid at once, in cents.
+const MOST: u32 = 100_000;
+
+/// How much.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct CheckoutRequest {
+    /// The amount in whole US cents: 100 is $1.00.
+    #[schemars(range(min = LEAST, max = MOST))]
+    pub amount_cents: u32,
+}
+
+/// Where the card is entered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckoutLink {
+    /// The payment page, for a browser; it can be paid for an hour.
+    #[schemars(extend("format" = "uri"))]
+    pub url: String,
+}
+
+impl ToolOutput for CheckoutLink {}
+
+impl Tool for CreateCheckout {
+    const SPEC: Spec = Spec {
+        name: "create_checkout",
+        title: "Fund the account by card",
+        summary: "Opens a page where you pay an amount by card; it is credited to your account once it is paid.",
+        manual: include_str!("create_checkout.md"),
+        example: r#"{ "amount_cents": 500 }"#,
+        access: Access::COOKIE,
+        effect: Effect::Write { idempotent: false },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/checkout")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["add funds by card", "top up my balance"],
+        faults: &[Kind::NotConfigured, Kind::Unavailable],
+    };
+    type Input = CheckoutRequest;
+    type Output = CheckoutLink;
+
+    async fn call(cx: &Ctx, input: CheckoutRequest) -> Result<CheckoutLink, Fault> {
+        if !(LEAST..=MOST).contains(&input.amount_cents) {
+            let rule = format!("must be a whole number of cents from {LEAST} to {MOST}");
+            return Err(Fault::invalid("amount_cents", rule));
+        }
+        let page = cx.cards().begin(cx.account()?, Cents(input.amount_cents)).await?;
+        Ok(CheckoutLink { url: page.url })
+    }
+}
