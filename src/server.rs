@@ -39,6 +39,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         web: WebAccess::new(config),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
+        usdc: service.usdc.clone(),
     };
     let cors = cors(state.web.clone());
     router::router(&state, &service.site)
@@ -199,6 +200,8 @@ fn cors(web: WebAccess) -> CorsLayer {
         "last-event-id",
         "a2a-version",
         "a2a-extensions",
+        "payment-signature",
+        "x-payment",
     ];
     let exposed = [
         "x-request-id",
@@ -213,6 +216,9 @@ fn cors(web: WebAccess) -> CorsLayer {
         "www-authenticate",
         "etag",
         "location",
+        "payment-required",
+        "payment-response",
+        "x-payment-response",
     ];
     let origin = if web.is_open() {
         AllowOrigin::any()

@@ -10,6 +10,7 @@ use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
 use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
+use ep_kernel::deposits::Deposits;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
@@ -22,8 +23,8 @@ use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
-use ep_outgoing::HttpClients;
-use ep_payments::{Stripe, StripeConfig, StripeWebhooks};
+use ep_outgoing::{HttpClients, Node};
+use ep_payments::{Stripe, StripeConfig, StripeWebhooks, X402};
 use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
@@ -33,6 +34,7 @@ use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config};
 use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
+use crate::surface::web::Usdc;
 use crate::surface::{routes, web};
 
 /// What the service takes from the machine it runs on; tests bring their own.
@@ -75,6 +77,8 @@ pub struct Assembled {
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
+    /// Deposits of USDC, where they are configured.
+    pub usdc: Option<Usdc>,
     store: Arc<Store>,
     lease: Duration,
     /// How long polls that nobody owns are kept.
@@ -153,6 +157,12 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
     let oidc = oidc(config, &site, oidc_ports)?;
+    let usdc = x402(config, &site, &http)?.map(|x402| {
+        let (clock, entropy) = (Arc::clone(&clock), Arc::clone(&entropy));
+        let deposits =
+            Deposits::new(Arc::<X402>::clone(&x402), store.deposits(), Arc::clone(&keys), clock, entropy);
+        Usdc { x402, deposits: Arc::new(deposits) }
+    });
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
@@ -212,10 +222,21 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         site,
         oidc,
         stripe: stripe_webhooks(config),
+        usdc,
         store: Arc::new(store),
         lease,
         keep_anonymous,
     })
+}
+
+/// Payments in USDC, where they are configured.
+fn x402(config: &Config, site: &Site, http: &HttpClients) -> anyhow::Result<Option<Arc<X402>>> {
+    let Some(settings) = config.x402(site.links.url(web::DEPOSIT, &[]))? else { return Ok(None) };
+    let node = match config.rpc_url()? {
+        Some(rpc_url) => Some(Node::new(http.builder().build()?, rpc_url, settings.chain_id)),
+        None => None,
+    };
+    Ok(Some(Arc::new(X402::new(settings, http.builder().build()?, node))))
 }
 
 /// Stripe as the processor of cards, where it is configured.
@@ -252,7 +273,9 @@ fn oidc(config: &Config, site: &Site, ports: OidcPorts) -> anyhow::Result<Option
 fn siwe(config: &Config, http: &HttpClients) -> anyhow::Result<Siwe> {
     let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
     let contracts = match config.rpc_url()? {
-        Some(rpc_url) => Some(ContractWallets::new(http.builder().build()?, rpc_url)),
+        Some(rpc_url) => {
+            Some(ContractWallets::new(Node::new(http.builder().build()?, rpc_url, site.chain_id)))
+        }
         None => None,
     };
     Ok(Siwe::new(site, contracts))
@@ -331,6 +354,12 @@ impl Assembled {
         self.every("ask after card payments", Duration::from_mins(5), |app| async move {
             app.ports.cards.reconcile().await.map(drop)
         });
+        if let Some(usdc) = self.usdc.clone() {
+            self.every("look after deposits", Duration::from_mins(1), move |_| {
+                let deposits = Arc::clone(&usdc.deposits);
+                async move { deposits.reconcile().await.map(drop) }
+            });
+        }
         self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
             app.guard.sessions.sweep().await?;
             app.accounts.forget_starter_credits().await

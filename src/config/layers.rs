@@ -51,6 +51,11 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_AUTH_CLIENT_SECRET", "auth", "client_secret"),
     ("EP_X402_NETWORK", "chain", "network"),
     ("EP_X402_RPC_URL", "chain", "rpc_url"),
+    ("EP_X402_FACILITATOR_URL", "x402", "facilitator_url"),
+    ("EP_X402_PAY_TO", "x402", "pay_to"),
+    ("EP_X402_ASSET", "x402", "asset"),
+    ("EP_X402_ASSET_NAME", "x402", "asset_name"),
+    ("EP_X402_ASSET_VERSION", "x402", "asset_version"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
     ("EP_RATE_LIMIT_SIGN_IN_PER_MINUTE", "limits", "sign_in_per_minute"),
@@ -140,6 +145,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
     config.check_auth()?;
     config.chain_id()?;
     config.rpc_url()?;
+    config.x402(String::new())?;
     Ok(config)
 }
 
@@ -318,6 +324,8 @@ mod tests {
             ("EP_AUTH_ISSUER_URL", "https://login.example"),
             ("EP_AUTH_CLIENT_ID", "polls"),
             ("EP_STRIPE_SECRET_KEY", "sk_test_1"),
+            ("EP_X402_FACILITATOR_URL", "https://x402.example"),
+            ("EP_X402_FACILITATOR_URL", "x402.example"),
         ] {
             assert!(with(&[refused]).is_err(), "{refused:?}");
         }

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ep_payments::X402Config;
 use ep_polling::money::{MicroUsd, UsdFigure};
 use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
@@ -32,6 +33,7 @@ pub struct Config {
     pub stripe: Stripe,
     pub auth: Auth,
     pub chain: Chain,
+    pub x402: X402,
     pub limits: Limits,
     pub polls: Polls,
     pub telemetry: Telemetry,
@@ -147,6 +149,17 @@ pub struct Auth {
 pub struct Chain {
     pub network: String,
     pub rpc_url: SecretString,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct X402 {
+    pub facilitator_url: String,
+    pub pay_to: String,
+    pub asset: String,
+    pub asset_name: String,
+    pub asset_version: String,
 }
 
 /// Who pays.
@@ -265,6 +278,41 @@ impl Config {
         }
         let expected = "a URL that begins with http:// or https://";
         Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
+    }
+
+    /// How deposits of USDC are paid, where they are configured; `resource` is the address that is paid for.
+    pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
+        let X402 { facilitator_url, pay_to, asset, asset_name, asset_version } = &self.x402;
+        if facilitator_url.is_empty() {
+            return Ok(None);
+        }
+        let refused = |variable, expected| ConfigError::Variable { variable, expected };
+        if !url::Url::parse(facilitator_url).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            return Err(refused("EP_X402_FACILITATOR_URL", "a URL that begins with https://"));
+        }
+        let chain_id = self.chain_id()?;
+        // Circle's contracts and the names of their EIP-712 domains.
+        let (known_asset, known_name) = match chain_id {
+            8453 => ("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin"),
+            84532 => ("0x036CbD53842c5426634e7929541eC2318f3dCF7e", "USDC"),
+            _ => ("", ""),
+        };
+        let or =
+            |given: &str, known: &str| if given.is_empty() { known.to_owned() } else { given.to_owned() };
+        let asset_name = or(asset_name, if asset.is_empty() { known_name } else { "" });
+        if asset_name.is_empty() {
+            return Err(refused("EP_X402_ASSET_NAME", "set where EP_X402_ASSET is"));
+        }
+        let address = "an address: 0x and 40 hexadecimal digits";
+        Ok(Some(X402Config {
+            facilitator_url: facilitator_url.clone(),
+            chain_id,
+            asset: or(asset, known_asset).parse().map_err(|_| refused("EP_X402_ASSET", address))?,
+            asset_name,
+            asset_version: asset_version.clone(),
+            pay_to: pay_to.parse().map_err(|_| refused("EP_X402_PAY_TO", address))?,
+            resource,
+        }))
     }
 
     /// How long one poll may take.

@@ -47,6 +47,8 @@ pub enum RouteKind {
     Redirect(Handler),
     /// Called by another service, which signs its requests.
     Webhook(Handler),
+    /// Takes a payment that travels in headers.
+    Payment(Handler),
     /// A page for people.
     Page(Handler),
 }
@@ -91,13 +93,18 @@ impl Route {
             RouteKind::Protocol(Protocol::Mcp) => "mcp",
             RouteKind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
             RouteKind::Document(_) => "document",
-            RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Page(_) => "web",
+            RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Payment(_) | RouteKind::Page(_) => {
+                "web"
+            }
         }
     }
 
     /// The policy by which the guard judges requests to what is no operation.
     pub fn policy(&self) -> Policy {
         let policy = Policy::instant(self.name, self.access, self.rate);
+        if matches!(self.kind, RouteKind::Payment(_)) {
+            return Policy { deadline: PAYMENT, ..policy };
+        }
         let RouteKind::Protocol(protocol) = self.kind else { return policy };
         // The operations inside keep deadlines of their own, refuse in the protocol's form, and are logged.
         let credential_hint = match protocol {
@@ -110,5 +117,7 @@ impl Route {
     }
 }
 
+/// Longer than a payment takes to be verified and carried out on a chain.
+const PAYMENT: Duration = Duration::from_secs(90);
 /// Longer than any operation: bounds protocol requests that hang.
 const LONGEST: Duration = Duration::from_hours(1);

@@ -68,9 +68,10 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
                     std::future::ready(documents::serve(&site, place, exchange.request.headers())).boxed()
                 }))
             }
-            RouteKind::Redirect(handler) | RouteKind::Webhook(handler) | RouteKind::Page(handler) => {
-                Responder::Admitted(Arc::new(handler))
-            }
+            RouteKind::Redirect(handler)
+            | RouteKind::Webhook(handler)
+            | RouteKind::Payment(handler)
+            | RouteKind::Page(handler) => Responder::Admitted(Arc::new(handler)),
         };
         paths.entry(route.path.to_string()).or_default().push(Candidate { route: route.clone(), responder });
     }

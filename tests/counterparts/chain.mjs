@@ -1,11 +1,13 @@
-import { onEnd, printLine } from './json-lines.mjs'
+import { answerLines, onEnd, printLine } from './json-lines.mjs'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
-import { createPublicClient, createWalletClient, defineChain, http, pad } from 'viem'
+import { createPublicClient, createTestClient, createWalletClient, http, pad, parseEther } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { counterfactualWallet } from './contract-wallet.mjs'
+import { localChain } from './local-chain.mjs'
+import { TOKEN_DECIMALS, TOKEN_NAME, TOKEN_VERSION, deployToken } from './token.mjs'
 
 // The deterministic deployment proxy, which anvil has from the start: calldata is salt ++ creation code.
 const FACTORY = { address: '0x4e59b44847b379578588920cA78FbF26c0B4956C', salt: pad('0x') }
@@ -36,18 +38,41 @@ onEnd(() => {
 })
 
 const rpcUrl = await listeningUrl()
-const chain = defineChain({
-  id: chainId,
-  name: 'local',
-  nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
-  rpcUrls: { default: { http: [rpcUrl] } },
-})
+const chain = localChain(chainId, rpcUrl)
 const client = createPublicClient({ chain, transport: http(), pollingInterval: 20 })
-const deployer = createWalletClient({ chain, transport: http() })
+const sender = createWalletClient({ chain, transport: http() })
+// One account each, so that no two senders share a nonce.
+const [deployer, minter, stranger] = await sender.getAddresses()
 
 if (!await client.getCode({ address: FACTORY.address })) throw new Error('the chain has no CREATE2 factory')
 
-printLine({ rpcUrl, chainId, wallet1271: await deployWallet(), factory: FACTORY })
+const wallet1271 = await deployWallet()
+const token = await deployToken({ client, sender, deployer, minter })
+
+printLine({
+  rpcUrl,
+  chainId,
+  wallet1271,
+  factory: FACTORY,
+  token: { address: token.address, name: TOKEN_NAME, version: TOKEN_VERSION, decimals: TOKEN_DECIMALS },
+  payTo: privateKeyToAccount(generatePrivateKey()).address,
+  facilitatorPrivateKey: await richPrivateKey(),
+})
+await answerLines({
+  async fund({ address, amount }) {
+    await token.mint(address, BigInt(amount))
+    return {}
+  },
+  async balance({ address }) {
+    return { amount: String(await token.balanceOf(address)) }
+  },
+  async transferWithAuthorization({ authorization, signature }) {
+    return { txHash: await token.transferWithAuthorization(stranger, authorization, signature) }
+  },
+  async blocks() {
+    return { number: Number(await client.getBlockNumber({ cacheTime: 0 })) }
+  },
+})
 
 function listeningUrl() {
   return new Promise((resolve, reject) => {
@@ -65,9 +90,16 @@ function listeningUrl() {
 async function deployWallet() {
   const ownerPrivateKey = generatePrivateKey()
   const { address, factoryCall } = counterfactualWallet(FACTORY, privateKeyToAccount(ownerPrivateKey).address)
-  const [account] = await deployer.getAddresses()
-  const hash = await deployer.sendTransaction({ account, to: FACTORY.address, data: factoryCall })
+  const hash = await sender.sendTransaction({ account: deployer, to: FACTORY.address, data: factoryCall })
   await client.waitForTransactionReceipt({ hash })
   if (!await client.getCode({ address })) throw new Error('the wallet was not deployed')
   return { address, ownerPrivateKey }
+}
+
+async function richPrivateKey() {
+  const privateKey = generatePrivateKey()
+  const { address } = privateKeyToAccount(privateKey)
+  const control = createTestClient({ chain, mode: 'anvil', transport: http() })
+  await control.setBalance({ address, value: parseEther('1000') })
+  return privateKey
 }

@@ -1,3 +1,5 @@
+import { createInterface } from 'node:readline'
+
 // Standard output carries JSON lines only, so what a library logs goes to standard error.
 for (const method of ['log', 'info', 'debug', 'warn']) console[method] = console.error
 
@@ -6,6 +8,18 @@ process.stdout.on('error', () => process.exit(0))
 
 export function printLine(value) {
   process.stdout.write(`${JSON.stringify(value)}\n`)
+}
+
+/** Answers each line of standard input with one line, in order, until the input closes. */
+export async function answerLines(operations) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim()) printLine(await answer(operations, line))
+  }
+}
+
+export function choose(table, name) {
+  if (!Object.hasOwn(table, name)) throw new Error(`unknown choice: ${name}`)
+  return table[name]
 }
 
 /** Runs `stop` once, when standard input closes (the parent ended) or on SIGTERM or SIGINT. */
@@ -18,4 +32,15 @@ export function onEnd(stop) {
   }
   process.stdin.on('end', once).on('error', once).resume()
   process.on('SIGTERM', once).on('SIGINT', once)
+}
+
+async function answer(operations, line) {
+  let id = null
+  try {
+    const request = JSON.parse(line)
+    id = request.id ?? null
+    return { id, ok: await choose(operations, request.op)(request) }
+  } catch (error) {
+    return { id, error: String(error?.message || error?.type || error) }
+  }
 }

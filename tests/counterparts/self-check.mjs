@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { checkPayments } from './payment-check.mjs'
 import { checkStripe } from './stripe-check.mjs'
 
 const TIME_LIMIT_MS = 60_000
 const CHAIN_ID = 84532
+const PYTHON = new URL('.python/bin/python', import.meta.url)
 const started = []
 
 setTimeout(() => {
@@ -20,6 +23,7 @@ try {
   await checkWallets()
   await checkProvider()
   await checkStripe(start)
+  await checkPayments(start, { withPython: existsSync(PYTHON) })
   await checkStop()
   console.log('all counterparts work')
 } catch (error) {
@@ -219,7 +223,8 @@ async function checkStop() {
 
 async function start(file, ...args) {
   const begin = performance.now()
-  const child = spawn(process.execPath, [fileURLToPath(new URL(file, import.meta.url)), ...args], {
+  const program = file.endsWith('.py') ? fileURLToPath(PYTHON) : process.execPath
+  const child = spawn(program, [fileURLToPath(new URL(file, import.meta.url)), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

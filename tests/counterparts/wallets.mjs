@@ -1,5 +1,4 @@
-import { printLine } from './json-lines.mjs'
-import { createInterface } from 'node:readline'
+import { answerLines, choose } from './json-lines.mjs'
 import { createPublicClient, getAddress, http, verifyMessage } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
@@ -66,25 +65,7 @@ const operations = {
   },
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  if (line.trim()) printLine(await answer(line))
-}
-
-async function answer(line) {
-  let id = null
-  try {
-    const request = JSON.parse(line)
-    id = request.id ?? null
-    return { id, ok: await choose(operations, request.op)(request) }
-  } catch (error) {
-    return { id, error: String(error?.message || error?.type || error) }
-  }
-}
-
-function choose(table, name) {
-  if (!Object.hasOwn(table, name)) throw new Error(`unknown choice: ${name}`)
-  return table[name]
-}
+await answerLines(operations)
 
 // Viem's parser refuses nothing by itself: its builder is what checks the fields it has read.
 function parseWithViem(message) {

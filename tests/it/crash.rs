@@ -21,7 +21,7 @@ async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>)
 }
 
 /// The same with a command that has its listener and further settings.
-async fn started(
+pub async fn started(
     mut command: Command,
     data: &Path,
     upstream: &ScriptedUpstream,
@@ -51,7 +51,7 @@ async fn started(
     (child, format!("http://{address}"))
 }
 
-async fn admin(data: &Path, database: Option<&str>, arguments: &[&str]) -> Value {
+pub async fn admin(data: &Path, database: Option<&str>, arguments: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
     command.arg("admin").args(arguments).env_clear().env("EP_DATA_DIR", data).current_dir(data);
     if let Some(url) = database {

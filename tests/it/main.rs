@@ -21,6 +21,7 @@ mod command_line;
 mod connections;
 mod counts;
 mod crash;
+mod deposits;
 mod documents;
 mod health;
 mod history;

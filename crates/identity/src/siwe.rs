@@ -119,7 +119,7 @@ impl WalletMessages for Siwe {
         }
         let Some(contracts) = &self.contracts else { return Ok(false) };
         let hash = message.eip191_hash().map_err(Fault::internal)?;
-        contracts.accepts(message.chain_id, message.address, hash, &signature).await
+        contracts.accepts(message.address, hash, &signature).await
     }
 }
 

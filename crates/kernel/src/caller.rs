@@ -64,6 +64,10 @@ uuid_id! {
     /// A payment by card that an account has begun.
     CheckoutId
 }
+uuid_id! {
+    /// A deposit of USDC.
+    DepositId
+}
 
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ pub mod app;
 pub mod caller;
 pub mod cards;
 pub mod ctx;
+pub mod deposits;
 pub mod dispatch;
 pub mod email;
 pub mod event;

@@ -27,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentMessages, Balances, CheckoutStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollHistory,
-    PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserStore,
+    AgentMessages, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
+    PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -68,6 +68,7 @@ trait AnyDatabase:
     UserStore
     + SessionStore
     + CheckoutStore
+    + DepositStore
     + KeyStore
     + Ledger
     + PollStore
@@ -142,6 +143,11 @@ impl Store {
 
     /// Payments by card.
     pub fn checkouts(&self) -> Arc<dyn CheckoutStore> {
+        self.database.clone()
+    }
+
+    /// Deposits of USDC.
+    pub fn deposits(&self) -> Arc<dyn DepositStore> {
         self.database.clone()
     }
 

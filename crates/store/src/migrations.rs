@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     step!(7, "0007", "fallback_level_time"),
     step!(8, "0008", "sign_in"),
     step!(9, "0009", "card_payments"),
+    step!(10, "0010", "deposits"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::{CheckoutId, KeyId, UserId};
+use ep_kernel::caller::{CheckoutId, DepositId, KeyId, UserId};
 use ep_kernel::ports::{
-    Adopted, Balance, CachedModelList, Cents, ClaimRecord, ClaimState, Closing, Epoch, KeyOwner, NewCheckout,
-    OpenCheckout, PastEnd, PastPoll, PollRecord, SavedFallbackLevel, StoreError, StoredKey, StoredSession,
+    Adopted, Balance, CachedModelList, Cents, ClaimRecord, ClaimState, Closing, DepositState, Epoch,
+    KeyOwner, NewCheckout, NewDeposit, OpenCheckout, PastEnd, PastPoll, Payment, PollRecord,
+    SavedFallbackLevel, StoreError, StoredDeposit, StoredKey, StoredSession,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -158,6 +159,23 @@ row! {
 row! {
     /// A payment by card that is not settled.
     OpenCheckoutRow { id: String, user_id: String, amount: i64, session_id: Option<String>, created_at: i64 }
+}
+
+row! {
+    /// [`crate::statements::deposit_columns`].
+    DepositRow {
+        reference: String,
+        id: String,
+        payer: String,
+        user_id: Option<String>,
+        amount: i64,
+        status: String,
+        payment: String,
+        valid_before: i64,
+        since: i64,
+        tx_hash: Option<String>,
+        created_at: i64,
+    }
 }
 
 row! {
@@ -396,6 +414,35 @@ impl TryFrom<OpenCheckoutRow> for OpenCheckout {
             created_at: Timestamp::from_millis(row.created_at),
         };
         Ok(Self { checkout, session: row.session_id })
+    }
+}
+
+impl TryFrom<DepositRow> for StoredDeposit {
+    type Error = StoreError;
+
+    fn try_from(row: DepositRow) -> Result<Self, StoreError> {
+        let user = row.user_id.as_deref().map(user_id).transpose()?;
+        let state = match (row.status.as_str(), user, row.tx_hash) {
+            ("settling", _, None) => DepositState::Settling,
+            ("failed", _, None) => DepositState::Failed,
+            ("settled", Some(user), Some(transaction)) => DepositState::Settled { user, transaction },
+            _ => return Err(unreadable("a deposit")),
+        };
+        let payment = Payment {
+            reference: row.reference,
+            payer: row.payer.parse().map_err(failed)?,
+            amount: MicroUsd::new(row.amount),
+            valid_before: Timestamp::from_millis(row.valid_before),
+            body: row.payment,
+        };
+        let deposit = NewDeposit {
+            id: row.id.parse::<DepositId>().map_err(failed)?,
+            payment,
+            user,
+            since: row.since.unsigned_abs(),
+            created_at: Timestamp::from_millis(row.created_at),
+        };
+        Ok(Self { deposit, state })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::caller::{CheckoutId, KeyId, UserId};
+use ep_kernel::caller::{CheckoutId, DepositId, KeyId, UserId};
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -117,6 +117,12 @@ impl From<Option<UserId>> for Value<'_> {
 
 impl From<CheckoutId> for Value<'_> {
     fn from(id: CheckoutId) -> Self {
+        id.to_string().into()
+    }
+}
+
+impl From<DepositId> for Value<'_> {
+    fn from(id: DepositId) -> Self {
         id.to_string().into()
     }
 }

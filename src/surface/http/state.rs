@@ -14,6 +14,7 @@ use ep_payments::StripeWebhooks;
 use ipnet::IpNet;
 
 use super::{RequestHead, WebAccess};
+use crate::surface::web::Usdc;
 
 /// What every handler can reach.
 #[derive(Clone)]
@@ -30,6 +31,8 @@ pub struct AppState {
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
+    /// Deposits of USDC, where they are configured.
+    pub usdc: Option<Usdc>,
 }
 
 impl AppState {

@@ -1,5 +1,6 @@
 //! What browsers are sent through (signing in at the identity provider, signing out), and what other services call.
 
+mod deposit;
 mod login;
 mod logout;
 mod stripe;
@@ -15,8 +16,13 @@ use ep_kernel::tool::{Access, Rate};
 
 use super::route::{Handler, Route, RouteKind};
 
+pub use deposit::Usdc;
+
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";
+
+/// The name of the route that takes deposits of USDC.
+pub const DEPOSIT: &str = "deposit";
 
 /// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
 const COOKIE_PATH: &str = "/api/auth";
@@ -25,7 +31,16 @@ const COOKIE_PATH: &str = "/api/auth";
 const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect and webhook. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 4] = [
+pub static ROUTES: [Route; 5] = [
+    Route {
+        name: DEPOSIT,
+        method: Method::Post,
+        path: Cow::Borrowed("/api/deposit"),
+        access: Access::PUBLIC,
+        rate: Rate::Default,
+        kind: RouteKind::Payment(deposit::handle),
+        summary: Cow::Borrowed("Funds an account in USDC (x402, versions 1 and 2)."),
+    },
     Route {
         name: "stripe_webhook",
         method: Method::Post,

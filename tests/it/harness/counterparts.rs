@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 
 /// A running script. It ends when its standard input is closed, so also when this is dropped.
 struct Script {
@@ -25,8 +25,14 @@ impl Script {
             "tests/counterparts is not installed: run scripts/install"
         );
         let own_node = folder.join(".node/bin/node");
-        let node = if own_node.exists() { own_node } else { "node".into() };
-        let mut process = Command::new(node)
+        let program = if name == "payer.py" {
+            folder.join(".python/bin/python")
+        } else if own_node.exists() {
+            own_node
+        } else {
+            "node".into()
+        };
+        let mut process = Command::new(program)
             .arg(folder.join(name))
             .args(arguments)
             .stdin(Stdio::piped())
@@ -37,6 +43,13 @@ impl Script {
             .unwrap();
         let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
         Self { _process: process, input, output: BufReader::new(output).lines() }
+    }
+
+    async fn ask(&mut self, request: Value) -> Value {
+        self.input.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+        let answer = self.read().await;
+        assert!(answer["error"].is_null(), "{answer} to {request}");
+        answer["ok"].clone()
     }
 
     async fn read(&mut self) -> Value {
@@ -62,11 +75,7 @@ impl WalletLibraries {
 
     /// What the script answers to a request.
     pub async fn ask(&self, request: Value) -> Value {
-        let mut script = self.0.lock().await;
-        script.input.write_all(format!("{request}\n").as_bytes()).await.unwrap();
-        let answer = script.read().await;
-        assert!(answer["error"].is_null(), "{answer} to {request}");
-        answer["ok"].clone()
+        self.0.lock().await.ask(request).await
     }
 
     pub async fn wallet(&self) -> Wallet {
@@ -86,17 +95,28 @@ impl WalletLibraries {
     }
 }
 
-/// A chain of its own: anvil.
+/// A chain of its own: anvil, with Circle's contract of USDC.
 pub struct Chain {
     /// What the script says of it: see `chain.mjs`.
     pub facts: Value,
-    _script: Script,
+    script: Mutex<Script>,
 }
 
 impl Chain {
     pub async fn start(chain_id: u64) -> Self {
         let mut script = Script::start("chain.mjs", &[chain_id.to_string()]);
-        Self { facts: script.read().await, _script: script }
+        Self { facts: script.read().await, script: Mutex::new(script) }
+    }
+
+    /// What the script answers to a request.
+    pub async fn ask(&self, request: Value) -> Value {
+        self.script.lock().await.ask(request).await
+    }
+
+    /// The USDC that this address has, in millionths.
+    pub async fn balance(&self, address: &str) -> u64 {
+        let balance = self.ask(json!({ "op": "balance", "address": address })).await;
+        text(&balance["amount"]).parse().unwrap()
     }
 
     pub fn rpc_url(&self) -> String {
@@ -140,6 +160,55 @@ impl IdentityProvider {
         let request = ep_outgoing::client_builder().no_proxy().build().unwrap();
         let reply = request.post(format!("{}{path}", self.issuer)).json(&body).send().await.unwrap();
         assert_eq!(reply.status(), 204);
+    }
+}
+
+/// A facilitator of x402, made of the reference libraries, that can be made to fail.
+pub struct Facilitator {
+    pub url: String,
+    http: reqwest::Client,
+    _script: Script,
+}
+
+impl Facilitator {
+    pub async fn start(chain: &Chain) -> Self {
+        let settings = json!({
+            "rpcUrl": chain.facts["rpcUrl"],
+            "chainId": chain.facts["chainId"],
+            "privateKey": chain.facts["facilitatorPrivateKey"],
+        });
+        let mut script = Script::start("facilitator.mjs", &[settings.to_string()]);
+        let http = ep_outgoing::client_builder().no_proxy().build().unwrap();
+        Self { url: text(&script.read().await["url"]), http, _script: script }
+    }
+
+    /// Lets the next calls fail so, in order: see `facilitator.mjs`.
+    pub async fn fail(&self, plan: Value) {
+        let reply = self.http.post(format!("{}/test/fail", self.url)).json(&plan).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+    }
+}
+
+/// The paying clients: `@x402/fetch` (version 2), `x402-fetch` (version 1) and Python's `x402` (version 2), and
+/// signatures made by hand.
+pub struct Payer {
+    node: Mutex<Script>,
+    python: OnceCell<Mutex<Script>>,
+}
+
+impl Payer {
+    pub fn start() -> Self {
+        Self { node: Mutex::new(Script::start("payer.mjs", &[])), python: OnceCell::new() }
+    }
+
+    /// What the script answers to a request.
+    pub async fn ask(&self, request: Value) -> Value {
+        let script = if request["client"] == "python" {
+            self.python.get_or_init(async || Mutex::new(Script::start("payer.py", &[]))).await
+        } else {
+            &self.node
+        };
+        script.lock().await.ask(request).await
     }
 }
 

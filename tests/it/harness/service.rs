@@ -7,6 +7,7 @@ use ensemble_poll::config::{self, Config};
 use ensemble_poll::connections::ConnectionLimits;
 use ensemble_poll::documents::Site;
 use ensemble_poll::server;
+use ensemble_poll::surface::web::Usdc;
 use ensemble_poll::wiring::{self, Environment};
 use ep_kernel::answer::SessionChange;
 use ep_kernel::app::App;
@@ -107,6 +108,8 @@ pub struct Service {
     pub app: Arc<App>,
     /// What is served.
     pub site: Arc<Site>,
+    /// Deposits of USDC, where they are configured.
+    pub usdc: Option<Usdc>,
     /// The clock, where the test controls it.
     pub clock: Option<Arc<ManualClock>>,
     pub url: String,
@@ -156,6 +159,7 @@ impl Service {
         let assembled = wiring::assemble(&config, environment).await.unwrap();
         assembled.start_background_work();
         let (app, site) = (Arc::clone(&assembled.app), Arc::clone(&assembled.site));
+        let usdc = assembled.usdc.clone();
         let router = server::router(&assembled, &config);
         let limits = ConnectionLimits::new(&config);
         let (stop, stopped) = oneshot::channel::<()>();
@@ -168,6 +172,7 @@ impl Service {
         Self {
             app,
             site,
+            usdc,
             clock,
             url: format!("http://{address}"),
             upstream,

@@ -51,7 +51,7 @@ pub struct Audit {
     pub orphaned_holds: Vec<String>,
     /// Settled polls that were not charged what their calls cost, up to what was held for them.
     pub wrong_captures: Vec<String>,
-    /// Credits by card without a payment that was made, and payments without their credit.
+    /// Credits by card or in USDC without a payment that was made, and payments without their credit.
     pub unproven_credits: Vec<String>,
     /// Polls that are not settled although their time is long over: nobody runs them.
     pub stranded_polls: Vec<String>,

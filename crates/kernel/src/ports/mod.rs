@@ -5,6 +5,7 @@
 mod agent_messages;
 mod cards;
 mod credentials;
+mod deposits;
 mod history;
 mod idempotency;
 mod keys;
@@ -27,6 +28,10 @@ pub use cards::{
     Reversal, Settled,
 };
 pub use credentials::TokenVerifier;
+pub use deposits::{
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
+    StoredDeposit, Verdict,
+};
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey};

@@ -13,6 +13,7 @@
 
 mod agent_messages;
 mod checkouts;
+mod deposits;
 mod history;
 mod holds;
 mod idempotency;

@@ -81,7 +81,8 @@ async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Resul
     ledger::credit(db, user.id, user.starter_credit, &reference, user.created_at).await.map(drop)
 }
 
-async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
+/// Makes the user of an identity, unless it has one.
+pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
     let NewSignUp { identity, user, key: first_key, limits, client } = new;
     let subject = identity.subject();
     let [kind, issuer, of] = key(identity, &subject);

@@ -15,6 +15,7 @@ mod connect;
 mod constraints;
 mod crash;
 mod credits;
+mod deposits;
 mod health;
 mod history;
 mod holds;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    Audit, CheckoutStore, Closing, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser, Opened,
-    PollStore, SessionStore, UpstreamCache, UserStore,
+    Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser,
+    Opened, PollStore, SessionStore, UpstreamCache, UserStore,
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::budget::Budget;
@@ -46,6 +46,7 @@ pub struct TestDatabase {
     pub store: Store,
     pub users: Arc<dyn UserStore>,
     pub checkouts: Arc<dyn CheckoutStore>,
+    pub deposits: Arc<dyn DepositStore>,
     pub sessions: Arc<dyn SessionStore>,
     pub keys: Arc<dyn KeyStore>,
     pub ledger: Arc<dyn Ledger>,
@@ -94,6 +95,7 @@ impl TestDatabase {
         Self {
             users: store.users(),
             checkouts: store.checkouts(),
+            deposits: store.deposits(),
             sessions: store.sessions(),
             keys: store.keys(),
             ledger: store.ledger(),

@@ -1,0 +1,131 @@
+//! The facilitator: it verifies payments, and carries them out.
+
+use std::time::Duration;
+
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{Outcome, Verdict};
+use ep_outgoing::AnswerError;
+use reqwest::Client;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// How long a verification may take.
+const VERIFY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long carrying a payment out may take: longer than a block needs to be confirmed.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest answer, in bytes.
+const MAX_ANSWER: usize = 64 * 1024;
+
+/// Longest reason of a facilitator that is a code, in bytes.
+const MAX_REASON: usize = 80;
+
+/// A facilitator at a base URL.
+pub(super) struct Facilitator {
+    client: Client,
+    url: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Verified {
+    is_valid: bool,
+    #[serde(default)]
+    invalid_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Settled {
+    success: bool,
+    #[serde(default)]
+    error_reason: Option<String>,
+    #[serde(default)]
+    transaction: Option<String>,
+}
+
+impl Facilitator {
+    pub(super) fn new(client: Client, url: String) -> Self {
+        Self { client, url: url.trim_end_matches('/').to_owned() }
+    }
+
+    pub(super) async fn verify(&self, request: &Value) -> Result<Verdict, Fault> {
+        match self.post::<Verified>("verify", request, VERIFY_TIMEOUT).await {
+            Ok(Some(Verified { is_valid: true, .. })) => Ok(Verdict::Valid),
+            Ok(Some(Verified { invalid_reason, .. })) => {
+                let why = refusal(invalid_reason.as_deref());
+                Ok(Verdict::Refused(
+                    why.unwrap_or("the payment was not accepted; it may have been used already"),
+                ))
+            }
+            Ok(None) => Err(unavailable()),
+            Err(error) => {
+                tracing::warn!(error = %error, "the x402 facilitator did not verify a payment");
+                Err(unavailable())
+            }
+        }
+    }
+
+    pub(super) async fn settle(&self, request: &Value) -> Outcome {
+        match self.post::<Settled>("settle", request, SETTLE_TIMEOUT).await {
+            Ok(Some(Settled { success: true, transaction: Some(transaction), .. }))
+                if is_hash(&transaction) =>
+            {
+                Outcome::Moved { transaction: transaction.to_ascii_lowercase() }
+            }
+            Ok(Some(Settled { success: false, error_reason, transaction })) => {
+                let sent = transaction.is_some_and(|transaction| !transaction.is_empty());
+                // Any other failure may have come after the transaction was sent.
+                match refusal(error_reason.as_deref()) {
+                    Some(why) if !sent => Outcome::NotMoved(why),
+                    _ => Outcome::Unknown,
+                }
+            }
+            Ok(_) => Outcome::Unknown,
+            Err(error) => {
+                tracing::warn!(error = %error, "nobody knows yet whether the x402 facilitator settled a payment");
+                Outcome::Unknown
+            }
+        }
+    }
+
+    /// The answer, whatever its status: a refusal may come with one of an error.
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        request: &Value,
+        timeout: Duration,
+    ) -> Result<Option<T>, AnswerError> {
+        let request = self.client.post(format!("{}/{path}", self.url)).json(request).timeout(timeout);
+        let response = request.send().await.map_err(AnswerError::unreachable)?;
+        let body = ep_outgoing::read(response, MAX_ANSWER).await?;
+        Ok(serde_json::from_slice(&body).ok())
+    }
+}
+
+/// Whether a text is the hash of a transaction.
+fn is_hash(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or("");
+    digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// A refusal that comes before anything is sent, in our own words: facilitators name the same reasons differently.
+/// `None` for any other failure, and for a text that may quote anything.
+fn refusal(said: Option<&str>) -> Option<&'static str> {
+    let said = said.filter(|said| said.len() <= MAX_REASON)?;
+    let names = |word| said.contains(word);
+    if names("insufficient_funds") || names("insufficient_balance") {
+        Some("the payer has not enough USDC")
+    } else if names("signature") {
+        Some("the signature of the payment is not valid")
+    } else if names("valid_before") || names("valid_after") || names("expired") {
+        Some("the payment has expired, or is not valid yet")
+    } else {
+        None
+    }
+}
+
+fn unavailable() -> Fault {
+    let text = "payments in USDC cannot be verified right now; nothing was charged; try again in a moment";
+    Fault::new(Kind::Unavailable, text).retry_after(Duration::from_secs(5))
+}

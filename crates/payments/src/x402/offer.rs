@@ -1,0 +1,62 @@
+//! What has to be paid, as clients of both versions read it.
+
+use serde_json::{Value, json};
+
+use super::{MAX_TIMEOUT_S, X402Config};
+
+const DESCRIPTION: &str = "Credit for Ensemble Poll";
+const MEDIA_TYPE: &str = "application/json";
+
+/// The requirements of one payment.
+#[derive(Debug, Clone)]
+pub struct Offer {
+    /// The body of the 402 response: version 1, where the chain has a name in it.
+    pub body: Value,
+    /// What the header `PAYMENT-REQUIRED` holds, before base64: version 2.
+    pub header: Value,
+}
+
+impl Offer {
+    pub(super) fn new(config: &X402Config, cents: u32, error: &str) -> Self {
+        let amount = (u64::from(cents) * 10_000).to_string();
+        let accepts: Vec<Value> = legacy(config, &amount).into_iter().collect();
+        Self {
+            body: json!({ "x402Version": 1, "error": error, "accepts": accepts }),
+            header: json!({
+                "x402Version": 2,
+                "error": error,
+                "resource": { "url": config.resource, "description": DESCRIPTION, "mimeType": MEDIA_TYPE },
+                "accepts": [current(config, &amount)],
+            }),
+        }
+    }
+}
+
+/// The requirements of version 1. `outputSchema` is left out: null breaks clients.
+pub(super) fn legacy(config: &X402Config, amount: &str) -> Option<Value> {
+    Some(json!({
+        "scheme": "exact",
+        "network": config.legacy_network()?,
+        "maxAmountRequired": amount,
+        "asset": config.asset,
+        "payTo": config.pay_to,
+        "resource": config.resource,
+        "description": DESCRIPTION,
+        "mimeType": MEDIA_TYPE,
+        "maxTimeoutSeconds": MAX_TIMEOUT_S,
+        "extra": { "name": config.asset_name, "version": config.asset_version },
+    }))
+}
+
+/// The requirements of version 2.
+pub(super) fn current(config: &X402Config, amount: &str) -> Value {
+    json!({
+        "scheme": "exact",
+        "network": config.network(),
+        "amount": amount,
+        "asset": config.asset,
+        "payTo": config.pay_to,
+        "maxTimeoutSeconds": MAX_TIMEOUT_S,
+        "extra": { "name": config.asset_name, "version": config.asset_version },
+    })
+}

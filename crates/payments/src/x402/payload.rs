@@ -1,0 +1,162 @@
+//! The header of a payment.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use ep_kernel::identity::WalletAddress;
+use ep_kernel::ports::{Cents, Payment};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::X402Config;
+
+/// Longest header that is read, in bytes.
+const MAX_HEADER: usize = 16 * 1024;
+
+/// Why a header holds no payment that could be verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PayloadError {
+    /// It is not base64 of JSON of a known version.
+    #[error("the payment header must be base64 of an x402 payment of version 1 or 2, scheme exact")]
+    Malformed,
+    /// It pays something else.
+    #[error(transparent)]
+    Refused(#[from] PaymentRefused),
+}
+
+/// What a payment has that is not what was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PaymentRefused {
+    /// Another chain.
+    #[error("the payment is for another network")]
+    Network,
+    /// Another amount.
+    #[error("the payment is of another amount")]
+    Amount,
+    /// Another payee.
+    #[error("the payment goes to another address")]
+    Payee,
+    /// Another asset.
+    #[error("the payment is in another asset")]
+    Asset,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    x402_version: u64,
+    scheme: Option<String>,
+    network: Option<String>,
+    accepted: Option<Accepted>,
+    payload: Authorized,
+}
+
+/// What the payer says it pays (version 2). Members come in any order.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Accepted {
+    scheme: String,
+    network: String,
+    amount: String,
+    asset: String,
+    pay_to: String,
+}
+
+#[derive(Deserialize)]
+struct Authorized {
+    signature: String,
+    authorization: Authorization,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Authorization {
+    from: String,
+    to: String,
+    value: String,
+    valid_after: String,
+    valid_before: String,
+    nonce: String,
+}
+
+/// Reads a payment and checks what it says against what was asked for. Its signature is the facilitator's to check.
+pub(super) fn read(config: &X402Config, header: &str, cents: u32) -> Result<Payment, PayloadError> {
+    let bytes = decode(header).ok_or(PayloadError::Malformed)?;
+    let body: Value = serde_json::from_slice(&bytes).map_err(|_| PayloadError::Malformed)?;
+    let envelope: Envelope = serde_json::from_value(body.clone()).map_err(|_| PayloadError::Malformed)?;
+    let Envelope { x402_version, scheme, network, accepted, payload } = envelope;
+    let Authorized { signature, authorization } = payload;
+    let amount = MicroUsd::from(Cents(cents));
+    let is = |text: &str, address: WalletAddress| address_of(text) == Some(address);
+    match (x402_version, accepted) {
+        (1, _) if scheme.as_deref() != Some("exact") => return Err(PayloadError::Malformed),
+        (1, _) if network.is_none() || network.as_deref() != config.legacy_network() => {
+            return Err(PaymentRefused::Network.into());
+        }
+        (2, Some(accepted)) => {
+            if accepted.scheme != "exact" {
+                return Err(PayloadError::Malformed);
+            }
+            if accepted.network != config.network() {
+                return Err(PaymentRefused::Network.into());
+            }
+            if !is(&accepted.asset, config.asset) {
+                return Err(PaymentRefused::Asset.into());
+            }
+            if !is(&accepted.pay_to, config.pay_to) {
+                return Err(PaymentRefused::Payee.into());
+            }
+            if accepted.amount != amount.micro().to_string() {
+                return Err(PaymentRefused::Amount.into());
+            }
+        }
+        (1, _) => {}
+        _ => return Err(PayloadError::Malformed),
+    }
+    let Authorization { from, to, value, valid_after, valid_before, nonce } = authorization;
+    let payer = address_of(&from).ok_or(PayloadError::Malformed)?;
+    let seconds: i64 = valid_before.parse().map_err(|_| PayloadError::Malformed)?;
+    let _: i64 = valid_after.parse().map_err(|_| PayloadError::Malformed)?;
+    let nonce = bytes_of(&nonce).filter(|nonce| nonce.len() == 32).ok_or(PayloadError::Malformed)?;
+    bytes_of(&signature).filter(|bytes| !bytes.is_empty()).ok_or(PayloadError::Malformed)?;
+    if address_of(&to).ok_or(PayloadError::Malformed)? != config.pay_to {
+        return Err(PaymentRefused::Payee.into());
+    }
+    if value != amount.micro().to_string() {
+        return Err(PaymentRefused::Amount.into());
+    }
+    Ok(Payment {
+        reference: format!(
+            "{}:{}:{}:0x{}",
+            config.network(),
+            config.asset.lower_case(),
+            payer.lower_case(),
+            hex::encode(nonce)
+        ),
+        payer,
+        amount,
+        valid_before: Timestamp::from_millis(seconds.saturating_mul(1000)),
+        body: body.to_string(),
+    })
+}
+
+/// Clients write base64 with and without padding, and in both alphabets.
+fn decode(header: &str) -> Option<Vec<u8>> {
+    let header = header.trim();
+    if header.len() > MAX_HEADER {
+        return None;
+    }
+    [STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD]
+        .iter()
+        .find_map(|engine| engine.decode(header).ok())
+}
+
+/// An address in any case: checksums are the wallet's matter.
+fn address_of(text: &str) -> Option<WalletAddress> {
+    text.to_ascii_lowercase().parse().ok()
+}
+
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    hex::decode(text.strip_prefix("0x")?).ok()
+}

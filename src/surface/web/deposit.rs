@@ -1,0 +1,198 @@
+//! Deposits of USDC by x402: the payment travels in headers, beside the JSON body.
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Response, StatusCode};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ep_kernel::deposits::{Deposited, Deposits, Taken};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_payments::{Offer, PayloadError, X402};
+use ep_polling::money::Usd;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::surface::http::{self, Exchange, malformed_body, read_body};
+
+/// The payment, in the headers of version 2 and version 1.
+const PAYMENT: [&str; 2] = ["payment-signature", "x-payment"];
+/// What has to be paid (version 2).
+const REQUIRED: HeaderName = HeaderName::from_static("payment-required");
+/// What became of the payment, for clients of both versions.
+const RESPONSE: [HeaderName; 2] =
+    [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
+/// The least and the most that is deposited at once, in cents.
+const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
+
+#[derive(Deserialize)]
+struct DepositBody<'a> {
+    #[serde(borrow)]
+    amount_usd: &'a RawValue,
+}
+
+/// Says what has to be paid, or takes the payment.
+pub(super) fn handle(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, request, .. } = exchange;
+        let (parts, body) = request.into_parts();
+        let body = read_body(&parts.headers, body).await?;
+        let cents = amount(&body)?;
+        let usdc = state.usdc.ok_or_else(not_configured)?;
+        let Some(header) = payment_header(&parts.headers) else {
+            return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
+        };
+        let payment = match usdc.x402.payment(header, cents) {
+            Ok(payment) => payment,
+            Err(PayloadError::Refused(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
+            Err(error) => return Err(Fault::invalid("", error.to_string())),
+        };
+        // What moves money is carried out even when the client disconnects.
+        let (answer, answered) = oneshot::channel();
+        let (deposits, caller) = (usdc.deposits, admission.caller);
+        state.app.tasks.spawn(async move {
+            let taken = deposits.take(payment, &caller).await;
+            drop(answer.send(taken));
+        });
+        match answered.await.map_err(Fault::internal)?? {
+            Taken::Deposited(deposited) => Ok(credited(&deposited)),
+            Taken::Refused(why) => Ok(refused(&usdc.x402, cents, why)),
+        }
+    }
+    .boxed()
+}
+
+/// Deposits of USDC, where they are configured.
+#[derive(Clone)]
+pub struct Usdc {
+    /// The protocol.
+    pub x402: std::sync::Arc<X402>,
+    /// What takes payments.
+    pub deposits: std::sync::Arc<Deposits>,
+}
+
+/// The amount in cents, as the body writes it: a plain decimal number with at most two decimals.
+fn amount(body: &[u8]) -> Result<u32, Fault> {
+    let rule = || {
+        let rule =
+            "must be a number of US dollars from 1 to 1000 with at most two decimals, for example 5 or 12.50";
+        Fault::invalid("amount_usd", rule)
+    };
+    let DepositBody { amount_usd } =
+        serde_json::from_slice(body).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => rule(),
+            _ => malformed_body(&error),
+        })?;
+    let text = amount_usd.get();
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let digits =
+        |text: &str| !text.is_empty() && text.len() <= 7 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
+        return Err(rule());
+    }
+    let cents: u32 = format!("{decimals:0<2}").parse().map_err(|_| rule())?;
+    let whole: u32 = whole.parse().map_err(|_| rule())?;
+    Some(whole * 100 + cents).filter(|cents| AMOUNTS.contains(cents)).ok_or_else(rule)
+}
+
+fn payment_header(headers: &HeaderMap) -> Option<&str> {
+    PAYMENT.iter().find_map(|name| headers.get(*name)).map(|value| value.to_str().unwrap_or(""))
+}
+
+/// What has to be paid: in the body for clients of version 1, in a header for those of version 2.
+fn required(offer: &Offer, failure: Option<Value>) -> Response<Body> {
+    let mut response = http::json(StatusCode::PAYMENT_REQUIRED.as_u16(), &offer.body);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    set(&mut response, REQUIRED, &offer.header);
+    if let Some(failure) = failure {
+        for name in RESPONSE {
+            set(&mut response, name, &failure);
+        }
+    }
+    response
+}
+
+fn refused(x402: &X402, cents: u32, why: &str) -> Response<Body> {
+    let failure = json!({ "success": false, "errorReason": why, "transaction": "" });
+    required(&x402.offer(cents, why), Some(failure))
+}
+
+fn credited(deposited: &Deposited) -> Response<Body> {
+    let Deposited { id, amount, transaction, payer, network, user, is_new_user, key } = deposited;
+    let mut body = json!({
+        "deposit_id": id,
+        "amount_usd": Usd(*amount),
+        "amount_cents": amount.floor_cents(),
+        "tx_hash": transaction,
+        "payer": payer,
+        "user_id": user,
+        "is_new_user": is_new_user,
+    });
+    if let Some(issued) = key {
+        body["api_key"] = issued.key.reveal().into();
+    }
+    let mut response = http::json(200, &body);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let settled = json!({ "success": true, "transaction": transaction, "network": network, "payer": payer });
+    for name in RESPONSE {
+        set(&mut response, name, &settled);
+    }
+    response
+}
+
+fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
+    if let Ok(value) = HeaderValue::try_from(STANDARD.encode(value.to_string())) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+fn not_configured() -> Fault {
+    let text =
+        "deposits in USDC are not configured: the operator sets EP_X402_FACILITATOR_URL and EP_X402_PAY_TO";
+    Fault::new(Kind::NotConfigured, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_plain_dollars_and_cents() {
+        let read = |text: &str| amount(format!(r#"{{ "amount_usd": {text} }}"#).as_bytes()).ok();
+        for (text, cents) in
+            [("1", 100), ("1000", 100_000), ("5.5", 550), ("12.50", 1250), ("999.99", 99_999), ("1.0", 100)]
+        {
+            assert_eq!(read(text), Some(cents), "{text}");
+        }
+        for text in [
+            "0",
+            "0.99",
+            "1000.01",
+            "1001",
+            "-5",
+            "5.001",
+            "5.000",
+            "1e2",
+            "5E0",
+            "\"5\"",
+            "null",
+            "[5]",
+            "{}",
+            "true",
+            "99999999999999999999",
+            "1.999999999999999999",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(amount(b"{}").unwrap_err().kind(), Kind::InvalidInput);
+        assert_eq!(amount(b"{").unwrap_err().kind(), Kind::MalformedJson);
+        assert_eq!(amount(b"").unwrap_err().kind(), Kind::MalformedJson);
+    }
+}

@@ -1,0 +1,463 @@
+//! Deposits of USDC by x402: Circle's contract on a chain of their own, a facilitator of the reference libraries, and
+//! the paying clients of both versions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ensemble_poll::clock::SystemClock;
+use ep_kernel::ports::Clock;
+use ep_kernel::testing::{ManualClock, SeededEntropy};
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::{Script, ScriptedUpstream};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::crash;
+use crate::harness::{
+    Chain, Client, Engine, Facilitator, Payer, Reply, Service, Setup, Wallet, WalletLibraries,
+};
+
+/// Everything that a payment needs.
+struct World {
+    chain: Chain,
+    facilitator: Facilitator,
+    payer: Payer,
+    libraries: WalletLibraries,
+}
+
+impl World {
+    async fn start() -> Self {
+        let chain = Chain::start(84532).await;
+        let facilitator = Facilitator::start(&chain).await;
+        Self { chain, facilitator, payer: Payer::start(), libraries: WalletLibraries::start() }
+    }
+
+    fn fact(&self, name: &str) -> String {
+        self.chain.facts[name].as_str().unwrap().to_owned()
+    }
+
+    /// The settings of a service that asks no node.
+    fn settings(&self) -> [(&'static str, String); 5] {
+        [
+            ("EP_X402_NETWORK", "eip155:84532".to_owned()),
+            ("EP_X402_FACILITATOR_URL", self.facilitator.url.clone()),
+            ("EP_X402_PAY_TO", self.fact("payTo")),
+            ("EP_X402_ASSET", self.chain.facts["token"]["address"].as_str().unwrap().to_owned()),
+            ("EP_X402_ASSET_NAME", "USDC".to_owned()),
+        ]
+    }
+
+    fn without_node(&self, setup: Setup) -> Setup {
+        self.settings().into_iter().fold(setup, |setup, (name, value)| setup.with(name, value))
+    }
+
+    fn with_node(&self, setup: Setup) -> Setup {
+        self.without_node(setup).with("EP_X402_RPC_URL", self.chain.rpc_url())
+    }
+
+    /// A wallet with this many dollars.
+    async fn wallet(&self, dollars: u64) -> Wallet {
+        let wallet = self.libraries.wallet().await;
+        let amount = (dollars * 1_000_000).to_string();
+        self.chain.ask(json!({ "op": "fund", "address": wallet.address, "amount": amount })).await;
+        wallet
+    }
+
+    /// A payment header for what the service asks, in version 1 or 2, with some members changed.
+    async fn header(&self, client: &Client, wallet: &Wallet, version: u64, changes: Value) -> String {
+        self.signed(client, wallet, version, changes).await["header"].as_str().unwrap().to_owned()
+    }
+
+    async fn signed(&self, client: &Client, wallet: &Wallet, version: u64, changes: Value) -> Value {
+        let asked = client.post("/api/deposit", &json!({ "amount_usd": 5 })).await;
+        let current = decoded(asked.header("payment-required"));
+        let legacy = asked.expect(402);
+        let requirements = if version == 1 { &legacy["accepts"][0] } else { &current["accepts"][0] };
+        let request = json!({
+            "op": "sign", "version": version, "requirements": requirements, "resource": current["resource"],
+            "privateKey": wallet.private_key, "overrides": changes,
+        });
+        self.payer.ask(request).await
+    }
+}
+
+fn decoded(header: &str) -> Value {
+    serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
+}
+
+/// Pays five dollars with this header, of either version.
+async fn pay(client: &Client, header: &str) -> Reply {
+    client.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &[("payment-signature", header)]).await
+}
+
+/// Pays until the service knows how it ended, as a client does that comes back when it is told to.
+async fn pay_until_known(client: &Client, header: &str) -> Reply {
+    for _ in 0..20 {
+        let reply = pay(client, header).await;
+        if reply.status != 503 {
+            return reply;
+        }
+        assert!(!reply.header("retry-after").is_empty());
+        let said = reply.refused(503);
+        assert!(said.contains("do not sign another payment"), "{said}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    panic!("nobody could say how the payment ended");
+}
+
+async fn assert_clean(service: &Service) {
+    let audit = service.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
+    assert!(audit.is_clean(), "{audit:?}");
+}
+
+async fn balance(client: &Client) -> Value {
+    client.get("/api/balance").await.expect(200)["balance"].clone()
+}
+
+#[tokio::test]
+async fn real_clients_of_both_versions_pay() {
+    let world = World::start().await;
+    let pay_to = world.fact("payTo");
+    for (engine, paying) in [
+        (Engine::Sqlite, "x402-fetch-v2"),
+        (Engine::Sqlite, "x402-fetch-v1"),
+        (Engine::Sqlite, "python"),
+        (Engine::Postgres, "x402-fetch-v2"),
+        (Engine::Postgres, "x402-fetch-v1"),
+    ] {
+        let service = world.with_node(Setup::demo().on(engine)).boot().await;
+        let wallet = world.wallet(40).await;
+        let received = world.chain.balance(&pay_to).await;
+        let pay = async |amount: &str, key: Option<&str>| {
+            let headers = key.map_or(json!({}), |key| json!({ "authorization": format!("Bearer {key}") }));
+            let body: Value = serde_json::from_str(&format!(r#"{{ "amount_usd": {amount} }}"#)).unwrap();
+            let request = json!({
+                "op": "pay", "client": paying, "url": format!("{}/api/deposit", service.url), "body": body,
+                "privateKey": wallet.private_key, "rpcUrl": world.chain.rpc_url(), "chainId": 84532, "headers": headers,
+            });
+            let paid = world.payer.ask(request).await;
+            assert_eq!(paid["status"], 200, "{paying}: {paid}");
+            paid
+        };
+        let paid = pay("12.5", None).await;
+        let first = &paid["body"];
+        let answer = decoded(paid["headers"]["payment-response"].as_str().unwrap());
+        assert_eq!((&answer["success"], &answer["transaction"]), (&json!(true), &first["tx_hash"]));
+        assert_eq!(paid["headers"]["cache-control"], "no-store");
+        assert_eq!((&first["amount_usd"], &first["amount_cents"]), (&json!(12.5), &json!(1250)));
+        assert_eq!((&first["payer"], &first["is_new_user"]), (&json!(wallet.address), &json!(true)));
+        assert_eq!(first.as_object().unwrap().len(), 8, "{first}");
+        assert_eq!(world.chain.balance(&pay_to).await - received, 12_500_000);
+        // No starter credit: that is for those who sign in.
+        let client = service.anonymous().with_key(first["api_key"].as_str().unwrap());
+        assert_eq!(balance(&client).await, "$12.50");
+
+        let again = pay("1", None).await["body"].clone();
+        assert_eq!((&again["user_id"], &again["is_new_user"]), (&first["user_id"], &json!(false)));
+        assert!(again["api_key"].is_null());
+        assert_eq!(balance(&client).await, "$13.50");
+        // With a credential, it is that account's.
+        let (user, other) = service.user_with(MicroUsd::ZERO).await;
+        let for_other = pay("20", other.key.as_deref()).await["body"].clone();
+        assert_eq!((&for_other["user_id"], &for_other["is_new_user"]), (&json!(user), &json!(false)));
+        assert_eq!((balance(&other).await, balance(&client).await), (json!("$20.00"), json!("$13.50")));
+        assert_eq!(client.get("/api/balance").await.expect(200)["usage_cents"], 0);
+        assert_clean(&service).await;
+
+        // The payer signs in with the same wallet, and finds the same account.
+        let anonymous = service.anonymous();
+        let path = format!("/api/wallet/challenge?address={}", wallet.address);
+        let message = anonymous.get(&path).await.expect(200)["message"].as_str().unwrap().to_owned();
+        let body = json!({ "message": message, "signature": world.libraries.sign(&wallet, &message).await });
+        let signed_in = anonymous.post("/api/wallet/verify", &body).await.expect(200);
+        assert_eq!((&signed_in["user_id"], &signed_in["is_new_user"]), (&first["user_id"], &json!(false)));
+    }
+}
+
+#[tokio::test]
+async fn a_payment_is_credited_once_and_its_repetition_shows_no_key() {
+    let world = World::start().await;
+    let service = world.with_node(Setup::demo()).boot().await;
+    let client = service.anonymous();
+    for version in [1, 2] {
+        let wallet = world.wallet(50).await;
+        let header = world.header(&client, &wallet, version, json!({})).await;
+        let once = futures::future::join_all((0..8).map(|_| pay(&client, &header))).await;
+        let mut keys = Vec::new();
+        for reply in once {
+            match reply.status {
+                200 => keys.extend(reply.json()["api_key"].as_str().map(str::to_owned)),
+                status => assert_eq!(status, 503, "{}", reply.text),
+            }
+        }
+        assert_eq!(keys.len(), 1, "the one that carried it out");
+        let owner = client.with_key(&keys[0]);
+        assert_eq!(balance(&owner).await, "$5.00");
+        // The same header in the other place, by a stranger with an account, and for another amount.
+        let first = pay(&client, &header).await.expect(200);
+        assert!(first["api_key"].is_null() && first["is_new_user"] == false);
+        let (_, stranger) = service.user_with(MicroUsd::ZERO).await;
+        let other_header = [("x-payment", header.as_str())];
+        let again = stranger.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &other_header).await;
+        assert_eq!(again.expect(200), first);
+        let more = stranger.post_with("/api/deposit", &json!({ "amount_usd": 50 }), &other_header).await;
+        assert!(more.expect(402)["error"].as_str().unwrap().contains("another amount"));
+        assert_eq!((balance(&owner).await, balance(&stranger).await), (json!("$5.00"), json!("$0.00")));
+        assert_eq!(world.chain.balance(&wallet.address).await, 45_000_000);
+    }
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
+async fn payments_that_are_not_what_was_asked_move_nothing() {
+    let world = World::start().await;
+    let service = world.with_node(Setup::demo()).boot().await;
+    let client = service.anonymous();
+    let wallet = world.wallet(100).await;
+    let poor = world.wallet(4).await;
+    let past = SystemClock.now().millis() / 1000 - 60;
+    for version in [1, 2] {
+        for (payer, changes) in [
+            (&wallet, json!({ "value": "4999999" })),
+            (&wallet, json!({ "value": "5000001" })),
+            (&wallet, json!({ "to": poor.address })),
+            (&wallet, json!({ "asset": poor.address })),
+            (&wallet, json!({ "chainId": 8453 })),
+            (&wallet, json!({ "name": "USD Coin" })),
+            (&wallet, json!({ "validBefore": past })),
+            (&wallet, json!({ "validAfter": past + 86_400 })),
+            // Somebody else's money.
+            (&poor, json!({ "from": wallet.address })),
+            (&poor, json!({})),
+        ] {
+            let header = world.header(&client, payer, version, changes.clone()).await;
+            let reply = pay(&client, &header).await;
+            assert_eq!(reply.header("cache-control"), "no-store");
+            assert_eq!(decoded(reply.header("payment-response"))["success"], false);
+            assert_eq!(decoded(reply.header("payment-required"))["accepts"][0]["amount"], "5000000");
+            let body = reply.expect(402);
+            assert_eq!(body["accepts"][0]["maxAmountRequired"], "5000000", "{changes}");
+            let said = body["error"].as_str().unwrap();
+            assert!(said.len() < 120 && !said.contains("0x"), "{said}");
+        }
+        // What the payer claims beside the signed authorization.
+        let signed = world.signed(&client, &wallet, version, json!({})).await["payload"].clone();
+        for (pointer, value) in [
+            ("/accepted/payTo", json!(poor.address)),
+            ("/accepted/amount", json!("1")),
+            ("/accepted/asset", json!(poor.address)),
+            ("/accepted/network", json!("eip155:8453")),
+            ("/network", json!("base")),
+        ] {
+            let mut changed = signed.clone();
+            if let Some(member) = changed.pointer_mut(pointer) {
+                *member = value;
+                pay(&client, &STANDARD.encode(changed.to_string())).await.expect(402);
+            }
+        }
+        for (pointer, value) in [
+            ("/x402Version", json!(3)),
+            ("/payload/authorization/nonce", json!("0x01")),
+            ("/payload/authorization/from", json!("me")),
+            ("/payload/authorization/value", json!(5_000_000)),
+            ("/payload/signature", json!("")),
+            ("/payload", json!(null)),
+        ] {
+            let mut changed = signed.clone();
+            *changed.pointer_mut(pointer).unwrap() = value;
+            pay(&client, &STANDARD.encode(changed.to_string())).await.refused(400);
+        }
+    }
+    for malformed in ["", "not base64!", "bm90IGpzb24", "W10=", &"A".repeat(14_000)] {
+        pay(&client, malformed).await.refused(400);
+    }
+    for amount in ["0.99", "1000.01", "5.001", "1e2", "\"5\"", "null", "-5"] {
+        let request =
+            client.request(reqwest::Method::POST, "/api/deposit").header("content-type", "application/json");
+        let said = client.send(request.body(format!(r#"{{ "amount_usd": {amount} }}"#))).await.refused(400);
+        assert!(said.contains("amount_usd"), "{said}");
+    }
+    // An x402 client reads its own form, whatever style of errors is asked for.
+    let styled = [("accept", "application/problem+json"), ("x-machine-client", "true")];
+    let asked = client.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &styled).await;
+    assert_eq!(asked.expect(402)["x402Version"], 1);
+    client.with_key("ep_k_wrong").post("/api/deposit", &json!({ "amount_usd": 5 })).await.refused(401);
+    assert_eq!(world.chain.balance(&wallet.address).await, 100_000_000);
+    assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
+
+    let without = Setup::demo().boot().await;
+    let said = without.anonymous().post("/api/deposit", &json!({ "amount_usd": 5 })).await.refused(503);
+    assert!(said.contains("EP_X402_FACILITATOR_URL"), "{said}");
+}
+
+#[tokio::test]
+async fn whatever_the_facilitator_does_nobody_pays_twice_and_nothing_is_lost() {
+    let world = World::start().await;
+    for with_node in [true, false] {
+        let service =
+            if with_node { world.with_node(Setup::demo()) } else { world.without_node(Setup::demo()) };
+        let service = service.boot().await;
+        let client = service.anonymous();
+        // Before anything has moved, a failure is only a failure.
+        for failure in ["500", "drop", "garbage"] {
+            let wallet = world.wallet(5).await;
+            let header = world.header(&client, &wallet, 2, json!({})).await;
+            world.facilitator.fail(json!({ "verify": [failure] })).await;
+            assert!(pay(&client, &header).await.refused(503).contains("nothing was charged"), "{failure}");
+            pay(&client, &header).await.expect(200);
+        }
+        // Without a node, only what the facilitator repeats can be known.
+        let failures: &[&str] = if with_node {
+            &[
+                "500",
+                "drop",
+                "drop-after",
+                "garbage",
+                "pending",
+                "lost-receipt",
+                "lie-payer",
+                "lie-tx",
+                "slow-after:300",
+            ]
+        } else {
+            &["500", "drop", "garbage", "lie-payer"]
+        };
+        for failure in failures {
+            for version in [1, 2] {
+                let wallet = world.wallet(5).await;
+                let header = world.header(&client, &wallet, version, json!({})).await;
+                world.facilitator.fail(json!({ "settle": [failure] })).await;
+                let paid = pay_until_known(&client, &header).await.expect(200);
+                assert_eq!(paid["payer"], wallet.address, "{failure}");
+                assert_eq!(world.chain.balance(&wallet.address).await, 0, "{failure}");
+                let user = paid["user_id"].as_str().unwrap().parse().unwrap();
+                let posted = service.app.accounts.balance(user).await.unwrap().posted;
+                assert_eq!(posted, MicroUsd::new(5_000_000), "{failure}");
+                assert_clean(&service).await;
+            }
+        }
+        // A refusal without a known reason may have come after the transaction was sent: nobody is told to pay again.
+        let wallet = world.wallet(5).await;
+        let header = world.header(&client, &wallet, 2, json!({})).await;
+        world.facilitator.fail(json!({ "settle": ["reject", "reject:400", "reject:500"] })).await;
+        pay_until_known(&client, &header).await.expect(200);
+        assert_clean(&service).await;
+    }
+}
+
+#[tokio::test]
+async fn an_authorization_that_somebody_else_carries_out_is_credited() {
+    let world = World::start().await;
+    let service = world.with_node(Setup::demo()).boot().await;
+    let client = service.anonymous();
+    let wallet = world.wallet(10).await;
+    let signed = world.signed(&client, &wallet, 2, json!({})).await;
+    let transfer = json!({
+        "op": "transferWithAuthorization",
+        "authorization": signed["payload"]["payload"]["authorization"],
+        "signature": signed["payload"]["payload"]["signature"],
+    });
+    // While the facilitator is about to carry it out.
+    world.facilitator.fail(json!({ "settle": ["slow:1500"] })).await;
+    let header = signed["header"].as_str().unwrap();
+    let front_run = async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        world.chain.ask(transfer.clone()).await
+    };
+    let (paid, front_run) = futures::future::join(pay(&client, header), front_run).await;
+    let paid = if paid.status == 503 { pay_until_known(&client, header).await } else { paid }.expect(200);
+    assert_eq!(paid["tx_hash"], front_run["txHash"]);
+    let user = paid["user_id"].as_str().unwrap().parse().unwrap();
+    assert_eq!(service.app.accounts.balance(user).await.unwrap().posted, MicroUsd::new(5_000_000));
+
+    // A payment to our address that never came through us buys nothing to whoever copies it from the chain.
+    let signed = world.signed(&client, &wallet, 1, json!({})).await;
+    let transfer = json!({
+        "op": "transferWithAuthorization",
+        "authorization": signed["payload"]["payload"]["authorization"],
+        "signature": signed["payload"]["payload"]["signature"],
+    });
+    world.chain.ask(transfer).await;
+    pay(&client, signed["header"].as_str().unwrap()).await.expect(402);
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
+async fn a_deposit_whose_caller_never_came_back_is_looked_after() {
+    let world = World::start().await;
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        // Signatures are of the real time.
+        let clock = Arc::new(ManualClock::at(SystemClock.now()));
+        let controlled = Some((Arc::clone(&clock), Arc::new(SeededEntropy::new(13))));
+        let setup = Setup { controlled, ..Setup::demo() }.on(engine);
+        let service = world.with_node(setup).boot().await;
+        let client = service.anonymous();
+        let wallet = world.wallet(10).await;
+        let (header, other) = (
+            world.header(&client, &wallet, 2, json!({})).await,
+            world.header(&client, &wallet, 1, json!({})).await,
+        );
+        // One was never carried out, the other was, but neither the facilitator nor the node could say so.
+        world.facilitator.fail(json!({ "settle": ["500", "500"] })).await;
+        pay(&client, &header).await.refused(503);
+        pay(&client, &other).await.refused(503);
+        let deposits = &service.usdc.as_ref().unwrap().deposits;
+        assert_eq!(deposits.reconcile().await.unwrap(), 0, "not at once");
+        clock.advance(Duration::from_secs(121));
+        assert_eq!(deposits.reconcile().await.unwrap(), 2);
+        assert_eq!(deposits.reconcile().await.unwrap(), 0);
+        assert_eq!(world.chain.balance(&wallet.address).await, 0);
+        let paid = pay(&client, &header).await.expect(200);
+        assert!(paid["api_key"].is_null(), "whoever repeats a payment need not be its payer");
+        let user = paid["user_id"].as_str().unwrap().parse().unwrap();
+        assert_eq!(service.app.accounts.balance(user).await.unwrap().posted, MicroUsd::new(10_000_000));
+        assert_clean(&service).await;
+    }
+}
+
+/// kill −9 at different moments of a payment: its caller comes back with the same one, and it is credited once.
+#[tokio::test]
+async fn killed_while_a_deposit_is_carried_out() {
+    let world = World::start().await;
+    let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
+    let upstream = ScriptedUpstream::start(Script::panel(5)).unwrap();
+    for database in [None, Some(database.url())] {
+        let data = tempfile::tempdir().unwrap();
+        let serve = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+            command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear().envs(world.settings());
+            command.env("EP_X402_RPC_URL", world.chain.rpc_url());
+            crash::started(command, data.path(), &upstream, database)
+        };
+        let (mut child, mut url) = serve().await;
+        let mut payments = 0;
+        for (mode, wait_ms) in
+            [("slow:800", 300), ("slow-after:3000", 700), ("drop-after", 60), ("ok", 30), ("ok", 90)]
+        {
+            let client = Client::new(&url, None);
+            let wallet = world.wallet(5).await;
+            let header = world.header(&client, &wallet, 2, json!({})).await;
+            world.facilitator.fail(json!({ "settle": [mode] })).await;
+            let request =
+                client.request(reqwest::Method::POST, "/api/deposit").json(&json!({ "amount_usd": 5 }));
+            let cut_off = tokio::spawn(request.header("payment-signature", &header).send());
+            tokio::time::sleep(Duration::from_millis(wait_ms)).await;
+            child.kill().await.unwrap();
+            drop(cut_off.await.unwrap());
+            (child, url) = serve().await;
+            let client = Client::new(&url, None);
+            let paid = pay_until_known(&client, &header).await.expect(200);
+            payments += 1;
+            assert_eq!(world.chain.balance(&wallet.address).await, 0, "{mode}");
+            let user = paid["user_id"].as_str().unwrap();
+            let arguments = ["balance", "--user", user, "--json"];
+            let money = crash::admin(data.path(), database, &arguments).await;
+            assert_eq!(money["available_usd"].as_f64(), Some(5.0), "{mode}");
+        }
+        child.kill().await.unwrap();
+        let audit = crash::admin(data.path(), database, &["audit", "--json"]).await;
+        assert_eq!((&audit["clean"], &audit["transfers"]), (&json!(true), &json!(payments)), "{audit}");
+    }
+}
