@@ -107,6 +107,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let accounts = accounts::Ports {
         users: store.users(),
         ledger: store.ledger(),
+        operator: store.operator(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
     };

@@ -53,6 +53,7 @@ impl Service {
         let accounts = accounts::Ports {
             users: store.users(),
             ledger: store.ledger(),
+            operator: store.operator(),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),
         };

@@ -9,7 +9,10 @@ use std::time::Duration;
 use crate::caller::UserId;
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
-use crate::ports::{Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, NewUser, UserStore};
+use crate::ports::{
+    Audit, Balance, Clock, CreditOutcome, Entropy, Ledger, LockedOut, NewUser, StoreError, UserAdmin,
+    UserStore,
+};
 use ep_polling::money::MicroUsd;
 
 /// What [`Accounts`] works with.
@@ -18,6 +21,8 @@ pub struct Ports {
     pub users: Arc<dyn UserStore>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
+    /// What the operator does with accounts.
+    pub operator: Arc<dyn UserAdmin>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -83,6 +88,41 @@ impl Accounts {
             return Err(Fault::invalid("", "the amount must be greater than 0"));
         }
         Ok(self.ports.ledger.credit(user, amount, reference, self.ports.clock.now()).await?)
+    }
+
+    /// Takes an amount of what an account has available, once per `reference`. [`Kind::InvalidInput`] for an amount
+    /// of zero, [`Kind::Conflict`] if less is available, or the reference was used for something else.
+    pub async fn debit(
+        &self,
+        user: UserId,
+        amount: MicroUsd,
+        reference: &str,
+    ) -> Result<CreditOutcome, Fault> {
+        if amount.is_zero() {
+            return Err(Fault::invalid("", "the amount must be greater than 0"));
+        }
+        let debited = self.ports.operator.debit(user, amount, reference, self.ports.clock.now()).await;
+        debited.map_err(|error| match error {
+            StoreError::InsufficientBalance { available, .. } => {
+                Fault::new(Kind::Conflict, format!("only {available} is available on this account"))
+            }
+            other => other.into(),
+        })
+    }
+
+    /// Revokes all keys of a user, and ends all its sessions.
+    pub async fn lock_out(&self, user: UserId) -> Result<LockedOut, Fault> {
+        Ok(self.ports.operator.lock_out(user, self.ports.clock.now()).await?)
+    }
+
+    /// Deletes what is personal of a user: see [`UserAdmin::erase`].
+    pub async fn erase(&self, user: UserId) -> Result<(), Fault> {
+        Ok(self.ports.operator.erase(user, self.ports.clock.now()).await?)
+    }
+
+    /// Everything else that the operator does with accounts.
+    pub fn operator(&self) -> &dyn UserAdmin {
+        &*self.ports.operator
     }
 
     /// An account's money. [`Kind::NotFound`] for an unknown user.

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use ep_kernel::ports::{
     AgentMessages, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
-    PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserStore,
+    PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -76,6 +76,7 @@ trait AnyDatabase:
     + AgentMessages
     + IdempotencyStore
     + UpstreamCache
+    + UserAdmin
 {
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
@@ -113,6 +114,11 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, 
 impl Store {
     /// Users.
     pub fn users(&self) -> Arc<dyn UserStore> {
+        self.database.clone()
+    }
+
+    /// What the operator does with accounts.
+    pub fn operator(&self) -> Arc<dyn UserAdmin> {
         self.database.clone()
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use ep_kernel::caller::{CheckoutId, DepositId, KeyId, UserId};
 use ep_kernel::ports::{
     Adopted, Balance, CachedModelList, Cents, ClaimRecord, ClaimState, Closing, DepositState, Epoch,
-    KeyOwner, NewCheckout, NewDeposit, OpenCheckout, PastEnd, PastPoll, Payment, PollRecord,
-    SavedFallbackLevel, StoreError, StoredDeposit, StoredKey, StoredSession,
+    IdentityRecord, KeyOwner, NewCheckout, NewDeposit, OpenCheckout, PastEnd, PastPoll, Payment, PollRecord,
+    SavedFallbackLevel, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
 };
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
@@ -126,7 +126,7 @@ row! {
 
 row! {
     /// A transfer.
-    TransferRow { credit_account: String, amount: i64 }
+    TransferRow { reference: String, debit_account: String, credit_account: String, amount: i64, created_at: i64 }
 }
 
 row! {
@@ -181,6 +181,16 @@ row! {
 row! {
     /// What was taken back of a card payment, and is not moved yet.
     WaitingReversalRow { reference: String, user_id: String, applied: i64, bad_debt: i64, target: i64 }
+}
+
+row! {
+    /// A user as the operator sees it.
+    UserRow { id: String, email: String, created_at: i64, frozen: i64 }
+}
+
+row! {
+    /// What signs in to an account.
+    IdentityRow { kind: String, issuer: String, subject: String, created_at: i64 }
 }
 
 row! {
@@ -399,6 +409,25 @@ impl TryFrom<StoredKeyRow> for StoredKey {
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(row.created_at),
         })
+    }
+}
+
+impl From<TransferRow> for TransferRecord {
+    fn from(row: TransferRow) -> Self {
+        Self {
+            reference: row.reference,
+            from: row.debit_account,
+            to: row.credit_account,
+            amount_micro_usd: row.amount,
+            at: Timestamp::from_millis(row.created_at),
+        }
+    }
+}
+
+impl From<IdentityRow> for IdentityRecord {
+    fn from(row: IdentityRow) -> Self {
+        let IdentityRow { kind, issuer, subject, created_at } = row;
+        Self { kind, issuer, subject, created_at: Timestamp::from_millis(created_at) }
     }
 }
 

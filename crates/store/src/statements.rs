@@ -64,6 +64,13 @@ macro_rules! polls_of_user {
     };
 }
 
+/// The columns of [`crate::rows::TransferRow`].
+macro_rules! transfer_columns {
+    () => {
+        "ref AS reference, debit_account, credit_account, amount, created_at"
+    };
+}
+
 macro_rules! available {
     ($lock:literal) => {
         concat!("SELECT posted - held AS available, frozen FROM accounts WHERE id = $1", $lock)
@@ -137,7 +144,12 @@ pub(crate) const RELEASE_AND_DEBIT: &str =
     "UPDATE accounts SET held = held - $2, posted = posted - $3 WHERE id = $1";
 pub(crate) const ADD_TRANSFER: &str = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (ref) DO NOTHING";
-pub(crate) const TRANSFER: &str = "SELECT credit_account, amount FROM transfers WHERE ref = $1";
+pub(crate) const TRANSFER: &str = concat!("SELECT ", transfer_columns!(), " FROM transfers WHERE ref = $1");
+pub(crate) const TRANSFERS_OF: &str = concat!(
+    "SELECT ",
+    transfer_columns!(),
+    " FROM transfers WHERE debit_account = $1 OR credit_account = $1 ORDER BY id"
+);
 pub(crate) const CREDIT: &str = "UPDATE accounts SET posted = posted + $2 WHERE id = $1";
 /// Captures are many and other transfers few, so `used` is what the other transfers brought in, minus what
 /// they took out, minus what is still posted.
@@ -214,6 +226,22 @@ pub(crate) const COUNT_STARTER_CREDIT: &str = "INSERT INTO starter_credits (day,
      VALUES ($1, $2, 1) ON CONFLICT (day, scope) DO UPDATE SET given = starter_credits.given + 1 \
      WHERE $3 = 0 OR starter_credits.given < $3";
 pub(crate) const DELETE_STARTER_CREDITS: &str = "DELETE FROM starter_credits WHERE day < $1";
+macro_rules! users {
+    () => {
+        "SELECT users.id AS id, email, users.created_at AS created_at, frozen \
+         FROM users JOIN accounts ON accounts.id = users.id WHERE "
+    };
+}
+
+pub(crate) const USER: &str = concat!(users!(), "users.id = $1");
+pub(crate) const USERS: &str = concat!(users!(), "users.id > $1 ORDER BY users.id LIMIT $2");
+pub(crate) const ERASE_EMAIL: &str = "UPDATE users SET email = $2 WHERE id = $1";
+pub(crate) const IDENTITIES_OF: &str = "SELECT kind, issuer, subject, created_at FROM identities WHERE user_id = $1 ORDER BY created_at, kind, subject";
+pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHERE user_id = $1";
+pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
+pub(crate) const ERASE_LABELS: &str = "UPDATE api_keys SET label = '' WHERE user_id = $1";
+pub(crate) const ERASE_MESSAGES: &str =
+    "DELETE FROM agent_messages WHERE poll_id IN (SELECT id FROM polls WHERE owner = $1)";
 /// Adds a key, unless the user has as many active keys as allowed.
 pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) \
      SELECT $1, $2, $3, $4, $5, $6 \
@@ -235,6 +263,7 @@ pub(crate) const SESSION: &str =
 pub(crate) const TOUCH_SESSION: &str = "UPDATE sessions SET used_at = $2 WHERE hash = $1 AND used_at < $2";
 pub(crate) const END_SESSION: &str =
     "DELETE FROM sessions WHERE hash = $1 RETURNING user_id, created_at, used_at, provider_token";
+pub(crate) const END_SESSIONS: &str = "DELETE FROM sessions WHERE user_id = $1";
 pub(crate) const DELETE_OLD_SESSIONS: &str = "DELETE FROM sessions WHERE used_at < $1 OR created_at < $2";
 pub(crate) const USE_NONCE: &str =
     "INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING";

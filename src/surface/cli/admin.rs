@@ -8,7 +8,7 @@ use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::ports::CreditOutcome;
+use ep_kernel::ports::{CreditOutcome, LockedOut, StoredKey};
 use ep_polling::money::{Usd, UsdFigure};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::target::GRACE;
 use super::{End, print};
 use crate::config::Config;
+use crate::surface::web::Usdc;
 use crate::wiring::{self, Environment};
 
 /// Which account.
@@ -85,6 +86,67 @@ pub(super) enum Command {
         #[arg(long)]
         reference: String,
     },
+    /// Take an amount of what an account has available, once per reference
+    Debit {
+        #[command(flatten)]
+        account: Account,
+        /// How much, in USD
+        #[arg(long, value_name = "USD")]
+        usd: UsdFigure,
+        /// What it is for; the same reference is taken once
+        #[arg(long)]
+        reference: String,
+    },
+    /// List users, a hundred at a time, as lines of JSON
+    ListUsers {
+        /// Begin after the user with this id
+        #[arg(long, value_name = "ID")]
+        after: Option<UserId>,
+    },
+    /// List an account's API keys, as lines of JSON
+    ListKeys {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Revoke all API keys of an account, and end its browser sessions
+    RevokeAll {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Let an account spend no more; its running polls end as they would
+    Freeze {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Let an account spend again
+    Unfreeze {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Let what signs in to one account sign in to another one; money, keys and polls stay
+    MergeIdentity {
+        /// The account that is signed in to now
+        #[arg(long, value_name = "ID")]
+        from: UserId,
+        /// The account to sign in to from now on
+        #[arg(long, value_name = "ID")]
+        into: UserId,
+    },
+    /// Print everything that is kept of an account, as JSON
+    ExportUser {
+        #[command(flatten)]
+        account: Account,
+    },
+    /// Delete what is personal of an account; its polls and its part of the ledger stay under an id that names nobody
+    DeleteUser {
+        #[command(flatten)]
+        account: Account,
+        /// Do it; without this, only say what would be deleted
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Ask after payments by card and deposits that nobody has reported
+    Reconcile,
     /// Show an account's money
     Balance {
         #[command(flatten)]
@@ -104,12 +166,17 @@ pub(super) enum Command {
 
 pub(super) async fn run(config: &Config, command: Command) -> anyhow::Result<End> {
     let service = wiring::assemble(config, Environment::system()).await?;
-    let ended = run_in(&service.app, config.settled_within(), command).await;
+    let ended = run_in(&service.app, service.usdc.as_ref(), config.settled_within(), command).await;
     service.stop(Instant::now() + GRACE).await;
     ended
 }
 
-async fn run_in(app: &App, settled_within: Duration, command: Command) -> anyhow::Result<End> {
+async fn run_in(
+    app: &App,
+    usdc: Option<&Usdc>,
+    settled_within: Duration,
+    command: Command,
+) -> anyhow::Result<End> {
     let (accounts, keys) = (&app.accounts, &app.ports.keys);
     match command {
         Command::CreateUser { email, credit_usd, json } => {
@@ -144,6 +211,68 @@ async fn run_in(app: &App, settled_within: Duration, command: Command) -> anyhow
                 CreditOutcome::AlreadyCredited => print("this reference was credited before")?,
             }
         }
+        Command::Debit { account, usd, reference } => {
+            let user = account.find(accounts).await?;
+            let amount = usd.floor_micro();
+            match accounts.debit(user, amount, &reference).await? {
+                CreditOutcome::Credited => print(&format!("took {amount}"))?,
+                CreditOutcome::AlreadyCredited => print("this reference was taken before")?,
+            }
+        }
+        Command::ListUsers { after } => {
+            for user in accounts.operator().users(after).await.map_err(Fault::from)? {
+                print(&serde_json::to_string(&user)?)?;
+            }
+        }
+        Command::ListKeys { account } => {
+            let user = account.find(accounts).await?;
+            for key in keys.of_user(user).await? {
+                print(&shown_key(&key).to_string())?;
+            }
+        }
+        Command::RevokeAll { account } => {
+            let LockedOut { keys, sessions } = accounts.lock_out(account.find(accounts).await?).await?;
+            print(&format!("revoked {keys} keys, ended {sessions} sessions"))?;
+        }
+        Command::Freeze { account } => {
+            let user = account.find(accounts).await?;
+            accounts.operator().freeze(user, true).await.map_err(Fault::from)?;
+            print("frozen")?;
+        }
+        Command::Unfreeze { account } => {
+            let user = account.find(accounts).await?;
+            accounts.operator().freeze(user, false).await.map_err(Fault::from)?;
+            print("no longer frozen")?;
+        }
+        Command::MergeIdentity { from, into } => {
+            let moved = accounts.operator().merge_identities(from, into).await.map_err(Fault::from)?;
+            print(&format!("moved {moved} identities"))?;
+        }
+        Command::ExportUser { account } => {
+            let user = account.find(accounts).await?;
+            print(&serde_json::to_string_pretty(&export(app, user).await?)?)?;
+        }
+        Command::DeleteUser { account, yes } => {
+            let user = account.find(accounts).await?;
+            let record = accounts.operator().user(user).await.map_err(Fault::from)?;
+            if yes {
+                accounts.erase(user).await?;
+                print(&format!("deleted what is personal of {user}"))?;
+            } else {
+                print(&serde_json::to_string(&record)?)?;
+                print(
+                    "nothing was deleted; say --yes to delete the address, what signs in, sessions, labels of keys and agents' messages",
+                )?;
+            }
+        }
+        Command::Reconcile => {
+            let cards = app.ports.cards.reconcile().await?;
+            let deposits = match usdc {
+                Some(usdc) => usdc.deposits.reconcile().await?,
+                None => 0,
+            };
+            print(&format!("asked after {cards} payments by card and {deposits} deposits"))?;
+        }
         Command::Balance { account, json } => {
             let user = account.find(accounts).await?;
             let balance = accounts.balance(user).await?;
@@ -164,6 +293,42 @@ async fn run_in(app: &App, settled_within: Duration, command: Command) -> anyhow
         Command::Audit { json } => return audit(accounts, settled_within, json).await,
     }
     Ok(End::Done)
+}
+
+/// Everything that is kept of an account, but for the plaintext of its secrets, which is not kept.
+async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
+    /// Polls in one page.
+    const PAGE: u32 = 100;
+    let operator = app.accounts.operator();
+    let keys = app.ports.keys.of_user(user).await?;
+    let mut polls = Vec::new();
+    loop {
+        let page = app.ports.history.polls_of(user, PAGE, polls.len() as u32).await?;
+        let full = page.len() == PAGE as usize;
+        polls.extend(
+            page.into_iter().map(|poll| json!({ "poll_id": poll.id, "created_at": poll.created_at })),
+        );
+        if !full {
+            break;
+        }
+    }
+    Ok(json!({
+        "user": operator.user(user).await?,
+        "keys": keys.iter().map(shown_key).collect::<Vec<_>>(),
+        "transfers": operator.transfers(user).await?,
+        "polls": polls,
+    }))
+}
+
+fn shown_key(key: &StoredKey) -> Value {
+    json!({
+        "id": key.id,
+        "key_prefix": key.prefix,
+        "label": key.label,
+        "created_at": key.created_at,
+        "last_used_at": key.last_used_at,
+        "revoked_at": key.revoked_at,
+    })
 }
 
 async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> anyhow::Result<End> {

@@ -69,18 +69,29 @@ pub(super) async fn credit_from<C: Connection>(
 ) -> Result<CreditOutcome, StoreError> {
     let transfer = values![reference, source, user, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
-        let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
-        return if earlier.credit_account != user.to_string() {
-            Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
-        } else if earlier.amount != amount.micro() {
-            Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
-        } else {
-            Ok(CreditOutcome::AlreadyCredited)
-        };
+        return made_before(db, reference, source, &user.to_string(), amount).await;
     }
     match db.execute(sql::CREDIT, values![user, amount]).await? {
         1 => Ok(CreditOutcome::Credited),
         _ => Err(StoreError::NotFound("account")),
+    }
+}
+
+/// Whether the transfer with this reference is this one.
+pub(super) async fn made_before<C: Connection>(
+    db: &mut C,
+    reference: &str,
+    from: &str,
+    to: &str,
+    amount: MicroUsd,
+) -> Result<CreditOutcome, StoreError> {
+    let earlier: TransferRow = db.fetch_one(sql::TRANSFER, values![reference]).await?;
+    if earlier.credit_account != to || earlier.debit_account != from {
+        Err(StoreError::Conflict("this reference was already used for another account; use a new one"))
+    } else if earlier.amount != amount.micro() {
+        Err(StoreError::Conflict("this reference was already used for another amount; use a new one"))
+    } else {
+        Ok(CreditOutcome::AlreadyCredited)
     }
 }
 

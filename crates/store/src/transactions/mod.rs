@@ -19,6 +19,7 @@ mod holds;
 mod idempotency;
 mod keys;
 mod ledger;
+mod operator;
 pub(crate) mod polls;
 mod sessions;
 mod upstreams;

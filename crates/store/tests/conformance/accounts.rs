@@ -6,22 +6,31 @@ use ep_kernel::accounts::{Accounts, Ports};
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Kind;
+use ep_kernel::identity::{Identity, WalletAddress};
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{CreditOutcome, KeyOwner};
+use ep_kernel::ports::{
+    CreditOutcome, KeyOwner, LockedOut, NewSession, NewSignUp, NewUser, StarterCreditLimits,
+};
+use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, key_id, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, hold, key_id, random, usd};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
     an_issued_key_identifies_its_user_until_it_is_revoked,
     a_known_reference_credits_once,
+    an_amount_is_taken_once_and_never_more_than_is_available,
+    users_are_listed_frozen_and_locked_out,
+    what_signs_in_to_an_account_can_be_moved,
+    what_is_personal_is_erased_and_the_ledger_stays,
 );
 
 fn accounts(db: &TestDatabase) -> Accounts {
     let ports = Ports {
         users: db.users.clone(),
         ledger: db.ledger.clone(),
+        operator: db.store.operator(),
         clock: Arc::new(ManualClock::default()),
         entropy: Arc::new(SeededEntropy::new(1)),
     };
@@ -78,4 +87,110 @@ async fn a_known_reference_credits_once(db: TestDatabase) {
     assert_eq!(credit(700).await.unwrap_err().kind(), Kind::Conflict);
     assert_eq!(credit(0).await.unwrap_err().kind(), Kind::InvalidInput);
     assert_eq!(accounts.balance(user).await.unwrap().available(), usd(500));
+}
+
+async fn an_amount_is_taken_once_and_never_more_than_is_available(db: TestDatabase) {
+    let accounts = accounts(&db);
+    let (user, other) = (db.user(1_000).await, db.user(1_000).await);
+    db.running(Some(user), Some(hold(1, 400))).await;
+    for _ in 0..2 {
+        let refused = accounts.debit(user, usd(601), "fine-1").await.unwrap_err();
+        assert_eq!(refused.kind(), Kind::Conflict);
+    }
+    assert_eq!(accounts.debit(user, usd(600), "fine-1").await.unwrap(), CreditOutcome::Credited);
+    assert_eq!(accounts.debit(user, usd(600), "fine-1").await.unwrap(), CreditOutcome::AlreadyCredited);
+    for (user, amount, reference) in [(user, 500, "fine-1"), (other, 600, "fine-1"), (user, 0, "fine-2")] {
+        assert!(accounts.debit(user, usd(amount), reference).await.is_err());
+    }
+    // A credit cannot pass for a debit.
+    assert!(accounts.credit(user, usd(600), "fine-1").await.is_err());
+    assert_eq!((db.money(user).await, db.money(other).await), ([400, 400, 0], [1_000, 0, 0]));
+    let unknown = accounts.debit(UserId::from_random([9; 16]), usd(1), "x").await.unwrap_err();
+    assert_eq!(unknown.kind(), Kind::NotFound);
+    let references: Vec<String> = accounts
+        .operator()
+        .transfers(user)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|transfer| transfer.reference)
+        .collect();
+    assert_eq!(references, [format!("starter:{user}"), "fine-1".to_owned()]);
+    db.assert_consistent().await;
+}
+
+async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
+    let accounts = accounts(&db);
+    let operator = accounts.operator();
+    let mut users = vec![db.user(0).await, db.user(0).await, db.user(0).await];
+    users.sort_by_key(ToString::to_string);
+    let listed: Vec<UserId> = operator.users(None).await.unwrap().into_iter().map(|user| user.id).collect();
+    assert_eq!(listed, users);
+    let rest = operator.users(Some(users[0])).await.unwrap();
+    assert_eq!(rest.len(), 2);
+    assert!(!rest[0].frozen && rest[0].identities.is_empty());
+    operator.freeze(users[1], true).await.unwrap();
+    assert!(operator.user(users[1]).await.unwrap().frozen);
+    operator.freeze(users[1], false).await.unwrap();
+    assert!(!operator.user(users[1]).await.unwrap().frozen);
+
+    let keys = keys(&db, b"pepper");
+    let issued = keys.issue(users[0], "laptop".parse().unwrap()).await.unwrap();
+    keys.issue(users[0], "server".parse().unwrap()).await.unwrap();
+    let hash = TokenHash::of("token");
+    let session = NewSession { hash: hash.clone(), user: users[0], created_at: at(0), provider_token: None };
+    db.sessions.start_session(&session).await.unwrap();
+    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), LockedOut { keys: 2, sessions: 1 });
+    assert_eq!(accounts.lock_out(users[0]).await.unwrap(), LockedOut { keys: 0, sessions: 0 });
+    assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
+    assert_eq!(db.sessions.session(&hash).await.unwrap(), None);
+
+    let nobody = UserId::from_random([9; 16]);
+    assert!(operator.user(nobody).await.is_err() && operator.freeze(nobody, true).await.is_err());
+    assert_eq!(accounts.lock_out(nobody).await.unwrap_err().kind(), Kind::NotFound);
+}
+
+async fn signed_up(db: &TestDatabase) -> (UserId, Identity) {
+    let mut bytes = [0; 20];
+    bytes[..16].copy_from_slice(&random());
+    let identity = Identity::Wallet(WalletAddress::new(bytes));
+    let id = UserId::from_random(random());
+    let email = "w@wallet.invalid".parse().unwrap();
+    let user = NewUser { id, email, starter_credit: usd(500), created_at: at(0) };
+    let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
+    let new = NewSignUp { identity: identity.clone(), user, key: None, limits, client: String::new() };
+    db.users.sign_up(&new).await.unwrap();
+    (id, identity)
+}
+
+async fn what_signs_in_to_an_account_can_be_moved(db: TestDatabase) {
+    let accounts = accounts(&db);
+    let ((first, wallet), (second, _)) = (signed_up(&db).await, signed_up(&db).await);
+    let nobody = UserId::from_random([9; 16]);
+    assert!(accounts.operator().merge_identities(first, nobody).await.is_err());
+    assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(first));
+    assert_eq!(accounts.operator().merge_identities(first, second).await.unwrap(), 1);
+    assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(second));
+    assert_eq!(accounts.operator().user(second).await.unwrap().identities.len(), 2);
+    assert_eq!((db.money(first).await, db.money(second).await), ([500, 0, 0], [500, 0, 0]));
+}
+
+async fn what_is_personal_is_erased_and_the_ledger_stays(db: TestDatabase) {
+    let accounts = accounts(&db);
+    let (user, wallet) = signed_up(&db).await;
+    let keys = keys(&db, b"pepper");
+    let issued = keys.issue(user, "Zoë's laptop".parse().unwrap()).await.unwrap();
+    let poll = db.running(Some(user), Some(hold(1, 100))).await;
+    for _ in 0..2 {
+        accounts.erase(user).await.unwrap();
+    }
+    let left = accounts.operator().user(user).await.unwrap();
+    assert_eq!((left.email, left.identities), (format!("{user}@deleted.invalid"), Vec::new()));
+    assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
+    assert!(keys.of_user(user).await.unwrap().iter().all(|key| key.label.is_empty()));
+    assert_eq!(db.users.user_of(&wallet).await.unwrap(), None);
+    // The ledger and the polls stay; the same wallet begins anew.
+    assert_eq!(db.money(user).await, [500, 100, 0]);
+    assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().owner, Some(user));
+    db.assert_consistent().await;
 }

@@ -1,0 +1,144 @@
+//! What the operator does with accounts.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    CreditOutcome, IdentityRecord, LockedOut, MAX_LISTED_USERS, StoreError, TransferRecord, UserAdmin,
+    UserRecord,
+};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::{Database, ledger};
+use crate::engine::{Connection, Durability, Engine};
+use crate::error::{UnexpectedData, failed};
+use crate::rows::{self, AvailableRow, IdentityRow, TransferRow, UserRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> UserAdmin for Database<E> {
+    async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
+        let after = after.map(|user| user.to_string()).unwrap_or_default();
+        let users: Vec<UserRow> = self.0.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
+        let mut records = Vec::with_capacity(users.len());
+        for user in users {
+            records.push(self.record(user).await?);
+        }
+        Ok(records)
+    }
+
+    async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
+        let row: Option<UserRow> = self.0.fetch_optional(sql::USER, values![user]).await?;
+        self.record(row.ok_or(StoreError::NotFound("account"))?).await
+    }
+
+    async fn transfers(&self, user: UserId) -> Result<Vec<TransferRecord>, StoreError> {
+        let transfers: Vec<TransferRow> = self.0.fetch_all(sql::TRANSFERS_OF, values![user]).await?;
+        Ok(transfers.into_iter().map(Into::into).collect())
+    }
+
+    async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
+        match self.0.execute(Durability::PowerLoss, sql::FREEZE, values![user, frozen]).await? {
+            1 => Ok(()),
+            _ => Err(StoreError::NotFound("account")),
+        }
+    }
+
+    async fn debit(
+        &self,
+        user: UserId,
+        amount: MicroUsd,
+        reference: &str,
+        at: Timestamp,
+    ) -> Result<CreditOutcome, StoreError> {
+        let reference = reference.to_owned();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { debit(db, user, amount, &reference, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError> {
+        self.0.transact(Durability::PowerLoss, move |db| lock_out(db, user, at).boxed()).await
+    }
+
+    async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError> {
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move {
+                    lock(db, into).await?;
+                    db.execute(sql::END_SESSIONS, values![from]).await?;
+                    db.execute(sql::MOVE_IDENTITIES, values![from, into]).await
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    async fn erase(&self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move {
+                    lock_out(db, user, at).await?;
+                    for statement in [sql::DELETE_IDENTITIES, sql::ERASE_LABELS, sql::ERASE_MESSAGES] {
+                        db.execute(statement, values![user]).await?;
+                    }
+                    let nobody = format!("{user}@deleted.invalid");
+                    db.execute(sql::ERASE_EMAIL, values![user, nobody]).await.map(drop)
+                }
+                .boxed()
+            })
+            .await
+    }
+}
+
+impl<E: Engine> Database<E> {
+    async fn record(&self, user: UserRow) -> Result<UserRecord, StoreError> {
+        let id = rows::user_id(&user.id)?;
+        let identities: Vec<IdentityRow> = self.0.fetch_all(sql::IDENTITIES_OF, values![id]).await?;
+        Ok(UserRecord {
+            id,
+            email: user.email,
+            created_at: Timestamp::from_millis(user.created_at),
+            frozen: user.frozen != 0,
+            identities: identities.into_iter().map(IdentityRecord::from).collect(),
+        })
+    }
+}
+
+/// Locks an account until the transaction ends.
+async fn lock<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
+    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
+    account.ok_or(StoreError::NotFound("account"))
+}
+
+async fn lock_out<C: Connection>(db: &mut C, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError> {
+    lock(db, user).await?;
+    Ok(LockedOut {
+        keys: db.execute(sql::REVOKE_KEYS, values![user, at]).await?,
+        sessions: db.execute(sql::END_SESSIONS, values![user]).await?,
+    })
+}
+
+async fn debit<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let available = lock(db, user).await?.available;
+    let transfer = values![reference, user, sql::CREDITS_ACCOUNT, amount, at];
+    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
+        return ledger::made_before(db, reference, &user.to_string(), sql::CREDITS_ACCOUNT, amount).await;
+    }
+    match db.execute(sql::DEBIT, values![user, amount]).await? {
+        1 => Ok(CreditOutcome::Credited),
+        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
+        _ => Err(failed(UnexpectedData::RowCount)),
+    }
+}
