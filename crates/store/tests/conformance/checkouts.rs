@@ -20,7 +20,7 @@ on_both_engines!(
 
 const CENT: i64 = 10_000;
 
-async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckout {
+pub async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckout {
     let id = CheckoutId::from_random(random());
     let new = NewCheckout { id, user, amount: Cents(cents), created_at: at(0) };
     db.checkouts.add_checkout(&new).await.unwrap();

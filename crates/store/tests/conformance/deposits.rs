@@ -22,6 +22,11 @@ fn payer() -> WalletAddress {
     WalletAddress::new(bytes)
 }
 
+/// A deposit by a payer of its own.
+pub fn deposit_for(user: Option<UserId>) -> NewDeposit {
+    deposit(payer(), user)
+}
+
 fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
     let nonce = u128::from_be_bytes(random());
     let payment = Payment {
@@ -34,7 +39,7 @@ fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
     NewDeposit { id: DepositId::from_random(random()), payment, user, since: 7, created_at: at(0) }
 }
 
-fn sign_up(payer: WalletAddress) -> NewSignUp {
+pub fn sign_up(payer: WalletAddress) -> NewSignUp {
     let user = NewUser {
         id: UserId::from_random(random()),
         email: "w@wallet.invalid".parse().unwrap(),

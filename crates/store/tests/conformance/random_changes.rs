@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Epoch, Opened};
+use ep_kernel::ports::{Cents, Epoch, NewCheckout, NewDeposit, Opened, PaidCheckout, Reversal};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
+use crate::checkouts::checkout;
+use crate::deposits::{deposit_for, sign_up};
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, usd};
 
 on_both_engines!(the_ledger_is_consistent_after_concurrent_changes);
@@ -19,7 +21,18 @@ const STEPS: u64 = 150;
 
 async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     let users = join_all((0..3).map(|_| db.user(20_000))).await;
-    join_all((0..WORKERS).map(|seed| work(&db, &users, seed))).await;
+    // All workers report the same payments, each of them several times.
+    let checkouts = join_all((0..20).map(|n| checkout(&db, users[n % users.len()], 10 + n as u32))).await;
+    let deposits: Vec<NewDeposit> =
+        (0..10).map(|n| deposit_for((n % 2 == 0).then_some(users[n % users.len()]))).collect();
+    join_all((0..WORKERS).map(|seed| work(&db, &users, &checkouts, &deposits, seed))).await;
+    db.checkouts.apply_reversals(at(2)).await.unwrap();
+    for credits in [
+        "SELECT count(*) FROM transfers WHERE debit_account = 'sys:card'",
+        "SELECT count(*) FROM transfers WHERE debit_account = 'sys:usdc'",
+    ] {
+        assert!(crate::test_database::number(&db.url, credits).await > 3, "{credits}");
+    }
     db.assert_consistent().await;
 
     // Once every poll is settled, nothing is held any more.
@@ -51,7 +64,50 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     assert_eq!(crate::test_database::number(&db.url, captured).await, used);
 }
 
-async fn work(db: &TestDatabase, users: &[UserId], seed: u64) {
+/// Something that is heard of a payment by card.
+async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha12Rng) {
+    let reversal = |kind: &str, cents: u32, lifted| Reversal {
+        reference: format!("{kind}:{}", checkout.id),
+        checkout: (kind == "refund").then_some(checkout.id),
+        payment: Some(format!("pi_{}", checkout.id)),
+        amount: Cents(cents),
+        lifted,
+    };
+    match rng.random_range(0..6) {
+        0..=2 => {
+            let paid = PaidCheckout {
+                checkout: checkout.id,
+                session: format!("cs_test_{}", checkout.id),
+                payment: Some(format!("pi_{}", checkout.id)),
+                amount: checkout.amount,
+            };
+            drop(db.checkouts.settle_checkout(&paid, at(1)).await);
+        }
+        3 => drop(db.checkouts.reverse(&reversal("refund", rng.random_range(1..5), false), at(1)).await),
+        4 => drop(db.checkouts.reverse(&reversal("dispute", 5, rng.random_bool(0.3)), at(1)).await),
+        _ => drop(db.checkouts.close_checkout(checkout.id).await),
+    }
+}
+
+/// A step of a deposit.
+async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12Rng) {
+    drop(db.deposits.begin_deposit(deposit).await);
+    let reference = &deposit.payment.reference;
+    if rng.random_bool(0.3) {
+        drop(db.deposits.fail_deposit(reference).await);
+    } else {
+        let payer = sign_up(deposit.payment.payer);
+        drop(db.deposits.credit_deposit(reference, "0xabc", &payer, at(1)).await);
+    }
+}
+
+async fn work(
+    db: &TestDatabase,
+    users: &[UserId],
+    checkouts: &[NewCheckout],
+    deposits: &[NewDeposit],
+    seed: u64,
+) {
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut mine: Vec<PollId> = Vec::new();
     for step in 0..STEPS {
@@ -59,7 +115,7 @@ async fn work(db: &TestDatabase, users: &[UserId], seed: u64) {
         let amount = rng.random_range(0..3_000);
         let pick = (!mine.is_empty()).then(|| mine[rng.random_range(0..mine.len())].clone());
         let change = async {
-            match (rng.random_range(0..10), pick) {
+            match (rng.random_range(0..14), pick) {
                 (0..=3, _) | (_, None) => {
                     let mut poll = new_poll(Some(user), Some(hold(amount / 3, amount)));
                     poll.request_ref = (step % 5 == 0).then(|| format!("request:{}", step / 2));
@@ -81,9 +137,20 @@ async fn work(db: &TestDatabase, users: &[UserId], seed: u64) {
                     let position = step as u32 % 4;
                     drop(db.polls.record(&poll, Epoch::FIRST, &[ballot(position + 1, position)]).await);
                 }
-                _ => {
+                (9, Some(_)) => {
                     let reference = format!("credit:{}", step % 40);
                     drop(db.ledger.credit(user, usd(amount), &reference, at(1)).await);
+                }
+                (10 | 11, Some(_)) => {
+                    pay_by_card(db, &checkouts[rng.random_range(0..checkouts.len())], &mut rng).await
+                }
+                (12, Some(_)) => {
+                    pay_in_usdc(db, &deposits[rng.random_range(0..deposits.len())], &mut rng).await
+                }
+                _ => {
+                    let reference = format!("debit:{}", step % 40);
+                    drop(db.store.operator().debit(user, usd(amount), &reference, at(1)).await);
+                    drop(db.store.operator().freeze(user, false).await);
                 }
             }
         };
