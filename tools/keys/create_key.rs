@@ -4,6 +4,7 @@ use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::key_label::KeyLabel;
+use ep_kernel::key_terms::{KeyScope, KeyTerms};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -20,6 +21,12 @@ pub struct KeyToCreate {
     /// What you call it, for example the program that uses it.
     #[serde(default)]
     pub label: Option<KeyLabel>,
+    /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out.
+    #[serde(default)]
+    pub expires_at: Option<Timestamp>,
+    /// What it may be used for: reading; polls and reading; or all that your account may do with a key.
+    #[serde(default)]
+    pub scope: Option<KeyScope>,
 }
 
 /// A new key, with its plaintext.
@@ -35,6 +42,10 @@ pub struct CreatedKey {
     pub label: String,
     /// When it was created.
     pub created_at: Timestamp,
+    /// From when on it is refused; null for never.
+    pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
     /// What to do with it now.
     pub warning: &'static str,
 }
@@ -68,13 +79,16 @@ impl Tool for CreateKey {
     type Output = CreatedKey;
 
     async fn call(cx: &Ctx, input: KeyToCreate) -> Result<CreatedKey, Fault> {
-        let issued = cx.keys().issue(cx.account()?, input.label.unwrap_or_default()).await?;
+        let terms = KeyTerms { scope: input.scope.unwrap_or_default(), expires_at: input.expires_at };
+        let issued = cx.keys().issue_on(cx.account()?, input.label.unwrap_or_default(), terms).await?;
         Ok(CreatedKey {
             id: issued.id,
             key: issued.key.reveal().to_owned(),
             key_prefix: issued.prefix,
             label: issued.label.as_str().to_owned(),
             created_at: issued.created_at,
+            expires_at: issued.terms.expires_at,
+            scope: issued.terms.scope,
             warning: "Store this key now: it cannot be shown again.",
         })
     }

@@ -3,6 +3,7 @@
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
+use ep_kernel::key_terms::{KeyScope, KeyTerms};
 use ep_kernel::ports::StoredKey;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
@@ -36,14 +37,19 @@ pub struct ListedKey {
     pub revoked_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
+    /// From when on it is refused; null for never.
+    pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
 }
 
 impl ToolOutput for KeyList {}
 
 impl From<StoredKey> for ListedKey {
     fn from(key: StoredKey) -> Self {
-        let StoredKey { id, prefix: key_prefix, label, last_used_at, revoked_at, created_at } = key;
-        Self { id, key_prefix, label, last_used_at, revoked_at, created_at }
+        let StoredKey { id, prefix: key_prefix, label, terms, last_used_at, revoked_at, created_at } = key;
+        let KeyTerms { scope, expires_at } = terms;
+        Self { id, key_prefix, label, last_used_at, revoked_at, created_at, expires_at, scope }
     }
 }
 

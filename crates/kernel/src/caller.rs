@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::key_terms::KeyScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -88,6 +89,8 @@ pub enum Caller {
         user: UserId,
         /// The key.
         key: KeyId,
+        /// What it may be used for.
+        scope: KeyScope,
     },
     /// A program with an access token of the configured issuer.
     Token {

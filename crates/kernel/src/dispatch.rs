@@ -95,7 +95,8 @@ pub async fn admit(
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
     };
     let access = entry.spec.access.and(only);
-    let policy = Policy { deadline, ..Policy::instant(entry.spec.name, access, entry.spec.rate) };
+    let policy = Policy::instant(entry.spec.name, access, entry.spec.rate);
+    let policy = Policy { deadline, effect: entry.spec.effect, ..policy };
     let admitted = app.guard.admit(policy, request).await?;
     Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, wait_limit, progress })
 }

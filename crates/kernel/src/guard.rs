@@ -20,11 +20,12 @@ use tracing::{Instrument, Span};
 use crate::api_key::ApiKey;
 use crate::caller::{Caller, RequestId};
 use crate::fault::{Fault, Kind, whole_seconds};
+use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
 use crate::ports::{Allowance, Clock, Limiter, TokenVerifier};
 use crate::sign_in::Sessions;
-use crate::tool::{Access, Rate};
+use crate::tool::{Access, Effect, Rate};
 
 /// Identifies callers, checks access and counts requests.
 pub struct Guard {
@@ -68,6 +69,8 @@ pub struct Policy {
     pub name: &'static str,
     /// Who may call it.
     pub access: Access,
+    /// Its side effects, which the scope of a key must allow.
+    pub effect: Effect,
     /// Which allowance requests are counted against.
     pub rate: Rate,
     /// How long it may take.
@@ -86,9 +89,17 @@ pub const INSTANT: Duration = Duration::from_secs(15);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Policy {
-    /// The policy of something that answers at once.
+    /// The policy of something that answers at once, and changes nothing.
     pub const fn instant(name: &'static str, access: Access, rate: Rate) -> Self {
-        Self { name, access, rate, deadline: INSTANT, credential_hint: "", protocol: false }
+        Self {
+            name,
+            access,
+            effect: Effect::Read,
+            rate,
+            deadline: INSTANT,
+            credential_hint: "",
+            protocol: false,
+        }
     }
 }
 
@@ -279,7 +290,7 @@ impl Guard {
             Credential::Admitted(admission) => return Ok(Some(admission.caller)),
             Credential::Bearer(token) => (
                 self.bearer(&token).await?,
-                "this API key is not valid: it is misspelt or revoked; \
+                "this API key is not valid: it is misspelt, has expired or was revoked; \
                  send Authorization: Bearer ep_k_… with an active key",
             ),
             Credential::Session(token) => (
@@ -295,7 +306,7 @@ impl Guard {
             let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
                 self.key_uses.note(owner.key, self.clock.now());
-                Caller::Key { user: owner.user, key: owner.key }
+                Caller::Key { user: owner.user, key: owner.key, scope: owner.scope }
             }));
         }
         match &self.tokens {
@@ -380,7 +391,7 @@ pub(crate) async fn bounded<T>(
 fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
     let access = policy.access;
     if access.admits(caller) {
-        return Ok(());
+        return check_scope(policy.effect, caller);
     }
     let advice = match (access.cookie, access.key) {
         (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
@@ -390,6 +401,19 @@ fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
     };
     let hint = policy.credential_hint;
     Err(Fault::new(Kind::Unauthenticated, format!("authentication required: {advice}{hint}")))
+}
+
+/// Refuses a key whose scope does not reach as far.
+fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
+    let Caller::Key { scope, .. } = caller else { return Ok(()) };
+    let advice = match (scope, effect) {
+        (KeyScope::All, _) | (_, Effect::Read) | (KeyScope::Polls, Effect::Consult) => return Ok(()),
+        (KeyScope::Polls, _) => "it asks polls and reads; use one of the scope all",
+        (KeyScope::Read, Effect::Consult) => "it only reads; use one of the scope polls or all",
+        (KeyScope::Read, _) => "it only reads; use one of the scope all",
+    };
+    let text = format!("the scope of this API key is {}: {advice}", scope.as_str());
+    Err(Fault::new(Kind::Forbidden, text))
 }
 
 /// The refusal of a caller whose allowance is used up.

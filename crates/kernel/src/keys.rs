@@ -8,6 +8,7 @@ use crate::api_key::{ApiKey, Pepper};
 use crate::caller::{KeyId, UserId};
 use crate::fault::{Fault, Kind};
 use crate::key_label::KeyLabel;
+use crate::key_terms::KeyTerms;
 use crate::ports::{Added, Clock, Entropy, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, NewKey, StoredKey};
 use ep_polling::time::Timestamp;
 
@@ -30,6 +31,8 @@ pub struct IssuedKey {
     pub prefix: String,
     /// What the owner calls it.
     pub label: KeyLabel,
+    /// What it may be used for, and how long.
+    pub terms: KeyTerms,
     /// When it was issued.
     pub created_at: Timestamp,
 }
@@ -48,7 +51,17 @@ impl Keys {
     /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
     /// [`MAX_ACTIVE_KEYS`] active keys already.
     pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
+        self.issue_on(user, label, KeyTerms::default()).await
+    }
+
+    /// Issues a key on these terms. [`Kind::InvalidInput`] if they have expired already; otherwise like
+    /// [`Keys::issue`].
+    pub async fn issue_on(&self, user: UserId, label: KeyLabel, terms: KeyTerms) -> Result<IssuedKey, Fault> {
+        if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
+            return Err(Fault::invalid("expires_at", "must be in the future"));
+        }
         let (new, issued) = self.draw(user, label);
+        let (new, issued) = (NewKey { terms, ..new }, IssuedKey { terms, ..issued });
         if self.store.add_key(&new).await? == Added::TooMany {
             let text =
                 format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used");
@@ -70,8 +83,9 @@ impl Keys {
         let id = KeyId::from_random(self.entropy.bytes());
         let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
         let hash = key.hash(&self.pepper);
-        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), created_at };
-        (new, IssuedKey { id, key, prefix, label, created_at })
+        let terms = KeyTerms::default();
+        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), terms, created_at };
+        (new, IssuedKey { id, key, prefix, label, terms, created_at })
     }
 
     /// The keys of a user, newest first, revoked ones included.
@@ -93,9 +107,9 @@ impl Keys {
         Fault::new(Kind::NotFound, "this account has no such active key; list its keys to see their ids")
     }
 
-    /// The key and the user that a presented key belongs to; `None` if it is unknown or revoked.
+    /// The key and the user that a presented key belongs to; `None` if it is unknown, revoked or has expired.
     pub async fn owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>, Fault> {
-        Ok(self.store.key_owner(&key.hash(&self.pepper)).await?)
+        Ok(self.store.key_owner(&key.hash(&self.pepper), self.clock.now()).await?)
     }
 
     /// Stores when keys were last used.

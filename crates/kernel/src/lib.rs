@@ -21,6 +21,7 @@ pub mod guard;
 pub mod idempotency;
 pub mod identity;
 pub mod key_label;
+pub mod key_terms;
 pub mod key_uses;
 pub mod keys;
 pub mod links;

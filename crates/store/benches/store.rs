@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::ports::{Closing, Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
@@ -56,6 +57,7 @@ async fn measure(url: &str) {
         hash: hash.clone(),
         prefix: key.prefix().to_owned(),
         label: "bench".parse().unwrap(),
+        terms: KeyTerms::default(),
         created_at: now(),
     };
     store.keys().add_key(&new_key).await.unwrap();
@@ -97,7 +99,7 @@ async fn measure(url: &str) {
         .await;
     let keys = store.keys();
     cpu("read a key by its hash", 20_000, async || {
-        assert!(keys.key_owner(&hash).await.unwrap().is_some());
+        assert!(keys.key_owner(&hash, now()).await.unwrap().is_some());
     })
     .await;
     cpu("read a balance", 20_000, async || assert!(ledger.balance(owner).await.unwrap().is_some())).await;

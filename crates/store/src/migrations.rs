@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
     step!(8, "0008", "sign_in"),
     step!(9, "0009", "card_payments"),
     step!(10, "0010", "deposits"),
+    step!(11, "0011", "key_terms"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::caller::{CheckoutId, DepositId, KeyId, UserId};
+use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::ports::{
     Adopted, Balance, CachedModelList, Cents, ClaimRecord, ClaimState, Closing, DepositState, Epoch,
     IdentityRecord, KeyOwner, NewCheckout, NewDeposit, OpenCheckout, PastEnd, PastPoll, Payment, PollRecord,
@@ -141,7 +142,7 @@ row! {
 
 row! {
     /// An active key and its user.
-    KeyOwnerRow { id: String, user_id: String }
+    KeyOwnerRow { id: String, user_id: String, scope: String }
 }
 
 row! {
@@ -153,6 +154,8 @@ row! {
         last_used_at: Option<i64>,
         revoked_at: Option<i64>,
         created_at: i64,
+        expires_at: Option<i64>,
+        scope: String,
     }
 }
 
@@ -393,7 +396,11 @@ impl TryFrom<KeyOwnerRow> for KeyOwner {
     type Error = StoreError;
 
     fn try_from(row: KeyOwnerRow) -> Result<Self, StoreError> {
-        Ok(Self { key: row.id.parse::<KeyId>().map_err(failed)?, user: user_id(&row.user_id)? })
+        Ok(Self {
+            key: row.id.parse::<KeyId>().map_err(failed)?,
+            user: user_id(&row.user_id)?,
+            scope: from_name(&row.scope).ok_or_else(|| unreadable("a scope"))?,
+        })
     }
 }
 
@@ -405,6 +412,10 @@ impl TryFrom<StoredKeyRow> for StoredKey {
             id: row.id.parse::<KeyId>().map_err(failed)?,
             prefix: row.prefix,
             label: row.label,
+            terms: KeyTerms {
+                scope: from_name(&row.scope).ok_or_else(|| unreadable("a scope"))?,
+                expires_at: row.expires_at.map(Timestamp::from_millis),
+            },
             last_used_at: row.last_used_at.map(Timestamp::from_millis),
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
             created_at: Timestamp::from_millis(row.created_at),

@@ -243,12 +243,14 @@ pub(crate) const ERASE_LABELS: &str = "UPDATE api_keys SET label = '' WHERE user
 pub(crate) const ERASE_MESSAGES: &str =
     "DELETE FROM agent_messages WHERE poll_id IN (SELECT id FROM polls WHERE owner = $1)";
 /// Adds a key, unless the user has as many active keys as allowed.
-pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) \
-     SELECT $1, $2, $3, $4, $5, $6 \
-     WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2 AND revoked_at IS NULL) < $7";
-pub(crate) const KEYS_OF_USER: &str = "SELECT id, prefix, label, last_used_at, revoked_at, created_at \
+pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at, expires_at, scope) \
+     SELECT $1, $2, $3, $4, $5, $6, $8, $9 \
+     WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2 AND revoked_at IS NULL \
+         AND (expires_at IS NULL OR expires_at > $6)) < $7";
+pub(crate) const KEYS_OF_USER: &str = "SELECT id, prefix, label, last_used_at, revoked_at, created_at, expires_at, scope \
      FROM api_keys WHERE user_id = $1 ORDER BY created_at DESC, id LIMIT $2";
-pub(crate) const KEY_OWNER: &str = "SELECT id, user_id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL";
+pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope FROM api_keys \
+     WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
 pub(crate) const REVOKE_KEY: &str =
     "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
 pub(crate) const REVOKE_KEYS: &str =

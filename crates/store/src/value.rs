@@ -48,6 +48,12 @@ impl From<Timestamp> for Value<'_> {
     }
 }
 
+impl From<Option<Timestamp>> for Value<'_> {
+    fn from(at: Option<Timestamp>) -> Self {
+        Self::Integer(at.map(Timestamp::millis))
+    }
+}
+
 /// Milliseconds.
 impl From<Duration> for Value<'_> {
     fn from(time: Duration) -> Self {

@@ -328,6 +328,8 @@ fn shown_key(key: &StoredKey) -> Value {
         "created_at": key.created_at,
         "last_used_at": key.last_used_at,
         "revoked_at": key.revoked_at,
+        "expires_at": key.terms.expires_at,
+        "scope": key.terms.scope,
     })
 }
 

@@ -147,10 +147,13 @@ static TABLE: [Row; 24] = [
     row(
         Kind::Forbidden,
         "forbidden",
-        "The request names a host or an origin that is not allowed",
+        "The request is not allowed from there, or with this key",
         (403, 40300, 40300, 5),
         false,
-        &[advice("use_own_address", "Call the service at its own address, or from a page that it allows.")],
+        &[
+            advice("use_own_address", "Call the service at its own address, or from a page that it allows."),
+            advice("use_wider_key", "If the message names the key's scope, use a key of a wider one."),
+        ],
     ),
     row(
         Kind::InsufficientBalance,

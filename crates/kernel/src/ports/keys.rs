@@ -6,6 +6,7 @@ use super::StoreError;
 use crate::api_key::KeyHash;
 use crate::caller::{KeyId, UserId};
 use crate::key_label::KeyLabel;
+use crate::key_terms::{KeyScope, KeyTerms};
 use ep_polling::time::Timestamp;
 
 /// A new key, without its plaintext: that is never stored.
@@ -21,6 +22,8 @@ pub struct NewKey {
     pub prefix: String,
     /// What its owner calls it.
     pub label: KeyLabel,
+    /// What it may be used for, and how long.
+    pub terms: KeyTerms,
     /// When it was issued.
     pub created_at: Timestamp,
 }
@@ -32,6 +35,8 @@ pub struct KeyOwner {
     pub key: KeyId,
     /// The user.
     pub user: UserId,
+    /// What it may be used for.
+    pub scope: KeyScope,
 }
 
 /// The most active keys of one account.
@@ -57,6 +62,8 @@ pub struct StoredKey {
     pub prefix: String,
     /// What its owner calls it; empty if nothing.
     pub label: String,
+    /// What it may be used for, and how long.
+    pub terms: KeyTerms,
     /// When it was last used, to within the time between two writes.
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
@@ -75,8 +82,8 @@ pub trait KeyStore: Send + Sync {
     /// The newest [`MAX_LISTED_KEYS`] keys of this user, newest first.
     async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError>;
 
-    /// The key with this hash and its user, unless it is revoked.
-    async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError>;
+    /// The key with this hash and its user, unless it is revoked or has expired.
+    async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError>;
 
     /// Revokes a key of this user for good; `false` if the user has no such active key.
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;

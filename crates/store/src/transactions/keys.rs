@@ -31,9 +31,9 @@ impl<E: Engine> KeyStore for Database<E> {
         keys.into_iter().map(TryInto::try_into).collect()
     }
 
-    async fn key_owner(&self, hash: &KeyHash) -> Result<Option<KeyOwner>, StoreError> {
+    async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError> {
         let owner: Option<KeyOwnerRow> =
-            self.0.fetch_optional(sql::KEY_OWNER, values![hash.as_str()]).await?;
+            self.0.fetch_optional(sql::KEY_OWNER, values![hash.as_str(), now]).await?;
         owner.map(TryInto::try_into).transpose()
     }
 
@@ -59,9 +59,19 @@ impl<E: Engine> KeyStore for Database<E> {
 
 /// Adds a key. The account is locked first, so that keys added at once are counted one after the other.
 pub(super) async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added, StoreError> {
-    let NewKey { id, user, hash, prefix, label, created_at } = key;
+    let NewKey { id, user, hash, prefix, label, terms, created_at } = key;
     lock_account(db, *user).await?;
-    let values = values![*id, *user, hash.as_str(), &**prefix, label.as_str(), *created_at, MAX_ACTIVE_KEYS];
+    let values = values![
+        *id,
+        *user,
+        hash.as_str(),
+        &**prefix,
+        label.as_str(),
+        *created_at,
+        MAX_ACTIVE_KEYS,
+        terms.expires_at,
+        terms.scope.as_str(),
+    ];
     Ok(match db.execute(sql::ADD_KEY, values).await? {
         1 => Added::Active,
         _ => Added::TooMany,

@@ -2,6 +2,7 @@
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
+use ep_kernel::key_terms::{KeyScope, KeyTerms};
 use ep_kernel::ports::{Added, KeyOwner, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
@@ -13,6 +14,7 @@ on_both_engines!(
     active_keys_are_limited,
     active_keys_are_limited_when_many_are_added_at_once,
     all_keys_are_replaced_by_one,
+    a_key_is_valid_on_its_terms,
     no_key_survives_a_rotation_that_it_was_added_before,
 );
 
@@ -22,16 +24,16 @@ fn new_key(user: UserId) -> NewKey {
     let key = ApiKey::from_random(bytes);
     let hash = key.hash(&Pepper::derive(b"pepper"));
     let (prefix, label) = (key.prefix().to_owned(), "laptop".parse().unwrap());
-    NewKey { id: key_id(), user, hash, prefix, label, created_at: at(0) }
+    NewKey { id: key_id(), user, hash, prefix, label, terms: KeyTerms::default(), created_at: at(0) }
 }
 
 async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let key = new_key(user);
     db.keys.add_key(&key).await.unwrap();
-    let owner = KeyOwner { key: key.id, user };
-    assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), Some(owner));
-    assert_eq!(db.keys.key_owner(&new_key(user).hash).await.unwrap(), None);
+    let owner = KeyOwner { key: key.id, user, scope: KeyScope::All };
+    assert_eq!(db.keys.key_owner(&key.hash, at(9)).await.unwrap(), Some(owner));
+    assert_eq!(db.keys.key_owner(&new_key(user).hash, at(9)).await.unwrap(), None);
 
     let again = db.keys.add_key(&NewKey { id: key_id(), ..key.clone() }).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
@@ -41,7 +43,7 @@ async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     assert!(!db.keys.revoke_key(other, key.id, at(1)).await.unwrap());
     assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
     assert!(!db.keys.revoke_key(user, key.id, at(2)).await.unwrap());
-    assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), None);
+    assert_eq!(db.keys.key_owner(&key.hash, at(9)).await.unwrap(), None);
 }
 
 async fn keys_are_listed_to_their_user(db: TestDatabase) {
@@ -57,6 +59,7 @@ async fn keys_are_listed_to_their_user(db: TestDatabase) {
         id: key.id,
         prefix: key.prefix.clone(),
         label: "laptop".into(),
+        terms: key.terms,
         last_used_at,
         revoked_at,
         created_at: key.created_at,
@@ -110,7 +113,10 @@ async fn all_keys_are_replaced_by_one(db: TestDatabase) {
     for expected in [0, 1] {
         let key = NewKey { created_at: at(5), ..new_key(user) };
         assert_eq!(db.keys.rotate_keys(&key).await.unwrap(), expected);
-        assert_eq!(db.keys.key_owner(&key.hash).await.unwrap(), Some(KeyOwner { key: key.id, user }));
+        assert_eq!(
+            db.keys.key_owner(&key.hash, at(9)).await.unwrap(),
+            Some(KeyOwner { key: key.id, user, scope: KeyScope::All })
+        );
     }
     for _ in 1..MAX_ACTIVE_KEYS {
         db.keys.add_key(&new_key(user)).await.unwrap();
@@ -118,7 +124,7 @@ async fn all_keys_are_replaced_by_one(db: TestDatabase) {
     assert_eq!(db.keys.rotate_keys(&new_key(user)).await.unwrap(), MAX_ACTIVE_KEYS);
     let active = db.keys.keys_of(user).await.unwrap();
     assert_eq!(active.iter().filter(|key| key.revoked_at.is_none()).count(), 1);
-    assert!(db.keys.key_owner(&others.hash).await.unwrap().is_some());
+    assert!(db.keys.key_owner(&others.hash, at(9)).await.unwrap().is_some());
     let unknown = db.keys.rotate_keys(&new_key(UserId::from_random([9; 16]))).await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
 }
@@ -137,4 +143,24 @@ async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
         assert_eq!(revoked, rotation.unwrap() as usize);
         assert_eq!(left.len(), 7);
     }
+}
+
+async fn a_key_is_valid_on_its_terms(db: TestDatabase) {
+    let user = db.user(0).await;
+    for scope in [KeyScope::All, KeyScope::Polls, KeyScope::Read] {
+        let terms = KeyTerms { scope, expires_at: Some(at(100)) };
+        let key = NewKey { terms, ..new_key(user) };
+        db.keys.add_key(&key).await.unwrap();
+        let owner = Some(KeyOwner { key: key.id, user, scope });
+        assert_eq!(db.keys.key_owner(&key.hash, at(99)).await.unwrap(), owner);
+        assert_eq!(db.keys.key_owner(&key.hash, at(100)).await.unwrap(), None);
+        assert!(db.keys.keys_of(user).await.unwrap().iter().any(|listed| listed.terms == terms));
+    }
+    // Keys that have expired are not counted as active.
+    for _ in 3..MAX_ACTIVE_KEYS {
+        assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
+    }
+    assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::TooMany);
+    let later = NewKey { created_at: at(100), ..new_key(user) };
+    assert_eq!(db.keys.add_key(&later).await.unwrap(), Added::Active);
 }

@@ -142,10 +142,10 @@ async fn work(
                     drop(db.ledger.credit(user, usd(amount), &reference, at(1)).await);
                 }
                 (10 | 11, Some(_)) => {
-                    pay_by_card(db, &checkouts[rng.random_range(0..checkouts.len())], &mut rng).await
+                    pay_by_card(db, &checkouts[rng.random_range(0..checkouts.len())], &mut rng).await;
                 }
                 (12, Some(_)) => {
-                    pay_in_usdc(db, &deposits[rng.random_range(0..deposits.len())], &mut rng).await
+                    pay_in_usdc(db, &deposits[rng.random_range(0..deposits.len())], &mut rng).await;
                 }
                 _ => {
                     let reference = format!("debit:{}", step % 40);

@@ -4,6 +4,7 @@ use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
 use ep_kernel::identity::{Identity, WalletAddress};
+use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::ports::{
     CreditOutcome, NewKey, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError,
 };
@@ -47,7 +48,15 @@ fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
     let key = ApiKey::from_random(bytes);
     let (hash, prefix) = (key.hash(&Pepper::derive(b"pepper")), key.prefix().to_owned());
     let label = "first".parse().unwrap();
-    let key = NewKey { id: key_id(), user: user.id, hash, prefix, label, created_at: at(0) };
+    let key = NewKey {
+        id: key_id(),
+        user: user.id,
+        hash,
+        prefix,
+        label,
+        terms: KeyTerms::default(),
+        created_at: at(0),
+    };
     let (per_day, per_address_and_day) = limits;
     NewSignUp {
         identity: identity.clone(),
