@@ -232,3 +232,39 @@ async fn with_billing_off_nobody_is_charged() {
     client.poll(json!({})).await.expect(200);
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
 }
+
+/// Forty-eight polls at once on the balance of ten: the models answer only once all have been accepted or refused.
+async fn as_many_polls_as_the_balance_covers(engine: Engine) {
+    let mut script = dear(0.000_01);
+    script.default.latency = Duration::from_secs(4);
+    let service = Setup::scripted(script).on(engine).boot().await;
+    // At this pace everyone is asked at once, so a poll needs all that it may cost before it begins.
+    let ask = json!({ "pace": "fast", "confidence_threshold": 1, "wait_ms": 1, "max_cost_usd": 100 });
+    let (user, client) = service.user_with(MicroUsd::new(100_000_000)).await;
+    client.poll(ask.clone()).await.expect(202);
+    let hold = service.app.accounts.balance(user).await.unwrap().held;
+    assert!(!hold.is_zero());
+
+    let (user, client) = service.user_with(MicroUsd::new(10 * hold.micro())).await;
+    let polls = futures::future::join_all((0..48).map(|_| client.poll(ask.clone()))).await;
+    let count = |status| polls.iter().filter(|reply| reply.status == status).count();
+    assert_eq!(
+        (count(202), count(402)),
+        (10, 38),
+        "{:?}",
+        polls.iter().map(|reply| reply.status).collect::<Vec<_>>()
+    );
+    assert_eq!(service.app.accounts.balance(user).await.unwrap().available(), MicroUsd::ZERO);
+    let spent = service.settled_cost(user).await;
+    assert!(!spent.is_zero() && spent.micro() <= 10 * hold.micro());
+}
+
+#[tokio::test]
+async fn as_many_polls_as_the_balance_covers_on_sqlite() {
+    as_many_polls_as_the_balance_covers(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn as_many_polls_as_the_balance_covers_on_postgres() {
+    as_many_polls_as_the_balance_covers(Engine::Postgres).await;
+}
