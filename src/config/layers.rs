@@ -174,7 +174,9 @@ impl Config {
     fn check_stripe(&self) -> Result<(), ConfigError> {
         let Stripe { secret_key, webhook_secrets, api_url } = &self.stripe;
         if secret_key.expose_secret().is_empty() {
-            return Ok(());
+            let expected = "left out where EP_STRIPE_SECRET_KEY is";
+            let refused = ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected };
+            return if webhook_secrets.is_empty() { Ok(()) } else { Err(refused) };
         }
         if webhook_secrets.is_empty() {
             let expected = "set where EP_STRIPE_SECRET_KEY is";
@@ -324,6 +326,8 @@ mod tests {
             ("EP_AUTH_ISSUER_URL", "https://login.example"),
             ("EP_AUTH_CLIENT_ID", "polls"),
             ("EP_STRIPE_SECRET_KEY", "sk_test_1"),
+            ("EP_STRIPE_WEBHOOK_SECRET", "whsec_1"),
+            ("EP_X402_PAY_TO", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
             ("EP_X402_FACILITATOR_URL", "https://x402.example"),
             ("EP_X402_FACILITATOR_URL", "x402.example"),
         ] {

@@ -283,10 +283,11 @@ impl Config {
     /// How deposits of USDC are paid, where they are configured; `resource` is the address that is paid for.
     pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
         let X402 { facilitator_url, pay_to, asset, asset_name, asset_version } = &self.x402;
-        if facilitator_url.is_empty() {
-            return Ok(None);
-        }
         let refused = |variable, expected| ConfigError::Variable { variable, expected };
+        if facilitator_url.is_empty() {
+            let unused = refused("EP_X402_PAY_TO", "left out where EP_X402_FACILITATOR_URL is");
+            return if pay_to.is_empty() { Ok(None) } else { Err(unused) };
+        }
         if !url::Url::parse(facilitator_url).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
             return Err(refused("EP_X402_FACILITATOR_URL", "a URL that begins with https://"));
         }

@@ -149,7 +149,7 @@ async fn another_accounts_address_leads_to_an_account_of_its_own() {
     let victim = user.await.unwrap();
     let mut users = vec![json!(victim)];
     for subject in ["mallory", "eve"] {
-        provider.sign_in(subject, "Victim@Example.com").await;
+        provider.sign_in(subject, "Victim@Example.com", true).await;
         let mut browser = Browser::new();
         browser.sign_in(&service).await;
         let me = browser.me(&service).await.expect(200);
@@ -161,6 +161,12 @@ async fn another_accounts_address_leads_to_an_account_of_its_own() {
         let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
         assert_eq!(balance["balance"], "$1.00", "its own starter credit");
     }
+    // An address that the provider has not checked is not taken at all.
+    provider.sign_in("anyone", "victim@example.com", false).await;
+    let mut browser = Browser::new();
+    browser.sign_in(&service).await;
+    let email = browser.me(&service).await.expect(200)["email"].clone();
+    assert!(email.as_str().unwrap().ends_with("@login.invalid"), "{email}");
     // The operator is told that the address is ambiguous, and by which ids.
     let admin = |arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_ep"))

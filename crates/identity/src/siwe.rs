@@ -112,6 +112,10 @@ impl WalletMessages for Siwe {
     async fn is_signed(&self, text: &str, signature: &str) -> Result<bool, Fault> {
         let signature = signature.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
         let (Some(message), Some(signature)) = (parse(text), signature) else { return Ok(false) };
+        // What recovers to no key at all would pass for it.
+        if message.address == [0; 20] {
+            return Ok(false);
+        }
         if let Ok(by_key) = <&[u8; KEY_SIGNATURE]>::try_from(signature.as_slice())
             && message.verify_eip191(by_key).is_ok()
         {

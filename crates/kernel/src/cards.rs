@@ -18,6 +18,8 @@ use ep_polling::time::Timestamp;
 const ASK_AFTER: Duration = Duration::from_mins(30);
 /// A payment whose page was never opened is given up after this time: the processor repeats its answer for a day.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(23);
+/// A payment that is neither paid nor closed is asked after no more after this time.
+const FORGET_AFTER: Duration = Duration::from_hours(7 * 24);
 /// Payments asked after at once.
 const AT_ONCE: u32 = 1000;
 
@@ -86,7 +88,9 @@ impl Cards {
     /// payments were asked after.
     pub async fn reconcile(&self) -> Result<u32, Fault> {
         let now = self.clock.now();
-        self.store.apply_reversals(now).await?;
+        if let Err(error) = self.store.apply_reversals(now).await {
+            tracing::error!(error = %error, "what was taken back of payments by card is not applied yet");
+        }
         let Some(processor) = &self.processor else { return Ok(0) };
         let before = Timestamp::from_millis(now.millis() - ASK_AFTER.as_millis() as i64);
         let mut asked = 0;
@@ -118,8 +122,13 @@ impl Cards {
                 page.session
             }
         };
-        let event = processor.look_up(&session).await?;
-        self.receive(event).await
+        match processor.look_up(&session).await? {
+            // Its page has been closed for long; if it is paid after all, a report still credits it.
+            CardEvent::Nothing if now.since(checkout.created_at) > FORGET_AFTER => {
+                Ok(self.store.close_checkout(checkout.id).await?)
+            }
+            event => self.receive(event).await,
+        }
     }
 }
 

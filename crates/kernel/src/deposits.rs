@@ -110,7 +110,7 @@ impl Deposits {
             return Ok(Taken::Refused(why));
         }
         let id = DepositId::from_random(self.entropy.bytes());
-        let (since, created_at) = (self.network.position().await, self.clock.now());
+        let (since, created_at) = (self.network.position().await?, self.clock.now());
         let deposit = NewDeposit { id, payment, user: caller.user(), since, created_at };
         if let BegunDeposit::Known(known) = self.store.begin_deposit(&deposit).await? {
             return self.again(known).await;
@@ -210,7 +210,8 @@ impl Deposits {
     }
 }
 
-fn pending() -> Fault {
+/// Nobody can say yet how a payment ends: its caller comes back with the same one.
+pub fn pending() -> Fault {
     let text = "the payment is being carried out and nobody can say yet how it ends; send the same request with the \
                 same payment header again, and do not sign another payment";
     Fault::new(Kind::Unavailable, text).retry_after(RETRY_AFTER)

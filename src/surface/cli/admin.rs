@@ -132,12 +132,13 @@ pub(super) enum Command {
         #[arg(long, value_name = "ID")]
         into: UserId,
     },
-    /// Print everything that is kept of an account, as JSON
+    /// Print an account's user, identities, keys, transfers and polls, as JSON
     ExportUser {
         #[command(flatten)]
         account: Account,
     },
-    /// Delete what is personal of an account; its polls and its part of the ledger stay under an id that names nobody
+    /// Delete what is personal of an account; its polls and its part of the ledger stay under its id, and deposits
+    /// under the payer's address, as on the chain
     DeleteUser {
         #[command(flatten)]
         account: Account,
@@ -295,7 +296,7 @@ async fn run_in(
     Ok(End::Done)
 }
 
-/// Everything that is kept of an account, but for the plaintext of its secrets, which is not kept.
+/// An account's user, identities, keys, transfers and polls.
 async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
     /// Polls in one page.
     const PAGE: u32 = 100;

@@ -1,11 +1,13 @@
 //! Deposits of USDC by x402: the payment travels in headers, beside the JSON body.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ep_kernel::deposits::{Deposited, Deposits, Taken};
+use ep_kernel::deposits::{Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_payments::{Offer, PayloadError, X402};
@@ -26,6 +28,8 @@ const REQUIRED: HeaderName = HeaderName::from_static("payment-required");
 /// What became of the payment, for clients of both versions.
 const RESPONSE: [HeaderName; 2] =
     [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
+/// How long a client waits before it is told to come back: less than the route's deadline.
+const LONGEST_WAIT: Duration = Duration::from_secs(80);
 /// The least and the most that is deposited at once, in cents.
 const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
 
@@ -49,7 +53,7 @@ pub(super) fn handle(
         let Some(header) = payment_header(&parts.headers) else {
             return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
         };
-        let payment = match usdc.x402.payment(header, cents) {
+        let payment = match usdc.x402.payment(header, cents, state.app.ports.clock.now()) {
             Ok(payment) => payment,
             Err(PayloadError::Refused(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
             Err(error) => return Err(Fault::invalid("", error.to_string())),
@@ -61,7 +65,10 @@ pub(super) fn handle(
             let taken = deposits.take(payment, &caller).await;
             drop(answer.send(taken));
         });
-        match answered.await.map_err(Fault::internal)?? {
+        // However it ends for the client, it must not be told to pay again.
+        let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
+        let Ok(Ok(taken)) = answered else { return Err(pending()) };
+        match taken? {
             Taken::Deposited(deposited) => Ok(credited(&deposited)),
             Taken::Refused(why) => Ok(refused(&usdc.x402, cents, why)),
         }

@@ -146,8 +146,8 @@ impl IdentityProvider {
     }
 
     /// Who is signed in there from now on.
-    pub async fn sign_in(&self, subject: &str, email: &str) {
-        let account = json!({ "sub": subject, "email": email, "email_verified": true });
+    pub async fn sign_in(&self, subject: &str, email: &str, verified: bool) {
+        let account = json!({ "sub": subject, "email": email, "email_verified": verified });
         self.post("/test/account", account).await;
     }
 

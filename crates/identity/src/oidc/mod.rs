@@ -114,7 +114,7 @@ pub struct Callback {
 pub struct ProviderSignIn {
     /// Who it is.
     pub identity: Identity,
-    /// The address that the provider names, or one where no mail arrives.
+    /// The address that the provider has checked, or one where no mail arrives.
     pub email: Email,
     /// The ID token, by which the provider is told whom to sign out.
     pub id_token: Option<String>,
@@ -192,7 +192,9 @@ impl Oidc {
         let id_token = tokens.id_token().ok_or_else(|| refused("the identity provider sent no ID token"))?;
         let claims = self.claims(&metadata, id_token, &Nonce::new(flow.nonce)).await?;
         let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
-        let email = match claims.email().and_then(|email| email.parse().ok()) {
+        // An address that nobody has checked may be anybody's.
+        let checked = claims.email().filter(|_| claims.email_verified() == Some(true));
+        let email = match checked.and_then(|email| email.parse().ok()) {
             Some(email) => email,
             None => address_for(&issuer, &subject)?,
         };
@@ -303,7 +305,7 @@ impl Oidc {
     }
 }
 
-/// An address for a user whose provider names none; no mail arrives there (RFC 2606 §2).
+/// An address for a user whose provider has checked none; no mail arrives there (RFC 2606 §2).
 fn address_for(issuer: &str, subject: &str) -> Result<Email, Fault> {
     let name = hex::encode(&Sha256::digest(format!("{issuer} {subject}"))[..16]);
     format!("{name}@login.invalid").parse().map_err(Fault::internal)

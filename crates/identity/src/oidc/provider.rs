@@ -124,13 +124,13 @@ impl Provider {
                 *known = Known { metadata: Some((Arc::clone(&metadata), Instant::now())), failed_at: None };
                 Ok(metadata)
             }
-            // What was known an hour ago is better than nothing.
-            (None, Some((metadata, _))) => Ok(Arc::clone(metadata)),
-            (None, None) => {
+            (None, stale) => {
+                let stale = stale.as_ref().map(|(metadata, _)| Arc::clone(metadata));
                 if !left_alone {
                     known.failed_at = Some(Instant::now());
                 }
-                Err(unavailable())
+                // What was known an hour ago is better than nothing.
+                stale.ok_or_else(unavailable)
             }
         }
     }

@@ -60,8 +60,9 @@ pub trait PaymentNetwork: Send + Sync {
     /// Whether a payment would be carried out. Fails if nobody can say: nothing has happened then.
     async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault>;
 
-    /// A block from which on the payment can be looked for; 0 where no node can be asked.
-    async fn position(&self) -> u64;
+    /// A block from which on the payment can be looked for; 0 where there is no node to ask. Fails if the node does
+    /// not answer: nothing has happened then.
+    async fn position(&self) -> Result<u64, Fault>;
 
     /// Carries a payment out; asked again, moves nothing twice.
     async fn settle(&self, payment: &Payment, since: u64) -> Outcome;

@@ -36,7 +36,7 @@ pub(super) struct Session {
     #[serde(default)]
     currency: Option<String>,
     #[serde(default)]
-    amount_total: Option<u32>,
+    amount_total: Option<i64>,
     #[serde(default)]
     livemode: bool,
     #[serde(default)]
@@ -48,7 +48,7 @@ pub(super) struct Session {
 #[derive(Deserialize)]
 struct Charge {
     id: String,
-    amount_refunded: u32,
+    amount_refunded: i64,
     currency: String,
     payment_intent: Option<String>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Charge {
 #[derive(Deserialize)]
 struct Dispute {
     id: String,
-    amount: u32,
+    amount: i64,
     currency: String,
     status: String,
     payment_intent: Option<String>,
@@ -69,7 +69,8 @@ impl Session {
     pub(super) fn event(self, live: bool) -> CardEvent {
         let ours = self.mode == "payment" && self.livemode == live && self.currency.as_deref() == Some("usd");
         let (Some(checkout), true) = (checkout_id(&self.metadata), ours) else { return CardEvent::Nothing };
-        match (self.payment_status.as_str(), self.status.as_deref(), self.amount_total) {
+        let amount = self.amount_total.and_then(|cents| u32::try_from(cents).ok());
+        match (self.payment_status.as_str(), self.status.as_deref(), amount) {
             ("paid", _, Some(cents)) => CardEvent::Paid(PaidCheckout {
                 checkout,
                 session: self.id,
@@ -101,7 +102,10 @@ impl Event {
                 }
             }
             "charge.refunded" => object::<Charge>(data)?.event(),
-            "charge.dispute.created" | "charge.dispute.closed" => object::<Dispute>(data)?.event(),
+            "charge.dispute.created"
+            | "charge.dispute.updated"
+            | "charge.dispute.funds_withdrawn"
+            | "charge.dispute.closed" => object::<Dispute>(data)?.event(),
             _ => CardEvent::Nothing,
         };
         Some(event)
@@ -110,14 +114,14 @@ impl Event {
 
 impl Charge {
     fn event(self) -> CardEvent {
-        if self.currency != "usd" {
+        let (Ok(refunded), "usd") = (u32::try_from(self.amount_refunded), self.currency.as_str()) else {
             return CardEvent::Nothing;
-        }
+        };
         CardEvent::Reversed(Reversal {
             reference: format!("refund:{}", self.id),
             checkout: checkout_id(&self.metadata),
             payment: self.payment_intent,
-            amount: Cents(self.amount_refunded),
+            amount: Cents(refunded),
             lifted: false,
         })
     }
@@ -126,14 +130,16 @@ impl Charge {
 impl Dispute {
     fn event(self) -> CardEvent {
         // An early warning takes no money yet.
-        if self.currency != "usd" || self.status.starts_with("warning_") {
+        let (Ok(amount), "usd", false) =
+            (u32::try_from(self.amount), self.currency.as_str(), self.status.starts_with("warning_"))
+        else {
             return CardEvent::Nothing;
-        }
+        };
         CardEvent::Reversed(Reversal {
             reference: format!("dispute:{}", self.id),
             checkout: None,
             payment: self.payment_intent,
-            amount: Cents(self.amount),
+            amount: Cents(amount),
             lifted: self.status == "won",
         })
     }

@@ -125,7 +125,8 @@ fn refusal(said: Option<&str>) -> Option<&'static str> {
     }
 }
 
-fn unavailable() -> Fault {
+/// Nobody can say whether a payment would be carried out; nothing has happened.
+pub(super) fn unavailable() -> Fault {
     let text = "payments in USDC cannot be verified right now; nothing was charged; try again in a moment";
     Fault::new(Kind::Unavailable, text).retry_after(Duration::from_secs(5))
 }

@@ -18,13 +18,19 @@ use ep_polling::time::Timestamp;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use self::chain::Chain;
+use self::chain::{Chain, Fate};
 use self::facilitator::Facilitator;
 pub use self::offer::Offer;
 pub use self::payload::{PayloadError, PaymentRefused};
 
 /// How long a payer may take between signing and paying, in seconds.
 const MAX_TIMEOUT_S: u32 = 300;
+/// How much longer than that a payment may be valid.
+const SLACK: Duration = Duration::from_mins(10);
+/// How many blocks before the newest one a payment is looked for.
+const BLOCKS_BEFORE: u64 = 50;
+/// How long after its authorization has expired a payment is looked for.
+const GIVE_UP_AFTER: Duration = Duration::from_hours(1);
 /// How often a payment whose answer was lost is looked for on the chain before its caller is told to come back.
 const LOOKS: u32 = 3;
 /// The time between two of these looks.
@@ -87,8 +93,8 @@ impl X402 {
     }
 
     /// Reads the header of a payment of this amount.
-    pub fn payment(&self, header: &str, cents: u32) -> Result<Payment, PayloadError> {
-        payload::read(&self.config, header, cents)
+    pub fn payment(&self, header: &str, cents: u32, now: Timestamp) -> Result<Payment, PayloadError> {
+        payload::read(&self.config, header, cents, now)
     }
 
     /// The requirements that a payment is checked against: always our own, whatever its payer echoes.
@@ -110,11 +116,11 @@ impl PaymentNetwork for X402 {
         self.facilitator.verify(&self.request(payment)).await
     }
 
-    async fn position(&self) -> u64 {
-        match &self.chain {
-            Some(chain) => chain.position().await.unwrap_or(0),
-            None => 0,
-        }
+    async fn position(&self) -> Result<u64, Fault> {
+        let Some(chain) = &self.chain else { return Ok(0) };
+        let newest = chain.position().await.ok_or_else(facilitator::unavailable)?;
+        // Somebody may have carried the payment out since it was verified.
+        Ok(newest.saturating_sub(BLOCKS_BEFORE))
     }
 
     async fn settle(&self, payment: &Payment, since: u64) -> Outcome {
@@ -127,8 +133,9 @@ impl PaymentNetwork for X402 {
                     if look > 0 {
                         tokio::time::sleep(BETWEEN_LOOKS).await;
                     }
-                    if let Some(transaction) = chain.transaction(payment, since).await {
-                        return Outcome::Moved { transaction };
+                    match chain.fate(payment, since).await {
+                        Fate::Unknown => {}
+                        fate => return outcome(fate),
                     }
                 }
                 Outcome::Unknown
@@ -136,34 +143,46 @@ impl PaymentNetwork for X402 {
             // Somebody else may have carried it out.
             Outcome::NotMoved(why) => match chain.is_used(payment).await {
                 Some(false) => Outcome::NotMoved(why),
-                Some(true) => match chain.transaction(payment, since).await {
-                    Some(transaction) => Outcome::Moved { transaction },
-                    None => Outcome::Unknown,
-                },
+                Some(true) => outcome(chain.fate(payment, since).await),
                 None => Outcome::Unknown,
             },
         }
     }
 
     async fn look_up(&self, payment: &Payment, since: u64, now: Timestamp) -> Outcome {
-        let Some(chain) = &self.chain else {
+        let found = match &self.chain {
             // An authorization moves money once, so asking again is safe; a refusal may mean that it has.
-            return match self.facilitator.settle(&self.request(payment)).await {
+            None => match self.facilitator.settle(&self.request(payment)).await {
                 Outcome::NotMoved(_) => Outcome::Unknown,
                 other => other,
-            };
-        };
-        match chain.is_used(payment).await {
-            Some(true) => match chain.transaction(payment, since).await {
-                Some(transaction) => Outcome::Moved { transaction },
+            },
+            Some(chain) => match chain.is_used(payment).await {
+                Some(true) => outcome(chain.fate(payment, since).await),
+                // A minute for blocks that are not known here yet.
+                Some(false) if now > payment.valid_before.after(Duration::from_mins(1)) => {
+                    Outcome::NotMoved("the authorization has expired unused")
+                }
+                Some(false) => self.settle(payment, since).await,
                 None => Outcome::Unknown,
             },
-            // A minute for blocks that are not known here yet.
-            Some(false) if now > payment.valid_before.after(Duration::from_mins(1)) => {
-                Outcome::NotMoved("the authorization has expired unused")
-            }
-            Some(false) => self.settle(payment, since).await,
-            None => Outcome::Unknown,
+        };
+        if found == Outcome::Unknown && now > payment.valid_before.after(GIVE_UP_AFTER) {
+            tracing::error!(
+                reference = payment.reference,
+                "nobody could say whether a payment was carried out, and it cannot be any more: look at it by hand"
+            );
+            return Outcome::NotMoved(
+                "nobody could say whether the payment was carried out; ask the operator",
+            );
         }
+        found
+    }
+}
+
+fn outcome(fate: Fate) -> Outcome {
+    match fate {
+        Fate::Paid(transaction) => Outcome::Moved { transaction },
+        Fate::Otherwise => Outcome::NotMoved("the authorization was used for something else, or cancelled"),
+        Fate::Unknown => Outcome::Unknown,
     }
 }

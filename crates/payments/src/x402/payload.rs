@@ -1,5 +1,7 @@
 //! The header of a payment.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use ep_kernel::identity::WalletAddress;
@@ -9,7 +11,7 @@ use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::X402Config;
+use super::{MAX_TIMEOUT_S, SLACK, X402Config};
 
 /// Longest header that is read, in bytes.
 const MAX_HEADER: usize = 16 * 1024;
@@ -40,6 +42,9 @@ pub enum PaymentRefused {
     /// Another asset.
     #[error("the payment is in another asset")]
     Asset,
+    /// Valid for longer than was asked for: nobody could wait for its end.
+    #[error("the payment is valid for longer than maxTimeoutSeconds")]
+    Lifetime,
 }
 
 #[derive(Deserialize)]
@@ -81,7 +86,12 @@ struct Authorization {
 }
 
 /// Reads a payment and checks what it says against what was asked for. Its signature is the facilitator's to check.
-pub(super) fn read(config: &X402Config, header: &str, cents: u32) -> Result<Payment, PayloadError> {
+pub(super) fn read(
+    config: &X402Config,
+    header: &str,
+    cents: u32,
+    now: Timestamp,
+) -> Result<Payment, PayloadError> {
     let bytes = decode(header).ok_or(PayloadError::Malformed)?;
     let body: Value = serde_json::from_slice(&bytes).map_err(|_| PayloadError::Malformed)?;
     let envelope: Envelope = serde_json::from_value(body.clone()).map_err(|_| PayloadError::Malformed)?;
@@ -126,6 +136,10 @@ pub(super) fn read(config: &X402Config, header: &str, cents: u32) -> Result<Paym
     if value != amount.micro().to_string() {
         return Err(PaymentRefused::Amount.into());
     }
+    let valid_before = Timestamp::from_millis(seconds.saturating_mul(1000));
+    if valid_before > now.after(Duration::from_secs(MAX_TIMEOUT_S.into()) + SLACK) {
+        return Err(PaymentRefused::Lifetime.into());
+    }
     Ok(Payment {
         reference: format!(
             "{}:{}:{}:0x{}",
@@ -136,7 +150,7 @@ pub(super) fn read(config: &X402Config, header: &str, cents: u32) -> Result<Paym
         ),
         payer,
         amount,
-        valid_before: Timestamp::from_millis(seconds.saturating_mul(1000)),
+        valid_before,
         body: body.to_string(),
     })
 }

@@ -55,7 +55,13 @@ impl<E: Engine> CheckoutStore for Database<E> {
         // Each in a transaction of its own, so that none locks two accounts.
         for checkout in checkouts {
             let apply = self.0.transact(Durability::PowerLoss, move |db| {
-                async move { apply_to(db, &checkout.id, at).await }.boxed()
+                async move {
+                    // The payment first, as everywhere: a report of it may come at the same moment.
+                    let of = values![&*checkout.id, None::<&str>];
+                    let _: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+                    apply_to(db, &checkout.id, at).await
+                }
+                .boxed()
             });
             applied += apply.await?;
         }
