@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret;
 use toml::{Table, Value};
 
-use super::{Auth, Config, Operator, Stripe};
+use super::{Auth, Config, Operator, Stripe, is_http_url};
 
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -152,8 +152,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
 impl Config {
     /// Refuses a public base URL that no client could use.
     pub fn check_base_url(&self) -> Result<(), ConfigError> {
-        let base = url::Url::parse(&self.base_url()).ok();
-        if base.is_none_or(|base| !matches!(base.scheme(), "http" | "https") || base.host_str().is_none()) {
+        if !is_http_url(&self.base_url()) {
             let expected = "a URL that begins with http:// or https:// and names a host";
             return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
         }
@@ -182,7 +181,7 @@ impl Config {
             let expected = "set where EP_STRIPE_SECRET_KEY is";
             return Err(ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected });
         }
-        if url::Url::parse(api_url).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if is_http_url(api_url) {
             return Ok(());
         }
         let expected = "a URL that begins with https://";

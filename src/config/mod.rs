@@ -272,8 +272,7 @@ impl Config {
     /// The node of that chain, where there is one.
     pub fn rpc_url(&self) -> Result<Option<SecretString>, ConfigError> {
         let given = self.chain.rpc_url.expose_secret();
-        let is_http = url::Url::parse(given).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-        if given.is_empty() || is_http {
+        if given.is_empty() || is_http_url(given) {
             return Ok((!given.is_empty()).then(|| self.chain.rpc_url.clone()));
         }
         let expected = "a URL that begins with http:// or https://";
@@ -288,7 +287,7 @@ impl Config {
             let unused = refused("EP_X402_PAY_TO", "left out where EP_X402_FACILITATOR_URL is");
             return if pay_to.is_empty() { Ok(None) } else { Err(unused) };
         }
-        if !url::Url::parse(facilitator_url).is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        if !is_http_url(facilitator_url) {
             return Err(refused("EP_X402_FACILITATOR_URL", "a URL that begins with https://"));
         }
         let chain_id = self.chain_id()?;
@@ -320,4 +319,10 @@ impl Config {
     pub fn poll_deadline(&self) -> Duration {
         Duration::from_millis(self.polls.deadline_ms)
     }
+}
+
+/// Whether a text is a URL that a request can be sent to.
+fn is_http_url(text: &str) -> bool {
+    url::Url::parse(text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some())
 }

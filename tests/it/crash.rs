@@ -160,12 +160,8 @@ async fn killed_while_payments_are_reported(database: Option<&str>) {
     let client = Client::new(&url, None);
     let libraries = WalletLibraries::start();
     let wallet = libraries.wallet().await;
-    let challenge =
-        client.get(&format!("/api/wallet/challenge?address={}", wallet.address)).await.expect(200);
-    let signature = libraries.sign(&wallet, challenge["message"].as_str().unwrap()).await;
-    let body = json!({ "message": challenge["message"], "signature": signature });
-    let signed_in = client.post("/api/wallet/verify", &body).await;
-    let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
+    let signed_in = libraries.sign_in(&client, &wallet, &[]).await;
+    let cookie = signed_in.cookie();
     let user = signed_in.expect(200)["user_id"].as_str().unwrap().to_owned();
 
     let mut events = Vec::new();

@@ -167,11 +167,7 @@ async fn real_clients_of_both_versions_pay() {
         assert_clean(&service).await;
 
         // The payer signs in with the same wallet, and finds the same account.
-        let anonymous = service.anonymous();
-        let path = format!("/api/wallet/challenge?address={}", wallet.address);
-        let message = anonymous.get(&path).await.expect(200)["message"].as_str().unwrap().to_owned();
-        let body = json!({ "message": message, "signature": world.libraries.sign(&wallet, &message).await });
-        let signed_in = anonymous.post("/api/wallet/verify", &body).await.expect(200);
+        let signed_in = world.libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
         assert_eq!((&signed_in["user_id"], &signed_in["is_new_user"]), (&first["user_id"], &json!(false)));
     }
 }

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup};
+use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, free_port};
 
 /// A browser: it follows redirects, and keeps cookies. One host has one jar, whatever the port.
 struct Browser {
@@ -269,9 +269,7 @@ async fn nobody_is_sent_to_another_website() {
 
 #[tokio::test]
 async fn the_service_starts_without_its_provider_and_finds_it_later() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    let port = free_port();
     let issuer = format!("http://127.0.0.1:{port}");
     let service = at_provider(Setup::demo(), &issuer).boot().await;
     let client = service.anonymous();

@@ -172,12 +172,8 @@ async fn signing_in_again_gives_a_new_session_and_ends_the_old_one() {
     let mut cookie = service.cookie(planted_user).await;
     let mut seen = vec![cookie.clone()];
     for _ in 0..2 {
-        let path = format!("/api/wallet/challenge?address={}", wallet.address);
-        let challenge = get(&client, &path, &cookie, &[]).await.expect(200);
-        let message = challenge["message"].as_str().unwrap();
-        let body = json!({ "message": message, "signature": libraries.sign(&wallet, message).await });
-        let reply = client.post_with("/api/wallet/verify", &body, &[("cookie", &cookie)]).await;
-        let begun = reply.header("set-cookie").split(';').next().unwrap().to_owned();
+        let reply = libraries.sign_in(&client, &wallet, &[("cookie", &cookie)]).await;
+        let begun = reply.cookie();
         let user = reply.expect(200)["user_id"].clone();
         assert!(!seen.contains(&begun));
         me(&client, &cookie).await.refused(401);

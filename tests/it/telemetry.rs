@@ -66,12 +66,9 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     // A wallet's signature, the cookie that it gets, and the key of its new account.
     let libraries = WalletLibraries::start();
     let wallet = libraries.wallet().await;
-    let challenge =
-        client.get(&format!("/api/wallet/challenge?address={}", wallet.address)).await.expect(200);
-    let signature = libraries.sign(&wallet, challenge["message"].as_str().unwrap()).await;
-    let body = json!({ "message": challenge["message"], "signature": signature });
-    let reply = client.post_with("/api/wallet/verify", &body, &[("idempotency-key", "wallet")]).await;
-    let cookie = reply.header("set-cookie").split(';').next().unwrap().to_owned();
+    let keyed = [("idempotency-key", "wallet")];
+    let (reply, signature) = libraries.sign_in_signed(&client, &wallet, &keyed).await;
+    let cookie = reply.cookie();
     let me = Client::new(&url, None).request(reqwest::Method::GET, "/api/auth/me").header("cookie", &cookie);
     Client::new(&url, None).send(me).await.expect(200);
     keys.push(cookie.strip_prefix("ep_session=").unwrap().to_owned());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Chain, Client, Engine, Reply, Service, Setup, Wallet, WalletLibraries};
+use crate::harness::{Chain, Client, Engine, Reply, Setup, Wallet, WalletLibraries};
 
 /// The message that the service writes for this wallet.
 async fn challenge(client: &Client, address: &str) -> Value {
@@ -18,17 +18,6 @@ async fn challenge_text(client: &Client, address: &str) -> String {
 
 async fn verify(client: &Client, message: &str, signature: &str) -> Reply {
     client.post("/api/wallet/verify", &json!({ "message": message, "signature": signature })).await
-}
-
-/// Signs a wallet in with the service's own message.
-async fn sign_in(service: &Service, libraries: &WalletLibraries, wallet: &Wallet) -> Reply {
-    let client = service.anonymous();
-    let message = challenge_text(&client, &wallet.address).await;
-    verify(&client, &message, &libraries.sign(wallet, &message).await).await
-}
-
-fn session_of(reply: &Reply) -> String {
-    reply.header("set-cookie").split(';').next().unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -55,7 +44,7 @@ async fn wallets_of_every_library_sign_in() {
                 let host = service.url.strip_prefix("http://").unwrap();
                 let fields = json!({
                     "domain": host, "address": wallet.address, "uri": service.url, "version": "1",
-                    "chainId": 8453, "nonce": challenge["nonce"], "issuedAt": ep_polling_now(),
+                    "chainId": 8453, "nonce": challenge["nonce"], "issuedAt": now(),
                 });
                 let built =
                     libraries.ask(json!({ "op": "build", "library": library, "fields": fields })).await;
@@ -63,7 +52,7 @@ async fn wallets_of_every_library_sign_in() {
             };
             let signature = libraries.sign_with(signer, &wallet, &message).await;
             let reply = verify(&client, &message, &signature).await;
-            let cookie = session_of(&reply);
+            let cookie = reply.cookie();
             assert!(
                 reply.header("set-cookie").ends_with("; HttpOnly; SameSite=Lax; Path=/; Max-Age=1209600")
             );
@@ -83,7 +72,7 @@ async fn wallets_of_every_library_sign_in() {
             );
 
             // The same wallet is the same account, whose key is never shown again.
-            let again = sign_in(&service, &libraries, &wallet).await.expect(200);
+            let again = libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
             let expected =
                 json!({ "address": wallet.address, "user_id": first["user_id"], "is_new_user": false });
             assert_eq!(again, expected);
@@ -93,7 +82,7 @@ async fn wallets_of_every_library_sign_in() {
 }
 
 /// Now, as RFC 3339 writes it.
-fn ep_polling_now() -> String {
+fn now() -> String {
     use ep_kernel::ports::Clock;
     ensemble_poll::clock::SystemClock.now().to_string()
 }
@@ -196,8 +185,8 @@ async fn keys_are_revoked_and_rotated_by_signature() {
         let service = Setup::demo().on(engine).boot().await;
         let client = service.anonymous();
         let (wallet, other) = (libraries.wallet().await, libraries.wallet().await);
-        let account = sign_in(&service, &libraries, &wallet).await.expect(200);
-        sign_in(&service, &libraries, &other).await.expect(200);
+        let account = libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
+        libraries.sign_in(&service.anonymous(), &other, &[]).await.expect(200);
         let first = client.with_key(account["api_key"].as_str().unwrap());
         let second = first.post("/api/keys", &json!({ "label": "second" })).await.expect(201);
         let signed = async |path: &str, wallet: &Wallet, purpose: &str, key_id: &str| {
@@ -301,7 +290,7 @@ async fn contract_wallets_sign_in_where_a_node_can_be_asked() {
         assert!(reply.refused(503).contains("contract wallets"));
         // Wallets with a key need no node.
         let wallet = libraries.wallet().await;
-        sign_in(&service, &libraries, &wallet).await.expect(200);
+        libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
     }
 }
 
@@ -316,7 +305,7 @@ async fn starter_credits_are_limited_and_sign_ins_are_counted() {
         .await;
     for credited in [true, true, false] {
         let wallet = libraries.wallet().await;
-        let account = sign_in(&service, &libraries, &wallet).await.expect(200);
+        let account = libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
         let notice = account["notice"].as_str().unwrap_or_default();
         assert_eq!(notice.contains("no starter credit"), !credited, "{account}");
         let client = service.anonymous().with_key(account["api_key"].as_str().unwrap());

@@ -84,9 +84,7 @@ impl Accounts {
         amount: MicroUsd,
         reference: &str,
     ) -> Result<CreditOutcome, Fault> {
-        if amount.is_zero() {
-            return Err(Fault::invalid("", "the amount must be greater than 0"));
-        }
+        above_zero(amount)?;
         Ok(self.ports.ledger.credit(user, amount, reference, self.ports.clock.now()).await?)
     }
 
@@ -98,9 +96,7 @@ impl Accounts {
         amount: MicroUsd,
         reference: &str,
     ) -> Result<CreditOutcome, Fault> {
-        if amount.is_zero() {
-            return Err(Fault::invalid("", "the amount must be greater than 0"));
-        }
+        above_zero(amount)?;
         let debited = self.ports.operator.debit(user, amount, reference, self.ports.clock.now()).await;
         debited.map_err(|error| match error {
             StoreError::InsufficientBalance { available, .. } => {
@@ -136,4 +132,8 @@ impl Accounts {
     pub async fn audit(&self, settled_within: Duration) -> Result<Audit, Fault> {
         Ok(self.ports.ledger.audit(settled_within).await?)
     }
+}
+
+fn above_zero(amount: MicroUsd) -> Result<(), Fault> {
+    if amount.is_zero() { Err(Fault::invalid("", "the amount must be greater than 0")) } else { Ok(()) }
 }

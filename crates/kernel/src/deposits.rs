@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use crate::caller::{Caller, DepositId, UserId};
 use crate::fault::{Fault, Kind};
-use crate::identity::{Identity, WalletAddress};
-use crate::keys::{IssuedKey, Keys};
+use crate::identity::WalletAddress;
+use crate::keys::IssuedKey;
 use crate::ports::{
-    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, NewSignUp, NewUser, Outcome,
-    Payment, PaymentNetwork, StarterCreditLimits, StoredDeposit, Verdict,
+    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Outcome, Payment, PaymentNetwork,
+    StoredDeposit, Verdict,
 };
+use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -30,7 +31,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 pub struct Deposits {
     network: Arc<dyn PaymentNetwork>,
     store: Arc<dyn DepositStore>,
-    keys: Arc<Keys>,
+    sign_ups: Arc<SignUps>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     /// Payments that this process is carrying out.
@@ -60,8 +61,6 @@ pub struct Deposited {
     pub transaction: String,
     /// Who paid.
     pub payer: WalletAddress,
-    /// The chain (CAIP-2).
-    pub network: String,
     /// The account.
     pub user: UserId,
     /// Whether the account has been made for it, by this very call.
@@ -84,11 +83,11 @@ impl Deposits {
     pub fn new(
         network: Arc<dyn PaymentNetwork>,
         store: Arc<dyn DepositStore>,
-        keys: Arc<Keys>,
+        sign_ups: Arc<SignUps>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        Self { network, store, keys, clock, entropy, in_flight: Mutex::default() }
+        Self { network, store, sign_ups, clock, entropy, in_flight: Mutex::default() }
     }
 
     fn payments_in_flight(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -129,14 +128,15 @@ impl Deposits {
                 amount: deposit.payment.amount,
                 transaction,
                 payer: deposit.payment.payer,
-                network: deposit.payment.network(),
                 user,
                 is_new_user: false,
                 key: None,
             }))),
             DepositState::Settling | DepositState::Failed => {
-                // It may be tried again, and what failed may have been carried out after all.
-                self.store.begin_deposit(&deposit).await?;
+                if state == DepositState::Failed {
+                    // It is tried again, and may have been carried out after all.
+                    self.store.begin_deposit(&deposit).await?;
+                }
                 let outcome = self.network.look_up(&deposit.payment, deposit.since, self.clock.now()).await;
                 self.finish(&deposit, outcome, false).await
             }
@@ -152,7 +152,7 @@ impl Deposits {
                 Ok(Taken::Refused(why))
             }
             Outcome::Moved { transaction } => {
-                let (payer, key) = self.sign_up(payment, with_key)?;
+                let (payer, key) = self.sign_ups.draw_payer(payment.payer, with_key);
                 let now = self.clock.now();
                 let credited =
                     self.store.credit_deposit(&payment.reference, &transaction, &payer, now).await?;
@@ -166,26 +166,12 @@ impl Deposits {
                     amount: payment.amount,
                     transaction,
                     payer: payment.payer,
-                    network: payment.network(),
                     user: credited.user,
                     is_new_user,
                     key: key.filter(|_| is_new_user),
                 })))
             }
         }
-    }
-
-    /// The account that the payer gets, if it has none: without starter credit, which is for those who sign in.
-    fn sign_up(&self, payment: &Payment, with_key: bool) -> Result<(NewSignUp, Option<IssuedKey>), Fault> {
-        let id = UserId::from_random(self.entropy.bytes());
-        let email =
-            format!("{}@wallet.invalid", payment.payer.lower_case()).parse().map_err(Fault::internal)?;
-        let key = with_key.then(|| self.keys.draw(id, "first key".parse().unwrap_or_default()));
-        let (new_key, key) = key.unzip();
-        let user = NewUser { id, email, starter_credit: MicroUsd::ZERO, created_at: self.clock.now() };
-        let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
-        let identity = Identity::Wallet(payment.payer);
-        Ok((NewSignUp { identity, user, key: new_key, limits, client: String::new() }, key))
     }
 
     /// Looks after deposits of which nobody could say what became of them. Returns how many were looked after.

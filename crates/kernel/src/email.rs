@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::identity::WalletAddress;
+
 /// Most characters of an address (RFC 5321, section 4.5.3.1.3).
 const MAX_CHARS: usize = 254;
 
@@ -18,6 +20,11 @@ pub struct Email(String);
 pub struct InvalidEmail;
 
 impl Email {
+    /// The address of a wallet's account: no mail arrives there (RFC 2606 §2).
+    pub fn of_wallet(address: WalletAddress) -> Self {
+        Self(format!("{}@wallet.invalid", address.lower_case()))
+    }
+
     /// The address.
     pub fn as_str(&self) -> &str {
         &self.0

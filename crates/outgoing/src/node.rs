@@ -1,11 +1,13 @@
 //! A node of an Ethereum chain, by JSON-RPC.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::answers::{self, AnswerError};
 
@@ -23,6 +25,8 @@ pub struct Node {
     /// It may hold a key of the node's operator.
     url: SecretString,
     chain_id: u64,
+    /// Set once the node has said that it serves this chain.
+    checked: Arc<OnceCell<()>>,
 }
 
 /// Why the node gave no answer. Nothing of its text is shown: it may name the node's URL.
@@ -62,16 +66,19 @@ struct RpcError {
 impl Node {
     /// The node at this URL, which must serve this chain (EIP-155).
     pub fn new(client: Client, url: SecretString, chain_id: u64) -> Self {
-        Self { client, url, chain_id }
+        Self { client, url, chain_id, checked: Arc::default() }
     }
 
-    /// Fails unless the node serves the chain that it should.
+    /// Fails unless the node serves the chain that it should. It is asked until it has said so once.
     pub async fn check_chain(&self) -> Result<(), NodeError> {
-        let served = self.call("eth_chainId", json!([])).await?;
-        match quantity(&served).ok_or(NodeError::Unreadable)? {
-            served if served == self.chain_id => Ok(()),
-            served => Err(NodeError::OtherChain(served)),
-        }
+        let ask = async || {
+            let served = self.call("eth_chainId", json!([])).await?;
+            match quantity(&served).ok_or(NodeError::Unreadable)? {
+                served if served == self.chain_id => Ok(()),
+                served => Err(NodeError::OtherChain(served)),
+            }
+        };
+        self.checked.get_or_try_init(ask).await.copied()
     }
 
     /// Carries out a call, and gives its result.

@@ -193,7 +193,7 @@ row! {
 
 row! {
     /// What signs in to an account.
-    IdentityRow { kind: String, issuer: String, subject: String, created_at: i64 }
+    IdentityRow { user_id: String, kind: String, issuer: String, subject: String, created_at: i64 }
 }
 
 row! {
@@ -437,7 +437,7 @@ impl From<TransferRow> for TransferRecord {
 
 impl From<IdentityRow> for IdentityRecord {
     fn from(row: IdentityRow) -> Self {
-        let IdentityRow { kind, issuer, subject, created_at } = row;
+        let IdentityRow { kind, issuer, subject, created_at, .. } = row;
         Self { kind, issuer, subject, created_at: Timestamp::from_millis(created_at) }
     }
 }

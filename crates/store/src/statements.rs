@@ -236,7 +236,9 @@ macro_rules! users {
 pub(crate) const USER: &str = concat!(users!(), "users.id = $1");
 pub(crate) const USERS: &str = concat!(users!(), "users.id > $1 ORDER BY users.id LIMIT $2");
 pub(crate) const ERASE_EMAIL: &str = "UPDATE users SET email = $2 WHERE id = $1";
-pub(crate) const IDENTITIES_OF: &str = "SELECT kind, issuer, subject, created_at FROM identities WHERE user_id = $1 ORDER BY created_at, kind, subject";
+/// The identities of the users from one id to another.
+pub(crate) const IDENTITIES: &str = "SELECT user_id, kind, issuer, subject, created_at FROM identities \
+     WHERE user_id BETWEEN $1 AND $2 ORDER BY user_id, created_at, kind, subject";
 pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHERE user_id = $1";
 pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
 pub(crate) const ERASE_LABELS: &str = "UPDATE api_keys SET label = '' WHERE user_id = $1";

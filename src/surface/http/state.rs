@@ -36,6 +36,16 @@ pub struct AppState {
 }
 
 impl AppState {
+    /// Ends the session that a request came with, after another one has begun: whoever else has the earlier cookie
+    /// is signed out.
+    pub async fn end_earlier_session(&self, head: &RequestHead) {
+        if let Credential::Session(earlier) = &head.credential
+            && let Err(fault) = self.app.guard.sessions.end(earlier).await
+        {
+            tracing::warn!(error = %fault, "an earlier session could not be ended; it ends by itself");
+        }
+    }
+
     /// Absolute links to what is served.
     pub fn links(&self) -> &Links {
         &self.app.ports.links

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Method, Response};
 use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::fault::Fault;
-use ep_kernel::guard::{Credential, Guarded};
+use ep_kernel::guard::Guarded;
 use ep_kernel::tool::Rest;
 
 use self::bind::with_path;
@@ -39,13 +39,8 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
         return sse::stream(&state, &parts.headers, binding, call, input).await;
     }
     let done = dispatch(&state.app, binding.entry, call, input).await;
-    if let (Ok(Dispatched { answer, .. }), Credential::Session(earlier)) = (&done.result, &head.credential)
-        && answer.presentation.session.is_some()
-    {
-        // Whoever had the earlier cookie is signed out: it is not the new session's.
-        if let Err(fault) = state.app.guard.sessions.end(earlier).await {
-            tracing::warn!(error = %fault, "an earlier session could not be ended; it ends by itself");
-        }
+    if done.result.as_ref().is_ok_and(|done| done.answer.presentation.session.is_some()) {
+        state.end_earlier_session(&head).await;
     }
     respond(&state, &parts.headers, &binding.rest, done)
 }

@@ -69,7 +69,7 @@ pub(super) fn handle(
         let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
         let Ok(Ok(taken)) = answered else { return Err(pending()) };
         match taken? {
-            Taken::Deposited(deposited) => Ok(credited(&deposited)),
+            Taken::Deposited(deposited) => Ok(credited(&deposited, &usdc.x402.network())),
             Taken::Refused(why) => Ok(refused(&usdc.x402, cents, why)),
         }
     }
@@ -131,8 +131,8 @@ fn refused(x402: &X402, cents: u32, why: &str) -> Response<Body> {
     required(&x402.offer(cents, why), Some(failure))
 }
 
-fn credited(deposited: &Deposited) -> Response<Body> {
-    let Deposited { id, amount, transaction, payer, network, user, is_new_user, key } = deposited;
+fn credited(deposited: &Deposited, network: &str) -> Response<Body> {
+    let Deposited { id, amount, transaction, payer, user, is_new_user, key } = deposited;
     let mut body = json!({
         "deposit_id": id,
         "amount_usd": Usd(*amount),

@@ -7,7 +7,7 @@ use axum::http::Response;
 use axum::http::header::SET_COOKIE;
 use ep_identity::{Callback, FLOW_LIFETIME, Oidc, ProviderSignIn};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::guard::Admission;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use secrecy::ExposeSecret;
@@ -58,11 +58,8 @@ pub(super) fn finish(
         let signed_in = oidc.finish(&cookie, query::<Callback>(&exchange)).await?;
         let ProviderSignIn { identity, email, id_token, return_to } = signed_in;
         let account = state.app.sign_ups.sign_in(identity, email, false, &admission.caller).await?;
-        let sessions = &state.app.guard.sessions;
-        let session = sessions.start(account.user, id_token.as_deref()).await?;
-        if let Credential::Session(earlier) = &head.credential {
-            sessions.end(earlier).await?;
-        }
+        let session = state.app.guard.sessions.start(account.user, id_token.as_deref()).await?;
+        state.end_earlier_session(head).await;
         let base_url = state.links().base_url();
         let notice = account.notice.map_or("", |_| "?notice=no_starter_credit");
         let mut response = redirect(&format!("{base_url}{return_to}{notice}"))?;

@@ -31,6 +31,11 @@ impl Reply {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
+    /// The cookie that it sets, as a request sends it back.
+    pub fn cookie(&self) -> String {
+        self.header("set-cookie").split(';').next().unwrap().to_owned()
+    }
+
     /// Asserts the status and returns the JSON.
     #[track_caller]
     pub fn expect(self, status: u16) -> Value {

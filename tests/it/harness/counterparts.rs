@@ -5,10 +5,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{Mutex, OnceCell};
+
+use super::client::{Client, Reply};
 
 /// A running script. It ends when its standard input is closed, so also when this is dropped.
 struct Script {
@@ -88,6 +91,28 @@ impl WalletLibraries {
         let request =
             json!({ "op": "sign", "library": library, "privateKey": wallet.private_key, "message": message });
         text(&self.ask(request).await["signature"])
+    }
+
+    /// Signs a wallet in with the service's own message; the headers go with both requests.
+    pub async fn sign_in(&self, client: &Client, wallet: &Wallet, headers: &[(&str, &str)]) -> Reply {
+        self.sign_in_signed(client, wallet, headers).await.0
+    }
+
+    /// The same, and the signature.
+    pub async fn sign_in_signed(
+        &self,
+        client: &Client,
+        wallet: &Wallet,
+        headers: &[(&str, &str)],
+    ) -> (Reply, String) {
+        let path = format!("/api/wallet/challenge?address={}", wallet.address);
+        let request = client.request(Method::GET, &path);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let challenge = client.send(request).await.expect(200);
+        let message = challenge["message"].as_str().unwrap();
+        let signature = self.sign(wallet, message).await;
+        let body = json!({ "message": message, "signature": signature });
+        (client.post_with("/api/wallet/verify", &body, headers).await, signature)
     }
 
     pub async fn sign(&self, wallet: &Wallet, message: &str) -> String {

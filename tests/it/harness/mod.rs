@@ -6,4 +6,4 @@ mod service;
 
 pub use client::{Client, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries};
-pub use service::{Engine, Service, Setup, configured};
+pub use service::{Engine, Service, Setup, configured, free_port};

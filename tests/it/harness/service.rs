@@ -1,6 +1,7 @@
 //! A running service.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ensemble_poll::config::{self, Config};
@@ -87,9 +88,10 @@ impl Setup {
 
     /// At an address that others must know before the service runs; returns its URL.
     pub fn at_known_address(mut self) -> (Self, String) {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        self.address = Some(free.to_string());
-        (self, format!("http://{free}"))
+        let address = format!("127.0.0.1:{}", free_port());
+        let url = format!("http://{address}");
+        self.address = Some(address);
+        (self, url)
     }
 
     /// On this database.
@@ -230,6 +232,19 @@ impl Service {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("the holds of {user} were not settled within 10 s");
+    }
+}
+
+/// A port that nobody takes before it is used: below those that the system gives away (from 32,768 on), and another one
+/// for each call of this process.
+pub fn free_port() -> u16 {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let call = CALLS.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + (std::process::id().wrapping_mul(61).wrapping_add(call) % 10_000) as u16;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
     }
 }
 

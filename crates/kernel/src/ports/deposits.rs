@@ -24,13 +24,6 @@ pub struct Payment {
     pub body: String,
 }
 
-impl Payment {
-    /// The chain (CAIP-2): the first two parts of the reference.
-    pub fn network(&self) -> String {
-        self.reference.split(':').take(2).collect::<Vec<_>>().join(":")
-    }
-}
-
 /// Whether a payment would be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {

@@ -35,18 +35,19 @@ impl ChallengeNonces {
         Self { key: SecretBox::new(Box::new(key.into())), domain: domain.to_owned() }
     }
 
-    /// A nonce for this address and purpose: hexadecimal digits, as EIP-4361 allows.
+    /// A nonce for this address and purpose, in hexadecimal digits, as EIP-4361 allows; and when it expires.
     pub fn issue(
         &self,
         address: WalletAddress,
         purpose: Purpose,
         now: Timestamp,
         random: [u8; RANDOM],
-    ) -> String {
+    ) -> (String, Timestamp) {
         let expires_s = now.after(NONCE_LIFETIME).millis().div_euclid(1000);
         let [.., a, b, c, d, e] = expires_s.to_be_bytes();
         let code = self.code([a, b, c, d, e], random, address, purpose);
-        format!("{}{}{}", hex::encode([a, b, c, d, e]), hex::encode(random), hex::encode(code))
+        let nonce = [&[a, b, c, d, e][..], &random, &code].concat();
+        (hex::encode(nonce), Timestamp::from_millis(expires_s * 1000))
     }
 
     /// When a nonce expires; `None` if it was not issued for this address and this purpose, or has expired.
@@ -110,7 +111,8 @@ mod tests {
     fn a_nonce_fits_its_address_purpose_domain_and_time() {
         let nonces = ChallengeNonces::derive(b"secret", "ep.example");
         let (address, other) = (WalletAddress::new([1; 20]), WalletAddress::new([2; 20]));
-        let nonce = nonces.issue(address, Purpose::SignIn, NOW, [7; RANDOM]);
+        let (nonce, expires_at) = nonces.issue(address, Purpose::SignIn, NOW, [7; RANDOM]);
+        assert_eq!(expires_at, NOW.after(NONCE_LIFETIME));
         assert!(nonce.len() >= 17 && nonce.bytes().all(|byte| byte.is_ascii_alphanumeric()));
         let last = NOW.after(Duration::from_millis(299_999));
         for now in [NOW, last] {
@@ -133,7 +135,7 @@ mod tests {
     fn without_a_purpose_it_fits_each() {
         let nonces = ChallengeNonces::derive(b"secret", "ep.example");
         let address = WalletAddress::new([1; 20]);
-        let nonce = nonces.issue(address, Purpose::Any, NOW, [7; RANDOM]);
+        let (nonce, _) = nonces.issue(address, Purpose::Any, NOW, [7; RANDOM]);
         for purpose in [Purpose::SignIn, Purpose::RevokeKey, Purpose::RotateKey] {
             assert!(nonces.check(&nonce, address, purpose, NOW).is_some());
         }

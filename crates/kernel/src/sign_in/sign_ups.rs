@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::caller::{Caller, UserId};
 use crate::email::Email;
 use crate::fault::Fault;
-use crate::identity::Identity;
+use crate::identity::{Identity, WalletAddress};
 use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy, NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
 use ep_polling::money::MicroUsd;
@@ -68,19 +68,9 @@ impl SignUps {
         if let Some(user) = self.users.user_of(&identity).await? {
             return Ok(known(user));
         }
-        let user = UserId::from_random(self.entropy.bytes());
-        let created_at = self.clock.now();
-        let StarterCredit { amount, limits } = self.starter_credit;
-        let key = with_key.then(|| self.keys.draw(user, "first key".parse().unwrap_or_default()));
-        let (new_key, key) = key.unzip();
-        let sign_up = NewSignUp {
-            identity,
-            user: NewUser { id: user, email, starter_credit: amount, created_at },
-            key: new_key,
-            limits,
-            // A hash: the address itself is not needed to count it.
-            client: hex::encode(Sha256::digest(caller.scope())),
-        };
+        let StarterCredit { amount, .. } = self.starter_credit;
+        let (sign_up, key) = self.draw(identity, email, with_key, amount, &caller.scope());
+        let user = sign_up.user.id;
         Ok(match self.users.sign_up(&sign_up).await? {
             SignedUp::Known(user) => known(user),
             SignedUp::New { starter_credit } => {
@@ -92,5 +82,34 @@ impl SignUps {
                 SignedIn { user, is_new: true, key, notice }
             }
         })
+    }
+
+    /// The sign-up of a wallet that has paid and perhaps has no account: without starter credit, which is for those
+    /// who sign in.
+    pub(crate) fn draw_payer(&self, payer: WalletAddress, with_key: bool) -> (NewSignUp, Option<IssuedKey>) {
+        let (identity, email) = (Identity::Wallet(payer), Email::of_wallet(payer));
+        self.draw(identity, email, with_key, MicroUsd::ZERO, "")
+    }
+
+    fn draw(
+        &self,
+        identity: Identity,
+        email: Email,
+        with_key: bool,
+        starter_credit: MicroUsd,
+        client: &str,
+    ) -> (NewSignUp, Option<IssuedKey>) {
+        let id = UserId::from_random(self.entropy.bytes());
+        let key = with_key.then(|| self.keys.draw(id, "first key".parse().unwrap_or_default()));
+        let (new_key, key) = key.unzip();
+        let sign_up = NewSignUp {
+            identity,
+            user: NewUser { id, email, starter_credit, created_at: self.clock.now() },
+            key: new_key,
+            limits: self.starter_credit.limits,
+            // A hash: the address itself is not needed to count it.
+            client: hex::encode(Sha256::digest(client)),
+        };
+        (sign_up, key)
     }
 }

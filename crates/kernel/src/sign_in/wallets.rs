@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{ChallengeNonces, Sessions, SignUps, SignedIn};
 use crate::answer::SessionChange;
 use crate::caller::{Caller, KeyId, UserId};
+use crate::email::Email;
 use crate::fault::{Fault, Kind};
 use crate::identity::{Identity, Purpose, WalletAddress};
 use crate::key_label::KeyLabel;
@@ -69,9 +70,7 @@ impl Wallets {
     /// A message for this wallet to sign.
     pub fn challenge(&self, address: WalletAddress, purpose: Purpose) -> Result<Challenge, Fault> {
         let now = self.clock.now();
-        let nonce = self.nonces.issue(address, purpose, now, self.entropy.bytes());
-        let unusable = || Fault::internal("a nonce that was just issued cannot be used");
-        let expires_at = self.nonces.check(&nonce, address, purpose, now).ok_or_else(unusable)?;
+        let (nonce, expires_at) = self.nonces.issue(address, purpose, now, self.entropy.bytes());
         let message = self.messages.write(address, purpose, &nonce, now, expires_at)?;
         Ok(Challenge { message, nonce, expires_at })
     }
@@ -84,8 +83,8 @@ impl Wallets {
         caller: &Caller,
     ) -> Result<WalletSignIn, Fault> {
         let address = self.prove(message, signature, Purpose::SignIn).await?;
-        let email = format!("{}@wallet.invalid", address.lower_case()).parse().map_err(Fault::internal)?;
-        let account = self.sign_ups.sign_in(Identity::Wallet(address), email, true, caller).await?;
+        let (identity, email) = (Identity::Wallet(address), Email::of_wallet(address));
+        let account = self.sign_ups.sign_in(identity, email, true, caller).await?;
         let session = self.sessions.start(account.user, None).await?;
         Ok(WalletSignIn { address, account, session })
     }

@@ -87,6 +87,11 @@ impl X402 {
         Self { config, facilitator, chain }
     }
 
+    /// The chain (CAIP-2).
+    pub fn network(&self) -> String {
+        self.config.network()
+    }
+
     /// What has to be paid for this amount, in both versions.
     pub fn offer(&self, cents: u32, error: &str) -> Offer {
         Offer::new(&self.config, cents, error)

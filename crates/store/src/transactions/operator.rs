@@ -1,5 +1,7 @@
 //! What the operator does with accounts.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use futures::FutureExt;
 
@@ -23,16 +25,13 @@ impl<E: Engine> UserAdmin for Database<E> {
     async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError> {
         let after = after.map(|user| user.to_string()).unwrap_or_default();
         let users: Vec<UserRow> = self.0.fetch_all(sql::USERS, values![after, MAX_LISTED_USERS]).await?;
-        let mut records = Vec::with_capacity(users.len());
-        for user in users {
-            records.push(self.record(user).await?);
-        }
-        Ok(records)
+        self.records(users).await
     }
 
     async fn user(&self, user: UserId) -> Result<UserRecord, StoreError> {
         let row: Option<UserRow> = self.0.fetch_optional(sql::USER, values![user]).await?;
-        self.record(row.ok_or(StoreError::NotFound("account"))?).await
+        let mut records = self.records(row.into_iter().collect()).await?;
+        records.pop().ok_or(StoreError::NotFound("account"))
     }
 
     async fn transfers(&self, user: UserId) -> Result<Vec<TransferRecord>, StoreError> {
@@ -97,16 +96,24 @@ impl<E: Engine> UserAdmin for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
-    async fn record(&self, user: UserRow) -> Result<UserRecord, StoreError> {
-        let id = rows::user_id(&user.id)?;
-        let identities: Vec<IdentityRow> = self.0.fetch_all(sql::IDENTITIES_OF, values![id]).await?;
-        Ok(UserRecord {
-            id,
-            email: user.email,
-            created_at: Timestamp::from_millis(user.created_at),
-            frozen: user.frozen != 0,
-            identities: identities.into_iter().map(IdentityRecord::from).collect(),
-        })
+    /// Users, in the order of their ids, with what signs in to each.
+    async fn records(&self, users: Vec<UserRow>) -> Result<Vec<UserRecord>, StoreError> {
+        let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
+        let range = values![&*first.id, &*last.id];
+        let mut identities: BTreeMap<String, Vec<IdentityRecord>> = BTreeMap::new();
+        for row in self.0.fetch_all::<IdentityRow>(sql::IDENTITIES, range).await? {
+            identities.entry(row.user_id.clone()).or_default().push(row.into());
+        }
+        let record = |user: UserRow| {
+            Ok(UserRecord {
+                id: rows::user_id(&user.id)?,
+                identities: identities.remove(&user.id).unwrap_or_default(),
+                email: user.email,
+                created_at: Timestamp::from_millis(user.created_at),
+                frozen: user.frozen != 0,
+            })
+        };
+        users.into_iter().map(record).collect()
     }
 }
 

@@ -6,16 +6,14 @@ use ep_kernel::accounts::{Accounts, Ports};
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Kind;
-use ep_kernel::identity::{Identity, WalletAddress};
+use ep_kernel::identity::Identity;
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{
-    CreditOutcome, KeyOwner, LockedOut, NewSession, NewSignUp, NewUser, StarterCreditLimits,
-};
+use ep_kernel::ports::{CreditOutcome, KeyOwner, LockedOut, NewSession};
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, hold, key_id, random, usd};
+use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, hold, key_id, sign_up, usd, wallet};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
@@ -152,16 +150,9 @@ async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
 }
 
 async fn signed_up(db: &TestDatabase) -> (UserId, Identity) {
-    let mut bytes = [0; 20];
-    bytes[..16].copy_from_slice(&random());
-    let identity = Identity::Wallet(WalletAddress::new(bytes));
-    let id = UserId::from_random(random());
-    let email = "w@wallet.invalid".parse().unwrap();
-    let user = NewUser { id, email, starter_credit: usd(500), created_at: at(0) };
-    let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
-    let new = NewSignUp { identity: identity.clone(), user, key: None, limits, client: String::new() };
+    let new = sign_up(wallet(), 500);
     db.users.sign_up(&new).await.unwrap();
-    (id, identity)
+    (new.user.id, new.identity)
 }
 
 async fn what_signs_in_to_an_account_can_be_moved(db: TestDatabase) {

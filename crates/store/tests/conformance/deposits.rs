@@ -2,11 +2,9 @@
 
 use ep_kernel::caller::{DepositId, UserId};
 use ep_kernel::identity::{Identity, WalletAddress};
-use ep_kernel::ports::{
-    BegunDeposit, DepositState, NewDeposit, NewSignUp, NewUser, Payment, StarterCreditLimits, StoreError,
-};
+use ep_kernel::ports::{BegunDeposit, DepositState, NewDeposit, Payment, StoreError};
 
-use crate::test_database::{TestDatabase, at, random, tamper, usd};
+use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
 
 on_both_engines!(
     a_deposit_is_credited_once,
@@ -16,15 +14,9 @@ on_both_engines!(
     the_audit_finds_deposits_without_credit,
 );
 
-fn payer() -> WalletAddress {
-    let mut bytes = [0; 20];
-    bytes[..16].copy_from_slice(&random());
-    WalletAddress::new(bytes)
-}
-
 /// A deposit by a payer of its own.
 pub fn deposit_for(user: Option<UserId>) -> NewDeposit {
-    deposit(payer(), user)
+    deposit(wallet(), user)
 }
 
 fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
@@ -39,24 +31,13 @@ fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
     NewDeposit { id: DepositId::from_random(random()), payment, user, since: 7, created_at: at(0) }
 }
 
-pub fn sign_up(payer: WalletAddress) -> NewSignUp {
-    let user = NewUser {
-        id: UserId::from_random(random()),
-        email: "w@wallet.invalid".parse().unwrap(),
-        starter_credit: usd(0),
-        created_at: at(0),
-    };
-    let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
-    NewSignUp { identity: Identity::Wallet(payer), user, key: None, limits, client: String::new() }
-}
-
 async fn state(db: &TestDatabase, deposit: &NewDeposit) -> Option<DepositState> {
     Some(db.deposits.deposit(&deposit.payment.reference).await.unwrap()?.state)
 }
 
 async fn a_deposit_is_credited_once(db: TestDatabase) {
     let user = db.user(0).await;
-    let new = deposit(payer(), Some(user));
+    let new = deposit(wallet(), Some(user));
     assert_eq!(state(&db, &new).await, None);
     let begun = futures::future::join_all((0..8).map(|_| db.deposits.begin_deposit(&new))).await;
     let news = begun.iter().filter(|begun| matches!(begun, Ok(BegunDeposit::New))).count();
@@ -65,7 +46,7 @@ async fn a_deposit_is_credited_once(db: TestDatabase) {
     assert_eq!((&known.deposit.payment, known.deposit.id, known.deposit.since), (&new.payment, new.id, 7));
     assert_eq!(known.state, DepositState::Settling);
 
-    let payer = sign_up(new.payment.payer);
+    let payer = sign_up(new.payment.payer, 0);
     let credits = (0..8).map(|_| db.deposits.credit_deposit(&new.payment.reference, "0xabc", &payer, at(5)));
     let credits = futures::future::join_all(credits).await;
     let credits: Vec<_> = credits.into_iter().map(Result::unwrap).collect();
@@ -85,13 +66,16 @@ async fn a_deposit_is_credited_once(db: TestDatabase) {
 }
 
 async fn a_payer_without_an_account_gets_one(db: TestDatabase) {
-    let payer = payer();
+    let payer = wallet();
     let mut user = None;
     for n in 1..=3 {
         let new = deposit(payer, None);
         db.deposits.begin_deposit(&new).await.unwrap();
-        let credited =
-            db.deposits.credit_deposit(&new.payment.reference, "0xa", &sign_up(payer), at(1)).await.unwrap();
+        let credited = db
+            .deposits
+            .credit_deposit(&new.payment.reference, "0xa", &sign_up(payer, 0), at(1))
+            .await
+            .unwrap();
         assert_eq!((credited.now, credited.is_new_user), (true, n == 1));
         assert_eq!(*user.get_or_insert(credited.user), credited.user);
         assert_eq!(db.money(credited.user).await, [n * 5_000_000, 0, 0]);
@@ -101,7 +85,7 @@ async fn a_payer_without_an_account_gets_one(db: TestDatabase) {
 }
 
 async fn a_deposit_that_failed_may_begin_anew(db: TestDatabase) {
-    let new = deposit(payer(), None);
+    let new = deposit(wallet(), None);
     db.deposits.begin_deposit(&new).await.unwrap();
     db.deposits.fail_deposit(&new.payment.reference).await.unwrap();
     assert_eq!(state(&db, &new).await, Some(DepositState::Failed));
@@ -111,14 +95,14 @@ async fn a_deposit_that_failed_may_begin_anew(db: TestDatabase) {
     assert_eq!(state(&db, &new).await, Some(DepositState::Settling));
     // Late news that the money has moved after all.
     db.deposits.fail_deposit(&new.payment.reference).await.unwrap();
-    let payer = sign_up(new.payment.payer);
+    let payer = sign_up(new.payment.payer, 0);
     assert!(db.deposits.credit_deposit(&new.payment.reference, "0xa", &payer, at(1)).await.unwrap().now);
     db.assert_consistent().await;
 }
 
 async fn deposits_under_way_are_found(db: TestDatabase) {
     let [first, second, third] =
-        [3, 1, 2].map(|created| NewDeposit { created_at: at(created), ..deposit(payer(), None) });
+        [3, 1, 2].map(|created| NewDeposit { created_at: at(created), ..deposit(wallet(), None) });
     for new in [&first, &second, &third] {
         db.deposits.begin_deposit(new).await.unwrap();
     }
@@ -133,10 +117,10 @@ async fn deposits_under_way_are_found(db: TestDatabase) {
 
 async fn the_audit_finds_deposits_without_credit(db: TestDatabase) {
     let user = db.user(0).await;
-    let new = deposit(payer(), Some(user));
+    let new = deposit(wallet(), Some(user));
     db.deposits.begin_deposit(&new).await.unwrap();
     db.deposits
-        .credit_deposit(&new.payment.reference, "0xa", &sign_up(new.payment.payer), at(1))
+        .credit_deposit(&new.payment.reference, "0xa", &sign_up(new.payment.payer, 0), at(1))
         .await
         .unwrap();
     db.assert_consistent().await;

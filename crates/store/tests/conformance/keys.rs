@@ -18,7 +18,7 @@ on_both_engines!(
     no_key_survives_a_rotation_that_it_was_added_before,
 );
 
-fn new_key(user: UserId) -> NewKey {
+pub fn new_key(user: UserId) -> NewKey {
     let mut bytes = [0; 32];
     bytes[..16].copy_from_slice(&random());
     let key = ApiKey::from_random(bytes);

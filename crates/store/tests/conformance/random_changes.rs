@@ -11,8 +11,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use crate::checkouts::checkout;
-use crate::deposits::{deposit_for, sign_up};
-use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, usd};
+use crate::deposits::deposit_for;
+use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, sign_up, usd};
 
 on_both_engines!(the_ledger_is_consistent_after_concurrent_changes);
 
@@ -96,7 +96,7 @@ async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12
     if rng.random_bool(0.3) {
         drop(db.deposits.fail_deposit(reference).await);
     } else {
-        let payer = sign_up(deposit.payment.payer);
+        let payer = sign_up(deposit.payment.payer, 0);
         drop(db.deposits.credit_deposit(reference, "0xabc", &payer, at(1)).await);
     }
 }

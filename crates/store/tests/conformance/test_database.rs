@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::email::Email;
+use ep_kernel::identity::{Identity, WalletAddress};
 use ep_kernel::ports::{
-    Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll, NewUser,
-    Opened, PollStore, SessionStore, UpstreamCache, UserStore,
+    Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll,
+    NewSignUp, NewUser, Opened, PollStore, SessionStore, StarterCreditLimits, UpstreamCache, UserStore,
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::budget::Budget;
@@ -149,6 +151,29 @@ impl TestDatabase {
     pub async fn money(&self, user: UserId) -> [i64; 3] {
         let balance = self.ledger.balance(user).await.unwrap().unwrap();
         [balance.posted.micro(), balance.held.micro(), balance.used.micro()]
+    }
+}
+
+/// A wallet of its own.
+pub fn wallet() -> WalletAddress {
+    let mut bytes = [0; 20];
+    bytes[..16].copy_from_slice(&random());
+    WalletAddress::new(bytes)
+}
+
+/// The sign-up of a wallet with this much starter credit, which is not limited.
+pub fn sign_up(wallet: WalletAddress, starter_credit: i64) -> NewSignUp {
+    NewSignUp {
+        identity: Identity::Wallet(wallet),
+        user: NewUser {
+            id: UserId::from_random(random()),
+            email: Email::of_wallet(wallet),
+            starter_credit: usd(starter_credit),
+            created_at: at(0),
+        },
+        key: None,
+        limits: StarterCreditLimits { per_day: 0, per_address_and_day: 0 },
+        client: String::new(),
     }
 }
 

@@ -1,15 +1,12 @@
 //! Users, what signs in to their accounts, and their starter credit.
 
-use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
-use ep_kernel::identity::{Identity, WalletAddress};
-use ep_kernel::key_terms::KeyTerms;
-use ep_kernel::ports::{
-    CreditOutcome, NewKey, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError,
-};
+use ep_kernel::identity::Identity;
+use ep_kernel::ports::{CreditOutcome, NewSignUp, NewUser, SignedUp, StarterCreditLimits, StoreError};
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, key_id, random, usd};
+use crate::keys::new_key;
+use crate::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};
 
 on_both_engines!(
     an_address_may_belong_to_several_users,
@@ -36,34 +33,18 @@ fn new_user(address: &str) -> NewUser {
 }
 
 fn wallet() -> Identity {
-    let mut bytes = [0; 20];
-    bytes[..16].copy_from_slice(&random());
-    Identity::Wallet(WalletAddress::new(bytes))
+    Identity::Wallet(test_database::wallet())
 }
 
 fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
-    let user = new_user("w@wallet.invalid");
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&random());
-    let key = ApiKey::from_random(bytes);
-    let (hash, prefix) = (key.hash(&Pepper::derive(b"pepper")), key.prefix().to_owned());
-    let label = "first".parse().unwrap();
-    let key = NewKey {
-        id: key_id(),
-        user: user.id,
-        hash,
-        prefix,
-        label,
-        terms: KeyTerms::default(),
-        created_at: at(0),
-    };
+    let new = test_database::sign_up(test_database::wallet(), 1_000_000);
     let (per_day, per_address_and_day) = limits;
     NewSignUp {
         identity: identity.clone(),
-        user,
-        key: Some(key),
+        key: Some(new_key(new.user.id)),
         limits: StarterCreditLimits { per_day, per_address_and_day },
         client: client.into(),
+        ..new
     }
 }
 

@@ -1,16 +1,17 @@
 //! Puts the service together: settings and an environment in, a running [`App`] out.
 
+mod payments;
+mod sign_in;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_identity::{ContractWallets, Oidc, OidcConfig, OidcPorts, Siwe, SiweSite};
+use ep_identity::Oidc;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::App;
-use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
-use ep_kernel::deposits::Deposits;
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Guard, Limits};
@@ -18,24 +19,23 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{CardProcessor, Clock, Entropy, Limiter, Models, StarterCreditLimits, TokenVerifier};
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier};
 use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
 use ep_outgoing::{HttpClients, Node};
-use ep_payments::{Stripe, StripeConfig, StripeWebhooks, X402};
+use ep_payments::StripeWebhooks;
 use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{self, BillingMode, Config};
+use crate::config::{self, BillingMode, Config, ConfigError};
 use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
+use crate::surface::routes;
 use crate::surface::web::Usdc;
-use crate::surface::{routes, web};
 
 /// What the service takes from the machine it runs on; tests bring their own.
 pub struct Environment {
@@ -85,6 +85,19 @@ pub struct Assembled {
     keep_anonymous: Option<Duration>,
 }
 
+/// What the parts of the service are made of.
+struct Shared<'a> {
+    config: &'a Config,
+    secret: &'a [u8],
+    store: &'a Store,
+    clock: &'a Arc<dyn Clock>,
+    entropy: &'a Arc<dyn Entropy>,
+    /// For all other servers but the models'.
+    client: reqwest::Client,
+    /// The node of the chain, where there is one.
+    node: Option<Node>,
+}
+
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
     let Environment { clock, entropy, http, tools, tokens, links } = environment;
@@ -114,56 +127,17 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let accounts = Arc::new(Accounts::new(accounts));
     let pepper = Pepper::derive(secret);
     let keys = Arc::new(Keys::new(store.keys(), Arc::clone(&clock), Arc::clone(&entropy), pepper));
-    let lifetimes = Lifetimes {
-        idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
-        absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
-    };
-    let sealer = Sealer::derive(secret, "sessions");
-    let sessions =
-        Sessions::new(store.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
-    let sessions = Arc::new(sessions);
-    let limits_of_credits = StarterCreditLimits {
-        per_day: config.accounts.starter_credits_per_day,
-        per_address_and_day: config.accounts.starter_credits_per_address,
-    };
-    let starter_credit = StarterCredit { amount: config.starter_credit()?, limits: limits_of_credits };
-    let sign_ups = Arc::new(SignUps::new(
-        store.users(),
-        Arc::clone(&keys),
-        Arc::clone(&clock),
-        Arc::clone(&entropy),
-        starter_credit,
-    ));
-    let siwe = siwe(config, &http)?;
-    let wallets = Wallets {
-        nonces: ChallengeNonces::derive(secret, siwe.domain()),
-        messages: Arc::new(siwe),
-        used_nonces: store.sessions(),
-        users: store.users(),
-        sign_ups: Arc::clone(&sign_ups),
-        sessions: Arc::clone(&sessions),
-        keys: Arc::clone(&keys),
-        clock: Arc::clone(&clock),
-        entropy: Arc::clone(&entropy),
-    };
-    let processor = stripe(config, &http)?;
-    let cards = Cards::new(processor, store.checkouts(), Arc::clone(&clock), Arc::clone(&entropy));
-    let oidc_ports = OidcPorts {
-        http: http.builder().build()?,
-        used_nonces: store.sessions(),
-        sealer: Sealer::derive(secret, "sign-ins at the provider"),
-        clock: Arc::clone(&clock),
-        entropy: Arc::clone(&entropy),
-    };
+    let client = http.builder().build()?;
+    let node =
+        config.rpc_url()?.map(|url| Ok::<_, ConfigError>(Node::new(client.clone(), url, config.chain_id()?)));
+    let node = node.transpose()?;
+    let shared = Shared { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
+    let sign_in = sign_in::assemble(&shared, &keys)?;
+    let card = payments::card(&shared);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
     let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
-    let oidc = oidc(config, &site, oidc_ports)?;
-    let usdc = x402(config, &site, &http)?.map(|x402| {
-        let (clock, entropy) = (Arc::clone(&clock), Arc::clone(&entropy));
-        let deposits =
-            Deposits::new(Arc::<X402>::clone(&x402), store.deposits(), Arc::clone(&keys), clock, entropy);
-        Usdc { x402, deposits: Arc::new(deposits) }
-    });
+    let oidc = sign_in::provider(&shared, &site)?;
+    let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
         billing: config.billing.mode == BillingMode::Prepaid,
@@ -183,8 +157,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             balances: store.balances(),
             keys: Arc::clone(&keys),
             profiles: store.profiles(),
-            wallets: Arc::new(wallets),
-            cards: Arc::new(cards),
+            wallets: Arc::new(sign_in.wallets),
+            cards: Arc::new(card.cards),
             health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
@@ -198,7 +172,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             },
             limiter,
             keys,
-            sessions,
+            sessions: sign_in.sessions,
             tokens,
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
@@ -211,7 +185,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             sealer: Sealer::derive(secret, "idempotent replies"),
             lease,
         },
-        sign_ups,
+        sign_ups: sign_in.sign_ups,
         accounts,
         entropy,
         tasks,
@@ -222,64 +196,12 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         app: Arc::new(app),
         site,
         oidc,
-        stripe: stripe_webhooks(config),
+        stripe: card.webhooks,
         usdc,
         store: Arc::new(store),
         lease,
         keep_anonymous,
     })
-}
-
-/// Payments in USDC, where they are configured.
-fn x402(config: &Config, site: &Site, http: &HttpClients) -> anyhow::Result<Option<Arc<X402>>> {
-    let Some(settings) = config.x402(site.links.url(web::DEPOSIT, &[]))? else { return Ok(None) };
-    let node = match config.rpc_url()? {
-        Some(rpc_url) => Some(Node::new(http.builder().build()?, rpc_url, settings.chain_id)),
-        None => None,
-    };
-    Ok(Some(Arc::new(X402::new(settings, http.builder().build()?, node))))
-}
-
-/// Stripe as the processor of cards, where it is configured.
-fn stripe(config: &Config, http: &HttpClients) -> anyhow::Result<Option<Arc<dyn CardProcessor>>> {
-    let config::Stripe { secret_key, api_url, .. } = config.stripe.clone();
-    if secret_key.expose_secret().is_empty() {
-        return Ok(None);
-    }
-    let product = format!("Credit at {}", config.operator.name);
-    let api_url = api_url.trim_end_matches('/').to_owned();
-    let config = StripeConfig { api_url, secret_key, return_url: config.base_url(), product };
-    Ok(Some(Arc::new(Stripe::new(http.builder().build()?, config))))
-}
-
-fn stripe_webhooks(config: &Config) -> Option<Arc<StripeWebhooks>> {
-    let config::Stripe { secret_key, webhook_secrets, .. } = config.stripe.clone();
-    let taken = !secret_key.expose_secret().is_empty();
-    taken.then(|| Arc::new(StripeWebhooks::new(webhook_secrets, &secret_key)))
-}
-
-/// The identity provider, where one is configured.
-fn oidc(config: &Config, site: &Site, ports: OidcPorts) -> anyhow::Result<Option<Arc<Oidc>>> {
-    let config::Auth { issuer_url, client_id, client_secret } = config.auth.clone();
-    if issuer_url.is_empty() {
-        return Ok(None);
-    }
-    let redirect_url = site.links.url(web::CALLBACK, &[]);
-    let signed_out_url = web::start_page(&config.base_url());
-    let config = OidcConfig { issuer_url, client_id, client_secret, redirect_url, signed_out_url };
-    Ok(Some(Arc::new(Oidc::new(config, ports)?)))
-}
-
-/// The messages of wallets, and the node that checks those that are contracts.
-fn siwe(config: &Config, http: &HttpClients) -> anyhow::Result<Siwe> {
-    let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
-    let contracts = match config.rpc_url()? {
-        Some(rpc_url) => {
-            Some(ContractWallets::new(Node::new(http.builder().build()?, rpc_url, site.chain_id)))
-        }
-        None => None,
-    };
-    Ok(Siwe::new(site, contracts))
 }
 
 fn models(

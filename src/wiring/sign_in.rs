@@ -1,0 +1,73 @@
+//! Who signs in: sessions, wallets, and the identity provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ep_identity::{ContractWallets, Oidc, OidcConfig, OidcPorts, Siwe, SiweSite};
+use ep_kernel::keys::Keys;
+use ep_kernel::ports::StarterCreditLimits;
+use ep_kernel::sealing::Sealer;
+use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
+
+use super::Shared;
+use crate::config::Auth;
+use crate::documents::Site;
+use crate::surface::web;
+
+/// What signing in needs.
+pub(super) struct SignIn {
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) sign_ups: Arc<SignUps>,
+    pub(super) wallets: Wallets,
+}
+
+pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<SignIn> {
+    let Shared { config, secret, store, node, .. } = shared;
+    let (clock, entropy) = (|| Arc::clone(shared.clock), || Arc::clone(shared.entropy));
+    let lifetimes = Lifetimes {
+        idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
+        absolute: Duration::from_hours(24 * u64::from(config.sessions.max_days.max(1))),
+    };
+    let sealer = Sealer::derive(secret, "sessions");
+    let sessions = Arc::new(Sessions::new(store.sessions(), clock(), entropy(), sealer, lifetimes));
+    let limits = StarterCreditLimits {
+        per_day: config.accounts.starter_credits_per_day,
+        per_address_and_day: config.accounts.starter_credits_per_address,
+    };
+    let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };
+    let sign_ups = SignUps::new(store.users(), Arc::clone(keys), clock(), entropy(), starter_credit);
+    let sign_ups = Arc::new(sign_ups);
+    let site = SiweSite { base_url: config.base_url().parse()?, chain_id: config.chain_id()? };
+    let siwe = Siwe::new(site, node.clone().map(ContractWallets::new));
+    let wallets = Wallets {
+        nonces: ChallengeNonces::derive(secret, siwe.domain()),
+        messages: Arc::new(siwe),
+        used_nonces: store.sessions(),
+        users: store.users(),
+        sign_ups: Arc::clone(&sign_ups),
+        sessions: Arc::clone(&sessions),
+        keys: Arc::clone(keys),
+        clock: clock(),
+        entropy: entropy(),
+    };
+    Ok(SignIn { sessions, sign_ups, wallets })
+}
+
+/// The identity provider, where one is configured.
+pub(super) fn provider(shared: &Shared<'_>, site: &Site) -> anyhow::Result<Option<Arc<Oidc>>> {
+    let Auth { issuer_url, client_id, client_secret } = shared.config.auth.clone();
+    if issuer_url.is_empty() {
+        return Ok(None);
+    }
+    let redirect_url = site.links.url(web::CALLBACK, &[]);
+    let signed_out_url = web::start_page(&shared.config.base_url());
+    let config = OidcConfig { issuer_url, client_id, client_secret, redirect_url, signed_out_url };
+    let ports = OidcPorts {
+        http: shared.client.clone(),
+        used_nonces: shared.store.sessions(),
+        sealer: Sealer::derive(shared.secret, "sign-ins at the provider"),
+        clock: Arc::clone(shared.clock),
+        entropy: Arc::clone(shared.entropy),
+    };
+    Ok(Some(Arc::new(Oidc::new(config, ports)?)))
+}
