@@ -31,6 +31,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<results::ListRecentResults>(),
         entry::<keys::ListKeys>(),
         entry::<keys::CreateKey>(),
+        entry::<keys::FundKey>(),
         entry::<keys::RevokeKey>(),
         entry::<wallets::ChallengeWallet>(),
         entry::<wallets::VerifyWallet>(),

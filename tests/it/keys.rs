@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::{Billing, Script, VoteFor};
 use reqwest::Method;
 use serde_json::json;
 
-use crate::harness::{Client, Engine, Service, Setup};
+use crate::harness::{Client, Engine, Service, Setup, question};
 
 #[tokio::test]
 async fn a_key_is_created_listed_and_revoked() {
@@ -105,5 +107,119 @@ async fn a_key_is_refused_once_it_has_expired() {
     for wrong in ["2026-11-21T13:00:00Z", "2020-01-01T00:00:00Z", "tomorrow", ""] {
         let said = owner.post("/api/keys", &json!({ "expires_at": wrong })).await.refused(400);
         assert!(said.contains("expires_at"), "{said}");
+    }
+}
+
+/// Fifty polls at once with a key that is capped at ten: the models answer only once all have been accepted or
+/// refused.
+async fn a_key_spends_no_more_than_its_caps(engine: Engine) {
+    let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(12) };
+    script.default.billing = Billing::Cost(120, 12, 0.000_01);
+    script.default.latency = Duration::from_secs(3);
+    let service = Setup::scripted(script).on(engine).boot().await;
+    let ask = json!({ "pace": "fast", "confidence_threshold": 1, "wait_ms": 1, "max_cost_usd": 100 });
+    let (user, owner) = service.user_with(MicroUsd::new(900_000_000)).await;
+    owner.poll(ask.clone()).await.expect(202);
+    let hold = service.app.accounts.balance(user).await.unwrap().held.as_usd();
+
+    for cap in ["cap_usd", "daily_cap_usd"] {
+        let terms = json!({ cap: hold * 10.0, "label": cap });
+        let created = owner.post("/api/keys", &terms).await.expect(201);
+        assert_eq!((&created[cap], &created["funds_usd"]), (&terms[cap], &json!(null)));
+        let client = owner.with_key(created["key"].as_str().unwrap());
+        let polls = futures::future::join_all((0..50).map(|_| client.poll(ask.clone()))).await;
+        let count = |status| polls.iter().filter(|reply| reply.status == status).count();
+        assert_eq!((count(202), count(403)), (10, 40), "{cap}");
+        let refused = polls.into_iter().find(|reply| reply.status == 403).unwrap();
+        assert!(refused.refused(403).contains("this API key may spend only $0.00 more"));
+        let by_mcp = client.tool("poll_question", question(ask.clone())).await;
+        assert_eq!(by_mcp["structuredContent"]["error"]["code"], "spending_cap_reached", "{by_mcp}");
+        let keys = owner.get("/api/keys").await.expect(200);
+        let listed = keys.as_array().unwrap().iter().find(|key| key["label"] == cap).unwrap();
+        assert_eq!((&listed["spent_usd"], &listed["spent_today_usd"]), (&listed[cap], &listed[cap]));
+    }
+    assert!(!service.settled_cost(user).await.is_zero());
+    let keys = owner.get("/api/keys").await.expect(200);
+    for key in keys.as_array().unwrap().iter().filter(|key| key["spent_usd"] != json!(null)) {
+        let spent = key["spent_usd"].as_f64().unwrap();
+        assert!(spent > 0.0 && spent < hold * 10.0, "{key}");
+    }
+    for wrong in [json!(0), json!(-1), json!("5"), json!(1e-9), json!([])] {
+        owner.post("/api/keys", &json!({ "daily_cap_usd": wrong })).await.refused(400);
+    }
+}
+
+#[tokio::test]
+async fn a_key_spends_no_more_than_its_caps_on_sqlite() {
+    a_key_spends_no_more_than_its_caps(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_key_spends_no_more_than_its_caps_on_postgres() {
+    a_key_spends_no_more_than_its_caps(Engine::Postgres).await;
+}
+
+/// A pre-funded key is handed to someone else: it spends what is on it and sees nothing of its funder's.
+#[tokio::test]
+async fn a_pre_funded_key_is_a_purse_of_its_own() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::demo().on(engine).boot().await;
+        let (user, owner) = service.user_with(MicroUsd::new(10_000_000)).await;
+        let private = owner.poll(json!({ "private": true, "preset": "free" })).await.expect(200);
+        let created =
+            owner.post("/api/keys", &json!({ "funds_usd": 0.5, "label": "gift" })).await.expect(201);
+        assert_eq!((&created["funds_usd"], &created["scope"]), (&json!(0.5), &json!("polls")));
+        let holder = owner.with_key(created["key"].as_str().unwrap());
+        let cents =
+            async |client: &Client| client.get("/api/balance").await.expect(200)["balance_cents"].clone();
+        assert_eq!((cents(&owner).await, cents(&holder).await), (json!(950), json!(50)));
+
+        let asked = holder.poll(json!({})).await.expect(200);
+        assert!(asked["costs"]["total_estimated_cost"].as_f64().unwrap() > 0.0);
+        let listed = holder.get("/api/results").await.expect(200);
+        assert_eq!((cents(&owner).await, listed.as_array().unwrap().len()), (json!(950), 1));
+        let path = format!("/api/results/{}", private["poll_id"].as_str().unwrap());
+        holder.get(&path).await.refused(404);
+        owner.get(&path).await.expect(200);
+        assert_eq!(holder.get("/api/keys").await.expect(200).as_array().unwrap().len(), 1);
+        holder.post("/api/keys", &json!({})).await.refused(403);
+
+        let id = created["id"].as_str().unwrap();
+        let funds = format!("/api/keys/{id}/funds");
+        holder.post(&funds, &json!({ "amount_usd": 1 })).await.refused(403);
+        let topped_up =
+            owner.post_with(&funds, &json!({ "amount_usd": 1.25 }), &[("idempotency-key", "one")]).await;
+        let again =
+            owner.post_with(&funds, &json!({ "amount_usd": 1.25 }), &[("idempotency-key", "one")]).await;
+        assert_eq!(topped_up.expect(200), again.expect(200));
+        assert_eq!(cents(&owner).await, 825);
+        assert!(owner.post(&funds, &json!({ "amount_usd": 9 })).await.refused(402).contains("$8.25"));
+        for wrong in [json!(0), json!(-1), json!("1"), json!(null)] {
+            owner.post(&funds, &json!({ "amount_usd": wrong })).await.refused(400);
+        }
+        for key in ["nothing", "3f2b8c1e-5d4a-4f6b-9a7c-8e1d2f3a4b5c"] {
+            owner.post(&format!("/api/keys/{key}/funds"), &json!({ "amount_usd": 1 })).await.refused(404);
+        }
+        service.user().await.post(&funds, &json!({ "amount_usd": 0.1 })).await.refused(404);
+        assert!(owner.post("/api/keys", &json!({ "funds_usd": 9 })).await.refused(402).contains("$8.25"));
+        owner.post("/api/keys", &json!({ "funds_usd": 1, "scope": "all" })).await.refused(400);
+
+        let spent = asked["costs"]["total_estimated_cost"].as_f64().unwrap();
+        owner.send(owner.request(Method::DELETE, &format!("/api/keys/{id}"))).await.expect(200);
+        holder.get("/api/balance").await.refused(401);
+        let left = (10.0 - spent) * 100.0;
+        assert_eq!(cents(&owner).await, left.floor() as i64);
+        let usage = owner.get("/api/balance").await.expect(200)["usage_cents"].clone();
+        assert_eq!(usage, 0, "what the holder spent is no usage of the owner's");
+        service.settled_cost(user).await;
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_is_charged_a_key_has_no_cap() {
+    let service = Setup::demo().with("EP_BILLING", "off").boot().await;
+    let owner = service.user().await;
+    for terms in [json!({ "cap_usd": 1 }), json!({ "daily_cap_usd": 1 }), json!({ "funds_usd": 1 })] {
+        assert!(owner.post("/api/keys", &terms).await.refused(400).contains("charges nobody"));
     }
 }

@@ -4,13 +4,16 @@ use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::key_terms::{KeyScope, KeyTerms};
+use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::amount::Amount;
 
 /// Creates an API key.
 pub struct CreateKey;
@@ -27,6 +30,16 @@ pub struct KeyToCreate {
     /// What it may be used for: reading; polls and reading; or all that your account may do with a key.
     #[serde(default)]
     pub scope: Option<KeyScope>,
+    /// The most that its polls may cost in all, in USD.
+    #[serde(default)]
+    pub cap_usd: Option<Amount>,
+    /// The most that its polls of one day (UTC) may cost, in USD.
+    #[serde(default)]
+    pub daily_cap_usd: Option<Amount>,
+    /// Makes it a pre-funded key, which spends this amount of your account alone, in USD, and can be handed to
+    /// someone else.
+    #[serde(default)]
+    pub funds_usd: Option<Amount>,
 }
 
 /// A new key, with its plaintext.
@@ -46,6 +59,15 @@ pub struct CreatedKey {
     pub expires_at: Option<Timestamp>,
     /// What it may be used for.
     pub scope: KeyScope,
+    /// The most that its polls may cost in all, in USD; null without a cap.
+    #[schemars(with = "Option<f64>")]
+    pub cap_usd: Option<Usd>,
+    /// The most that its polls of one day (UTC) may cost, in USD; null without a cap.
+    #[schemars(with = "Option<f64>")]
+    pub daily_cap_usd: Option<Usd>,
+    /// What it can spend, in USD, if it is pre-funded; null if it spends your account's money.
+    #[schemars(with = "Option<f64>")]
+    pub funds_usd: Option<Usd>,
     /// What to do with it now.
     pub warning: &'static str,
 }
@@ -73,14 +95,36 @@ impl Tool for CreateKey {
         agents: Agents::None,
         task: Task::None,
         intents: &["I need an API key", "create a key for my server"],
-        faults: &[Kind::Conflict],
+        faults: &[Kind::Conflict, Kind::InsufficientBalance, Kind::AccountFrozen],
     };
     type Input = KeyToCreate;
     type Output = CreatedKey;
 
     async fn call(cx: &Ctx, input: KeyToCreate) -> Result<CreatedKey, Fault> {
-        let terms = KeyTerms { scope: input.scope.unwrap_or_default(), expires_at: input.expires_at };
-        let issued = cx.keys().issue_on(cx.account()?, input.label.unwrap_or_default(), terms).await?;
+        let KeyToCreate { label, expires_at, scope, cap_usd, daily_cap_usd, funds_usd } = input;
+        let (owner, label) = (cx.account()?, label.unwrap_or_default());
+        let limited = cap_usd.or(daily_cap_usd).or(funds_usd).is_some();
+        if limited && !cx.settings().billing {
+            let text = "this service charges nobody, so a key can have neither a cap nor money: leave out cap_usd, \
+                        daily_cap_usd and funds_usd";
+            return Err(Fault::invalid("", text));
+        }
+        let amount = |amount: Option<Amount>| amount.map(|Amount(amount)| amount);
+        let caps = SpendingCaps { total: amount(cap_usd), daily: amount(daily_cap_usd) };
+        let issued = match funds_usd {
+            None => {
+                let terms = KeyTerms { scope: scope.unwrap_or_default(), expires_at, caps };
+                cx.keys().issue_on(owner, label, terms).await?
+            }
+            Some(_) if scope == Some(KeyScope::All) => {
+                let text = "of a pre-funded key is polls or read: whoever holds it manages no keys";
+                return Err(Fault::invalid("scope", text));
+            }
+            Some(Amount(amount)) => {
+                let terms = KeyTerms { scope: scope.unwrap_or(KeyScope::Polls), expires_at, caps };
+                cx.keys().issue_funded(owner, label, terms, amount).await?
+            }
+        };
         Ok(CreatedKey {
             id: issued.id,
             key: issued.key.reveal().to_owned(),
@@ -89,6 +133,9 @@ impl Tool for CreateKey {
             created_at: issued.created_at,
             expires_at: issued.terms.expires_at,
             scope: issued.terms.scope,
+            cap_usd: caps.total.map(Usd),
+            daily_cap_usd: caps.daily.map(Usd),
+            funds_usd: amount(funds_usd).map(Usd),
             warning: "Store this key now: it cannot be shown again.",
         })
     }

@@ -8,6 +8,7 @@ use ep_kernel::ports::StoredKey;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
+use ep_polling::money::Usd;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,15 +42,55 @@ pub struct ListedKey {
     pub expires_at: Option<Timestamp>,
     /// What it may be used for.
     pub scope: KeyScope,
+    /// The most that its polls may cost in all, in USD; null without a cap.
+    #[schemars(with = "Option<f64>")]
+    pub cap_usd: Option<Usd>,
+    /// The most that its polls of one day (UTC) may cost, in USD; null without a cap.
+    #[schemars(with = "Option<f64>")]
+    pub daily_cap_usd: Option<Usd>,
+    /// What its polls have cost, with what is held for running ones, in USD; null without a cap.
+    #[schemars(with = "Option<f64>")]
+    pub spent_usd: Option<Usd>,
+    /// The same for the polls of today (UTC).
+    #[schemars(with = "Option<f64>")]
+    pub spent_today_usd: Option<Usd>,
+    /// What it can spend, in USD, if it is pre-funded; null if it spends your account's money.
+    #[schemars(with = "Option<f64>")]
+    pub funds_usd: Option<Usd>,
 }
 
 impl ToolOutput for KeyList {}
 
 impl From<StoredKey> for ListedKey {
     fn from(key: StoredKey) -> Self {
-        let StoredKey { id, prefix: key_prefix, label, terms, last_used_at, revoked_at, created_at } = key;
-        let KeyTerms { scope, expires_at } = terms;
-        Self { id, key_prefix, label, last_used_at, revoked_at, created_at, expires_at, scope }
+        let StoredKey {
+            id,
+            prefix: key_prefix,
+            label,
+            terms,
+            funds,
+            spent,
+            last_used_at,
+            revoked_at,
+            created_at,
+        } = key;
+        let KeyTerms { scope, expires_at, caps } = terms;
+        let spent = Some(spent).filter(|_| !caps.is_none());
+        Self {
+            id,
+            key_prefix,
+            label,
+            last_used_at,
+            revoked_at,
+            created_at,
+            expires_at,
+            scope,
+            cap_usd: caps.total.map(Usd),
+            daily_cap_usd: caps.daily.map(Usd),
+            spent_usd: spent.map(|spent| Usd(spent.total)),
+            spent_today_usd: spent.map(|spent| Usd(spent.today)),
+            funds_usd: funds.map(|funds| Usd(funds.available)),
+        }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The caller's API keys.
 
+mod amount;
 mod create_key;
+mod fund_key;
 mod list_keys;
 mod revoke_key;
 
 pub use create_key::CreateKey;
-pub use list_keys::ListKeys;
+pub use fund_key::FundKey;
+pub use list_keys::{ListKeys, ListedKey};
 pub use revoke_key::RevokeKey;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
+use ep_kernel::executor::Billing;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use serde_json::Value;
@@ -75,8 +76,12 @@ impl Tool for PollQuestion {
         }
         affordable(&plan)?;
         let owner = cx.caller.user();
-        let billed = cx.settings().billing && owner.is_some();
-        let id = cx.polls().open(plan, owner, billed, cx.request_ref.clone()).await?;
+        let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
+            (false, _) => Billing::None,
+            (true, None) => Billing::Owner,
+            (true, Some(key)) => Billing::Capped(key),
+        };
+        let id = cx.polls().open(plan, owner, billing, cx.request_ref.clone()).await?;
         let state = follow(cx, &id, wait_limit).await?;
         let url = result_url(cx, &id);
         Ok(if let Some(closing) = &state.record.closing {

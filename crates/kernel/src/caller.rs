@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::key_terms::KeyScope;
+use crate::key_terms::{KeyScope, SpendingCaps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -70,6 +70,15 @@ uuid_id! {
     DepositId
 }
 
+/// A key whose spending is capped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CappedKey {
+    /// The key.
+    pub key: KeyId,
+    /// Its caps, of which there is at least one.
+    pub caps: SpendingCaps,
+}
+
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
@@ -91,6 +100,8 @@ pub enum Caller {
         key: KeyId,
         /// What it may be used for.
         scope: KeyScope,
+        /// The most it may spend.
+        caps: SpendingCaps,
     },
     /// A program with an access token of the configured issuer.
     Token {
@@ -107,6 +118,14 @@ impl Caller {
         match self {
             Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => Some(*user),
             Self::Anonymous { .. } | Self::Local => None,
+        }
+    }
+
+    /// The caller's key, if its spending is capped.
+    pub fn capped_key(&self) -> Option<CappedKey> {
+        match self {
+            Self::Key { key, caps, .. } if !caps.is_none() => Some(CappedKey { key: *key, caps: *caps }),
+            _ => None,
         }
     }
 

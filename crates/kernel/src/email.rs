@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::caller::KeyId;
 use crate::identity::WalletAddress;
 
 /// Most characters of an address (RFC 5321, section 4.5.3.1.3).
@@ -23,6 +24,11 @@ impl Email {
     /// The address of a wallet's account: no mail arrives there (RFC 2606 §2).
     pub fn of_wallet(address: WalletAddress) -> Self {
         Self(format!("{}@wallet.invalid", address.lower_case()))
+    }
+
+    /// The address of a pre-funded key's account: no mail arrives there either.
+    pub fn of_key(key: KeyId) -> Self {
+        Self(format!("{key}@key.invalid"))
     }
 
     /// The address.

@@ -23,7 +23,7 @@ use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::ports::{Allowance, Clock, Limiter, TokenVerifier};
+use crate::ports::{Allowance, Clock, KeyOwner, Limiter, TokenVerifier};
 use crate::sign_in::Sessions;
 use crate::tool::{Access, Effect, Rate};
 
@@ -305,8 +305,9 @@ impl Guard {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
             let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
-                self.key_uses.note(owner.key, self.clock.now());
-                Caller::Key { user: owner.user, key: owner.key, scope: owner.scope }
+                let KeyOwner { key, user, scope, caps } = owner;
+                self.key_uses.note(key, self.clock.now());
+                Caller::Key { user, key, scope, caps }
             }));
         }
         match &self.tokens {

@@ -6,10 +6,15 @@ use std::sync::Arc;
 
 use crate::api_key::{ApiKey, Pepper};
 use crate::caller::{KeyId, UserId};
+use crate::email::Email;
 use crate::fault::{Fault, Kind};
 use crate::key_label::KeyLabel;
 use crate::key_terms::KeyTerms;
-use crate::ports::{Added, Clock, Entropy, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, NewKey, StoredKey};
+use crate::ports::{
+    Added, Clock, Entropy, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, NewKey, StoreError,
+    StoredKey,
+};
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 /// The API keys of all accounts.
@@ -57,17 +62,48 @@ impl Keys {
     /// Issues a key on these terms. [`Kind::InvalidInput`] if they have expired already; otherwise like
     /// [`Keys::issue`].
     pub async fn issue_on(&self, user: UserId, label: KeyLabel, terms: KeyTerms) -> Result<IssuedKey, Fault> {
-        if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
-            return Err(Fault::invalid("expires_at", "must be in the future"));
-        }
-        let (new, issued) = self.draw(user, label);
-        let (new, issued) = (NewKey { terms, ..new }, IssuedKey { terms, ..issued });
-        if self.store.add_key(&new).await? == Added::TooMany {
-            let text =
-                format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used");
-            return Err(Fault::new(Kind::Conflict, text));
-        }
+        let (new, issued) = self.draw_on(user, label, terms)?;
+        active(self.store.add_key(&new).await?)?;
         Ok(issued)
+    }
+
+    /// Issues a key with money of its own, which this account pays: the key spends that alone. It is an account of
+    /// its own, which sees nothing of the funder's. [`Kind::InsufficientBalance`] if the funder has less available;
+    /// otherwise like [`Keys::issue_on`].
+    pub async fn issue_funded(
+        &self,
+        funder: UserId,
+        label: KeyLabel,
+        terms: KeyTerms,
+        amount: MicroUsd,
+    ) -> Result<IssuedKey, Fault> {
+        let user = UserId::from_random(self.entropy.bytes());
+        let (new, issued) = self.draw_on(user, label, terms)?;
+        let email = Email::of_key(new.id);
+        let added = self.store.add_funded_key(&new, &KeyAccount { funder, amount, email }).await;
+        active(added.map_err(cannot_fund)?)?;
+        Ok(issued)
+    }
+
+    /// Moves an amount from an account to a pre-funded key of it, once per idempotent request; gives what is on the
+    /// key. [`Kind::NotFound`] if the account has no such active key, [`Kind::InsufficientBalance`] if it has less.
+    pub async fn fund(
+        &self,
+        funder: UserId,
+        key: KeyId,
+        amount: MicroUsd,
+        request_ref: Option<&str>,
+    ) -> Result<KeyFunds, Fault> {
+        let request = request_ref.map_or_else(|| hex::encode(self.entropy.bytes::<16>()), str::to_owned);
+        let reference = format!("fund:{key}:{request}");
+        let funded = self.store.fund_key(funder, key, amount, &reference, self.clock.now()).await;
+        funded.map_err(|error| match error {
+            StoreError::NotFound(_) => Fault::new(
+                Kind::NotFound,
+                "this account has no such active pre-funded key; list its keys to see which have funds_usd",
+            ),
+            error => cannot_fund(error),
+        })
     }
 
     /// Revokes all active keys of a user and issues one; gives how many were revoked. [`Kind::NotFound`] if the
@@ -88,12 +124,21 @@ impl Keys {
         (new, IssuedKey { id, key, prefix, label, terms, created_at })
     }
 
-    /// The keys of a user, newest first, revoked ones included.
-    pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>, Fault> {
-        Ok(self.store.keys_of(user).await?)
+    /// A key on these terms to be stored, and the same with its plaintext.
+    fn draw_on(&self, user: UserId, label: KeyLabel, terms: KeyTerms) -> Result<(NewKey, IssuedKey), Fault> {
+        if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
+            return Err(Fault::invalid("expires_at", "must be in the future"));
+        }
+        let (new, issued) = self.draw(user, label);
+        Ok((NewKey { terms, ..new }, IssuedKey { terms, ..issued }))
     }
 
-    /// Revokes a key for good. [`Kind::NotFound`] if this user has no active key with this id.
+    /// The keys of a user, newest first, revoked and pre-funded ones included.
+    pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>, Fault> {
+        Ok(self.store.keys_of(user, self.clock.now()).await?)
+    }
+
+    /// Revokes a key for good; what is left on a pre-funded one returns to the account. [`Kind::NotFound`] if this user has no active key with this id.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Fault> {
         if self.store.revoke_key(user, key, self.clock.now()).await? {
             Ok(())
@@ -115,5 +160,28 @@ impl Keys {
     /// Stores when keys were last used.
     pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
         Ok(self.store.touch_keys(uses).await?)
+    }
+}
+
+/// Refuses a key that was one too many.
+fn active(added: Added) -> Result<(), Fault> {
+    match added {
+        Added::Active => Ok(()),
+        Added::TooMany => Err(Fault::new(
+            Kind::Conflict,
+            format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used"),
+        )),
+    }
+}
+
+fn cannot_fund(error: StoreError) -> Fault {
+    match error {
+        StoreError::InsufficientBalance { available, .. } => Fault::new(
+            Kind::InsufficientBalance,
+            format!(
+                "only {available} is available on this account: add funds to it, or move less onto the key"
+            ),
+        ),
+        error => error.into(),
     }
 }

@@ -221,6 +221,7 @@ async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
         created_at: now(),
         request_ref: None,
         hold,
+        capped: None,
         time: None,
     };
     polls.open(&poll, &Lease { worker: "bench".into(), lasts: Duration::from_secs(60) }).await.unwrap();

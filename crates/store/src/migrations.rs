@@ -33,6 +33,7 @@ const STEPS: &[Step] = &[
     step!(9, "0009", "card_payments"),
     step!(10, "0010", "deposits"),
     step!(11, "0011", "key_terms"),
+    step!(12, "0012", "spending_of_keys"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

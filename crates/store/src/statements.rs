@@ -133,13 +133,23 @@ pub(crate) const KEPT_MESSAGE: &str = "SELECT message FROM agent_messages \
 
 pub(crate) const AVAILABLE: &str = available!("");
 pub(crate) const AVAILABLE_FOR_UPDATE: &str = available!(" FOR UPDATE");
-pub(crate) const ADD_HOLD: &str = "INSERT INTO holds (ref, account, amount) VALUES ($1, $2, $3)";
+pub(crate) const ADD_HOLD: &str =
+    "INSERT INTO holds (ref, account, amount, key_id, day) VALUES ($1, $2, $3, $4, $5)";
+/// What a key has spent in all, and on a day.
+pub(crate) const KEY_SPENDING: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS total, \
+     CAST(COALESCE(SUM(CASE day WHEN $2 THEN amount ELSE 0 END), 0) AS BIGINT) AS today \
+     FROM key_spending WHERE key_id = $1";
+pub(crate) const ADD_KEY_SPENDING: &str = "INSERT INTO key_spending (key_id, day, amount) VALUES ($1, $2, $3) \
+     ON CONFLICT (key_id, day) DO UPDATE SET amount = key_spending.amount + excluded.amount";
+pub(crate) const REDUCE_KEY_SPENDING: &str =
+    "UPDATE key_spending SET amount = amount - $3 WHERE key_id = $1 AND day = $2";
 pub(crate) const RESERVE: &str = "UPDATE accounts SET held = held + $2 WHERE id = $1 AND posted - held >= $2";
 /// Ends a hold once; captures never more than its amount.
 pub(crate) const END_HOLD: &str = "UPDATE holds SET \
      captured = CASE WHEN $2 < amount THEN $2 ELSE amount END, \
      status = CASE WHEN $2 > 0 THEN 'captured' ELSE 'released' END \
-     WHERE ref = $1 AND status = 'open' RETURNING account, amount, captured";
+     WHERE ref = $1 AND status = 'open' RETURNING account, amount, captured, key_id, day, \
+         (SELECT funder FROM accounts WHERE id = account) AS funder";
 pub(crate) const RELEASE_AND_DEBIT: &str =
     "UPDATE accounts SET held = held - $2, posted = posted - $3 WHERE id = $1";
 pub(crate) const ADD_TRANSFER: &str = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) \
@@ -206,13 +216,33 @@ pub(crate) const UNPROVEN_CREDITS: &str = "\
          WHERE debit_account = 'sys:usdc' AND deposits.ref IS NULL \
      UNION ALL SELECT deposits.id FROM deposits LEFT JOIN transfers ON transfers.ref = 'x402:' || deposits.ref \
          WHERE status = 'settled' AND transfers.ref IS NULL";
+pub(crate) const WRONG_SPENDING: &str = "\
+     WITH sums AS (SELECT key_id, day, SUM(CASE status WHEN 'open' THEN amount ELSE captured END) AS amount \
+         FROM holds WHERE key_id IS NOT NULL GROUP BY key_id, day) \
+     SELECT key_spending.key_id AS id FROM key_spending \
+         LEFT JOIN sums ON sums.key_id = key_spending.key_id AND sums.day = key_spending.day \
+         WHERE key_spending.amount <> COALESCE(sums.amount, 0) \
+     UNION SELECT sums.key_id FROM sums \
+         LEFT JOIN key_spending ON sums.key_id = key_spending.key_id AND sums.day = key_spending.day \
+         WHERE key_spending.amount IS NULL";
+/// Besides what is held: that returns once its poll is settled.
+pub(crate) const UNRETURNED_FUNDS: &str = "SELECT accounts.id AS id FROM accounts \
+     WHERE funder IS NOT NULL AND posted > held \
+     AND NOT EXISTS (SELECT 1 FROM api_keys WHERE user_id = accounts.id AND revoked_at IS NULL)";
 pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
      WHERE settled = 0 AND COALESCE(deadline_at, lease_until) + $1 < (SELECT now FROM clock) ORDER BY id";
 
 // Users and keys.
 
+/// The accounts whose keys an account may see and revoke: its own, and those of its pre-funded keys.
+macro_rules! accounts_of {
+    ($user:literal) => {
+        concat!("(SELECT id FROM accounts WHERE id = ", $user, " OR funder = ", $user, ")")
+    };
+}
+
 pub(crate) const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VALUES ($1, $2, $3)";
-pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id) VALUES ($1)";
+pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id, funder) VALUES ($1, $2)";
 pub(crate) const USERS_BY_EMAIL: &str =
     "SELECT id FROM users WHERE email = $1 ORDER BY created_at, id LIMIT $2";
 pub(crate) const EMAIL: &str = "SELECT email FROM users WHERE id = $1";
@@ -234,29 +264,55 @@ macro_rules! users {
 }
 
 pub(crate) const USER: &str = concat!(users!(), "users.id = $1");
-pub(crate) const USERS: &str = concat!(users!(), "users.id > $1 ORDER BY users.id LIMIT $2");
+pub(crate) const USERS: &str =
+    concat!(users!(), "funder IS NULL AND users.id > $1 ORDER BY users.id LIMIT $2");
 pub(crate) const ERASE_EMAIL: &str = "UPDATE users SET email = $2 WHERE id = $1";
 /// The identities of the users from one id to another.
 pub(crate) const IDENTITIES: &str = "SELECT user_id, kind, issuer, subject, created_at FROM identities \
      WHERE user_id BETWEEN $1 AND $2 ORDER BY user_id, created_at, kind, subject";
 pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHERE user_id = $1";
 pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
-pub(crate) const ERASE_LABELS: &str = "UPDATE api_keys SET label = '' WHERE user_id = $1";
+pub(crate) const ERASE_LABELS: &str =
+    concat!("UPDATE api_keys SET label = '' WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_MESSAGES: &str =
     "DELETE FROM agent_messages WHERE poll_id IN (SELECT id FROM polls WHERE owner = $1)";
-/// Adds a key, unless the user has as many active keys as allowed.
-pub(crate) const ADD_KEY: &str = "INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at, expires_at, scope) \
-     SELECT $1, $2, $3, $4, $5, $6, $8, $9 \
-     WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id = $2 AND revoked_at IS NULL \
-         AND (expires_at IS NULL OR expires_at > $6)) < $7";
-pub(crate) const KEYS_OF_USER: &str = "SELECT id, prefix, label, last_used_at, revoked_at, created_at, expires_at, scope \
-     FROM api_keys WHERE user_id = $1 ORDER BY created_at DESC, id LIMIT $2";
-pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope FROM api_keys \
+/// Adds a key, unless the account that it counts for ($12) has as many active keys as allowed.
+pub(crate) const ADD_KEY: &str = concat!(
+    "INSERT INTO api_keys \
+         (id, user_id, hash, prefix, label, created_at, expires_at, scope, cap, daily_cap) \
+     SELECT $1, $2, $3, $4, $5, $6, $8, $9, $10, $11 \
+     WHERE (SELECT COUNT(*) FROM api_keys WHERE user_id IN ",
+    accounts_of!("$12"),
+    " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $6)) < $7"
+);
+/// With the money of pre-funded keys, and the spending, in all and on day $3, of capped ones.
+pub(crate) const KEYS_OF_USER: &str = concat!(
+    "SELECT api_keys.id AS id, prefix, label, last_used_at, revoked_at, created_at, expires_at, scope, cap, daily_cap, \
+         CASE WHEN funder IS NULL THEN NULL ELSE posted - held END AS available, \
+         CASE WHEN funder IS NULL THEN NULL ELSE held END AS funds_held, \
+         CAST(COALESCE((SELECT SUM(amount) FROM key_spending WHERE key_id = api_keys.id), 0) AS BIGINT) AS spent, \
+         COALESCE((SELECT amount FROM key_spending WHERE key_id = api_keys.id AND day = $3), 0) AS spent_today \
+     FROM api_keys JOIN accounts ON accounts.id = user_id WHERE user_id IN ",
+    accounts_of!("$1"),
+    " ORDER BY created_at DESC, api_keys.id LIMIT $2"
+);
+/// The account of an active pre-funded key.
+pub(crate) const FUNDED_ACCOUNT: &str = "SELECT user_id AS id FROM api_keys JOIN accounts ON accounts.id = user_id \
+     WHERE api_keys.id = $1 AND funder = $2 AND revoked_at IS NULL";
+pub(crate) const IS_ACTIVE: &str = "SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL";
+pub(crate) const FUNDS: &str = "SELECT posted - held AS available, held FROM accounts WHERE id = $1";
+pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope, cap, daily_cap FROM api_keys \
      WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
-pub(crate) const REVOKE_KEY: &str =
-    "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL";
-pub(crate) const REVOKE_KEYS: &str =
-    "UPDATE api_keys SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL";
+pub(crate) const REVOKE_KEY: &str = concat!(
+    "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND revoked_at IS NULL AND user_id IN ",
+    accounts_of!("$2"),
+    " RETURNING user_id AS id"
+);
+pub(crate) const REVOKE_KEYS: &str = concat!(
+    "UPDATE api_keys SET revoked_at = $2 WHERE revoked_at IS NULL AND user_id IN ",
+    accounts_of!("$1"),
+    " RETURNING user_id AS id"
+);
 
 // Sessions.
 
@@ -275,7 +331,8 @@ pub(crate) const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expir
 
 // Payments by card.
 
-pub(crate) const FREEZE: &str = "UPDATE accounts SET frozen = $2 WHERE id = $1";
+/// Freezes an account and those of its pre-funded keys.
+pub(crate) const FREEZE: &str = "UPDATE accounts SET frozen = $2 WHERE id = $1 OR funder = $1";
 pub(crate) const DEBIT: &str =
     "UPDATE accounts SET posted = posted - $2 WHERE id = $1 AND posted - held >= $2";
 pub(crate) const ADD_CHECKOUT: &str =

@@ -133,6 +133,18 @@ impl From<DepositId> for Value<'_> {
     }
 }
 
+impl From<Option<KeyId>> for Value<'_> {
+    fn from(id: Option<KeyId>) -> Self {
+        Self::Text(id.map(|id| id.to_string().into()))
+    }
+}
+
+impl From<Option<i64>> for Value<'_> {
+    fn from(number: Option<i64>) -> Self {
+        Self::Integer(number)
+    }
+}
+
 impl From<KeyId> for Value<'_> {
     fn from(id: KeyId) -> Self {
         id.to_string().into()

@@ -8,8 +8,9 @@ use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::ports::{CreditOutcome, LockedOut, StoredKey};
+use ep_kernel::ports::{CreditOutcome, LockedOut};
 use ep_polling::money::{Usd, UsdFigure};
+use ep_tools::keys::ListedKey;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -228,7 +229,7 @@ async fn run_in(
         Command::ListKeys { account } => {
             let user = account.find(accounts).await?;
             for key in keys.of_user(user).await? {
-                print(&shown_key(&key).to_string())?;
+                print(&serde_json::to_string(&ListedKey::from(key))?)?;
             }
         }
         Command::RevokeAll { account } => {
@@ -315,61 +316,26 @@ async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
     }
     Ok(json!({
         "user": operator.user(user).await?,
-        "keys": keys.iter().map(shown_key).collect::<Vec<_>>(),
+        "keys": keys.into_iter().map(ListedKey::from).collect::<Vec<_>>(),
         "transfers": operator.transfers(user).await?,
         "polls": polls,
     }))
 }
 
-fn shown_key(key: &StoredKey) -> Value {
-    json!({
-        "id": key.id,
-        "key_prefix": key.prefix,
-        "label": key.label,
-        "created_at": key.created_at,
-        "last_used_at": key.last_used_at,
-        "revoked_at": key.revoked_at,
-        "expires_at": key.terms.expires_at,
-        "scope": key.terms.scope,
-    })
-}
-
 async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> anyhow::Result<End> {
     let audit = accounts.audit(settled_within).await?;
-    let shown = json!({
-        "clean": audit.is_clean(),
-        "accounts": audit.accounts,
-        "transfers": audit.transfers,
-        "wrong_posted": audit.wrong_posted,
-        "wrong_held": audit.wrong_held,
-        "orphaned_holds": audit.orphaned_holds,
-        "wrong_captures": audit.wrong_captures,
-        "unproven_credits": audit.unproven_credits,
-        "stranded_polls": audit.stranded_polls,
-    });
+    let mut shown =
+        json!({ "clean": audit.is_clean(), "accounts": audit.accounts, "transfers": audit.transfers });
+    for (name, _, found) in audit.findings() {
+        shown[name] = json!(found);
+    }
     show(json, &shown, || {
         let verdict = if audit.is_clean() { "the ledger is consistent" } else { "something is wrong" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
-        lines.extend(
-            audit.wrong_posted.iter().map(|account| format!("posted differs from the ledger: {account}")),
-        );
-        lines.extend(
-            audit.wrong_held.iter().map(|account| format!("held differs from the open holds: {account}")),
-        );
-        lines.extend(audit.orphaned_holds.iter().map(|hold| format!("open hold of a settled poll: {hold}")));
-        lines.extend(
-            audit.wrong_captures.iter().map(|poll| format!("charged other than its calls cost: {poll}")),
-        );
-        lines.extend(
-            audit
-                .unproven_credits
-                .iter()
-                .map(|credit| format!("a payment without its credit, or the reverse: {credit}")),
-        );
-        lines.extend(
-            audit.stranded_polls.iter().map(|poll| format!("not settled long after its deadline: {poll}")),
-        );
+        for (_, description, found) in audit.findings() {
+            lines.extend(found.iter().map(|id| format!("{description}: {id}")));
+        }
         lines.join("\n")
     })?;
     Ok(if audit.is_clean() { End::Done } else { End::Code(1) })

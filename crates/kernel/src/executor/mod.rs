@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::caller::UserId;
+use crate::caller::{CappedKey, UserId};
 use crate::fault::{Fault, Kind};
 use crate::ports::{
     Adopted, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, StoreError,
@@ -64,6 +64,17 @@ struct Inner {
     recent: recent::RecentLatencies,
     /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
+}
+
+/// Who is charged for a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Billing {
+    /// Nobody.
+    None,
+    /// Its owner.
+    Owner,
+    /// Its owner, up to the cap of this key.
+    Capped(CappedKey),
 }
 
 /// Settled polls kept in memory: about 20 kB each.
@@ -125,16 +136,21 @@ impl PollExecutor {
         &self,
         plan: Plan,
         owner: Option<UserId>,
-        billed: bool,
+        billing: Billing,
         request_ref: Option<String>,
     ) -> Result<PollId, Fault> {
         let inner = &self.0;
         let place = inner.slots.take(owner).ok_or_else(busy)?;
         let created_at = inner.clock.now();
         let id = PollId::new(created_at, inner.entropy.bytes());
+        let (billed, capped) = match billing {
+            Billing::None => (false, None),
+            Billing::Owner => (true, None),
+            Billing::Capped(key) => (true, Some(key)),
+        };
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
         let time = place.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
-        let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, time };
+        let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, time };
         let opening = Opening { begun: Instant::now(), place, poll };
         let held = match inner.polls.open(&opening.poll, &inner.lease()).await {
             Ok(Opened::Existing(id)) => return Ok(id),

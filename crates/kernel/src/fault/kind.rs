@@ -14,6 +14,7 @@ pub enum Kind {
     Forbidden,
     InsufficientBalance,
     AccountFrozen,
+    SpendingCapReached,
     NotFound,
     UnknownRoute,
     MethodNotAllowed,
@@ -100,7 +101,7 @@ const fn row(
 }
 
 //    kind, code, title, (HTTP, MCP, A2A, exit), retryable, recovery
-static TABLE: [Row; 24] = [
+static TABLE: [Row; 25] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
@@ -158,7 +159,7 @@ static TABLE: [Row; 24] = [
     row(
         Kind::InsufficientBalance,
         "insufficient_balance",
-        "The balance does not cover the poll's first calls",
+        "The balance does not cover what was asked",
         (402, 40200, 40200, 6),
         false,
         &[
@@ -176,6 +177,17 @@ static TABLE: [Row; 24] = [
         (403, 40301, 40301, 6),
         false,
         &[advice("contact_operator", "Contact the operator: a payment to the account was taken back.")],
+    ),
+    row(
+        Kind::SpendingCapReached,
+        "spending_cap_reached",
+        "The API key may not spend as much",
+        (403, 40302, 40302, 6),
+        false,
+        &[
+            advice("wait", "Wait until running polls have ended or, for a daily cap, until 00:00 UTC."),
+            call("use_other_key", "Ask the account's owner for a key with a higher cap.", "create_key"),
+        ],
     ),
     row(
         Kind::NotFound,

@@ -5,8 +5,10 @@ use async_trait::async_trait;
 use super::StoreError;
 use crate::api_key::KeyHash;
 use crate::caller::{KeyId, UserId};
+use crate::email::Email;
 use crate::key_label::KeyLabel;
-use crate::key_terms::{KeyScope, KeyTerms};
+use crate::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 /// A new key, without its plaintext: that is never stored.
@@ -28,6 +30,35 @@ pub struct NewKey {
     pub created_at: Timestamp,
 }
 
+/// The account of a new pre-funded key, which alone spends from it.
+#[derive(Debug, Clone)]
+pub struct KeyAccount {
+    /// The account that pays.
+    pub funder: UserId,
+    /// How much it moves onto the key.
+    pub amount: MicroUsd,
+    /// An address at which nobody can be reached.
+    pub email: Email,
+}
+
+/// The money of a pre-funded key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyFunds {
+    /// What a new poll can use.
+    pub available: MicroUsd,
+    /// Set aside for running polls.
+    pub held: MicroUsd,
+}
+
+/// What the polls of a capped key have cost, or hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeySpending {
+    /// In all.
+    pub total: MicroUsd,
+    /// Those opened today, in UTC.
+    pub today: MicroUsd,
+}
+
 /// An active key and its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyOwner {
@@ -37,6 +68,8 @@ pub struct KeyOwner {
     pub user: UserId,
     /// What it may be used for.
     pub scope: KeyScope,
+    /// The most it may spend.
+    pub caps: SpendingCaps,
 }
 
 /// The most active keys of one account.
@@ -64,6 +97,10 @@ pub struct StoredKey {
     pub label: String,
     /// What it may be used for, and how long.
     pub terms: KeyTerms,
+    /// Its own money; `None` if it spends its owner's.
+    pub funds: Option<KeyFunds>,
+    /// What it has spent, if it is capped; zero if it is not.
+    pub spent: KeySpending,
     /// When it was last used, to within the time between two writes.
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
@@ -79,16 +116,34 @@ pub trait KeyStore: Send + Sync {
     /// hash exists.
     async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError>;
 
-    /// The newest [`MAX_LISTED_KEYS`] keys of this user, newest first.
-    async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError>;
+    /// Adds a pre-funded key, for whose user an account is made, and moves an amount from the funder's to it, in
+    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the funder has
+    /// less, [`StoreError::Frozen`] if it may not spend.
+    async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError>;
+
+    /// Moves an amount from an account to an active pre-funded key that it has funded, once per `reference`; gives
+    /// what is on the key. [`StoreError::NotFound`] if there is no such key, [`StoreError::Conflict`] if the reference
+    /// was used for something else; otherwise like [`KeyStore::add_funded_key`].
+    async fn fund_key(
+        &self,
+        funder: UserId,
+        key: KeyId,
+        amount: MicroUsd,
+        reference: &str,
+        at: Timestamp,
+    ) -> Result<KeyFunds, StoreError>;
+
+    /// The newest [`MAX_LISTED_KEYS`] keys of this user, those it has funded included, newest first.
+    async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError>;
 
     /// The key with this hash and its user, unless it is revoked or has expired.
     async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError>;
 
-    /// Revokes a key of this user for good; `false` if the user has no such active key.
+    /// Revokes a key of this user, or one that it has funded, for good; `false` if the user has no such active key.
+    /// What is left on a pre-funded key returns to the funder: what is held for running polls, when they are settled.
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;
 
-    /// Revokes all active keys of the new key's user and adds it, in one transaction; gives how many were
+    /// Revokes all active keys of the new key's user, those it has funded included, and adds it, in one transaction; gives how many were
     /// revoked. [`StoreError::NotFound`] for an unknown user.
     async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError>;
 

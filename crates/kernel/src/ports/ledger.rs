@@ -53,19 +53,32 @@ pub struct Audit {
     pub wrong_captures: Vec<String>,
     /// Credits by card or in USDC without a payment that was made, and payments without their credit.
     pub unproven_credits: Vec<String>,
+    /// Keys whose spending differs from that of their polls.
+    pub wrong_spending: Vec<String>,
+    /// Accounts of revoked pre-funded keys whose money has not returned.
+    pub unreturned_funds: Vec<String>,
     /// Polls that are not settled although their time is long over: nobody runs them.
     pub stranded_polls: Vec<String>,
 }
 
 impl Audit {
+    /// What was found, each with a name and a description.
+    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 8] {
+        [
+            ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
+            ("wrong_held", "held differs from the open holds", &self.wrong_held),
+            ("orphaned_holds", "open hold of a settled poll", &self.orphaned_holds),
+            ("wrong_captures", "charged other than its calls cost", &self.wrong_captures),
+            ("wrong_spending", "a key's spending differs from that of its polls", &self.wrong_spending),
+            ("unreturned_funds", "money left on a revoked pre-funded key", &self.unreturned_funds),
+            ("unproven_credits", "a payment without its credit, or the reverse", &self.unproven_credits),
+            ("stranded_polls", "not settled long after its deadline", &self.stranded_polls),
+        ]
+    }
+
     /// Whether the ledger is consistent.
-    pub const fn is_clean(&self) -> bool {
-        self.wrong_posted.is_empty()
-            && self.wrong_held.is_empty()
-            && self.orphaned_holds.is_empty()
-            && self.wrong_captures.is_empty()
-            && self.unproven_credits.is_empty()
-            && self.stranded_polls.is_empty()
+    pub fn is_clean(&self) -> bool {
+        self.findings().iter().all(|(_, _, found)| found.is_empty())
     }
 }
 
@@ -92,7 +105,8 @@ pub trait Ledger: Balances {
 
     /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, that every
     /// open hold belongs to a poll that is not settled, that settled polls were charged what their calls cost, that
-    /// credits by card and payments belong together, and that every poll is settled this long after its
+    /// credits by card and payments belong together, that the spending of capped keys equals that of their polls, that
+    /// nothing is left on revoked pre-funded keys, and that every poll is settled this long after its
     /// deadline (a poll that waits for its turn: after its lease).
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

@@ -35,7 +35,10 @@ pub use deposits::{
 };
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
-pub use keys::{Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoredKey};
+pub use keys::{
+    Added, KeyAccount, KeyFunds, KeyOwner, KeySpending, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey,
+    StoredKey,
+};
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
 pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
@@ -109,6 +112,14 @@ pub enum StoreError {
         /// What the first calls may cost.
         needed: MicroUsd,
     },
+    /// The cap of the key leaves less than the poll needs to start.
+    #[error("spending cap reached: {left} left, {needed} needed")]
+    CapReached {
+        /// What the key may still spend.
+        left: MicroUsd,
+        /// What the first calls may cost.
+        needed: MicroUsd,
+    },
     /// The account may not spend.
     #[error("the account is frozen")]
     Frozen,
@@ -135,6 +146,14 @@ impl From<StoreError> for Fault {
                 format!(
                     "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
                      add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
+                ),
+            ),
+            StoreError::CapReached { left, needed } => Fault::new(
+                Kind::SpendingCapReached,
+                format!(
+                    "this API key may spend only {left} more, and the first calls of this poll may cost {needed}; wait \
+                     until running polls have ended or, for a daily cap, until 00:00 UTC, use another key, or choose \
+                     the preset free, which costs nothing"
                 ),
             ),
             StoreError::Frozen => Fault::new(

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
-use crate::caller::UserId;
+use crate::caller::{CappedKey, UserId};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
@@ -29,6 +29,8 @@ pub struct NewPoll {
     pub request_ref: Option<String>,
     /// What to set aside; `None` if nobody is billed.
     pub hold: Option<Hold>,
+    /// The capped key that the hold counts against.
+    pub capped: Option<CappedKey>,
     /// How long it may take from now on; `None` if it waits for its turn and [`PollStore::start`] says so
     /// later.
     pub time: Option<Duration>,

@@ -12,7 +12,7 @@ use ep_polling::time::Timestamp;
 
 use super::{Database, exactly_one, ledger};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AvailableRow, IdRow, OpenCheckoutRow, WaitingReversalRow};
+use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -127,8 +127,7 @@ async fn apply<C: Connection>(
 ) -> Result<bool, StoreError> {
     let WaitingReversalRow { reference, user_id, applied, bad_debt, target } = row;
     let user = rows::user_id(user_id)?;
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
-    let available = account.ok_or(StoreError::NotFound("account"))?.available;
+    let available = ledger::lock(db, user).await?.available;
     // Above zero it is taken back; below, given back: the service's bad debt first.
     let taken = target - applied;
     let debt = if taken > 0 { bad_debt + (taken - available).max(0) } else { (bad_debt + taken).max(0) };
@@ -175,7 +174,7 @@ async fn move_of_service<C: Connection>(
     let transfer = values![format!("{reference}:bad_debt"), from, to, debt.abs(), at];
     exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     if debt > 0 {
-        exactly_one(db.execute(sql::FREEZE, values![user, true]).await?)?;
+        ledger::freeze(db, user, true).await?;
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! Money set aside for polls.
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::StoreError;
+use ep_kernel::caller::CappedKey;
+use ep_kernel::ports::{NewPoll, StoreError};
 use ep_polling::money::{Hold, MicroUsd};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::exactly_one;
+use super::{day, exactly_one, keys, ledger};
 use crate::engine::Connection;
-use crate::rows::{AvailableRow, EndedHoldRow};
+use crate::rows::{self, AvailableRow, EndedHoldRow, KeySpendingRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -16,10 +16,10 @@ use crate::value::values;
 /// transaction sees the poll yet, so its hold may be locked after its account.
 pub(super) async fn reserve<C: Connection>(
     db: &mut C,
-    poll: &PollId,
-    owner: Option<UserId>,
+    poll: &NewPoll,
     hold: Hold,
 ) -> Result<MicroUsd, StoreError> {
+    let NewPoll { id, owner, capped, created_at, .. } = poll;
     let owner = owner.ok_or(StoreError::NotFound("account"))?;
     let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![owner]).await?;
     let account = account.ok_or(StoreError::NotFound("account"))?;
@@ -30,16 +30,39 @@ pub(super) async fn reserve<C: Connection>(
     if available < hold.at_least {
         return Err(StoreError::InsufficientBalance { available, needed: hold.at_least });
     }
-    let amount = hold.at_most.min(available);
+    let today = day(*created_at);
+    let left = match capped {
+        Some(key) => cap_left(db, *key, today).await?,
+        None => MicroUsd::MAX,
+    };
+    if left < hold.at_least {
+        return Err(StoreError::CapReached { left, needed: hold.at_least });
+    }
+    let amount = hold.at_most.min(available).min(left);
     if !amount.is_zero() {
-        db.execute(sql::ADD_HOLD, values![poll, owner, amount]).await?;
+        let key = capped.map(|capped| capped.key);
+        db.execute(sql::ADD_HOLD, values![id, owner, amount, key, key.map(|_| today)]).await?;
         exactly_one(db.execute(sql::RESERVE, values![owner, amount]).await?)?;
+        if let Some(key) = key {
+            db.execute(sql::ADD_KEY_SPENDING, values![key, today, amount]).await?;
+        }
     }
     Ok(amount)
 }
 
-/// Ends the poll's hold, if it has one, and captures what was spent of it. The account is locked last:
-/// every poll of its owner needs it.
+/// What a key may still spend. Its account is locked, which all polls of the key need.
+async fn cap_left<C: Connection>(
+    db: &mut C,
+    CappedKey { key, caps }: CappedKey,
+    today: i64,
+) -> Result<MicroUsd, StoreError> {
+    let spent: KeySpendingRow = db.fetch_one(sql::KEY_SPENDING, values![key, today]).await?;
+    let left = caps.left(MicroUsd::new(spent.total), MicroUsd::new(spent.today));
+    Ok(left.unwrap_or(MicroUsd::MAX))
+}
+
+/// Ends the poll's hold, if it has one, and captures what was spent of it. The account is locked late:
+/// every poll of its owner needs it. What a revoked pre-funded key has left then returns to its funder.
 pub(super) async fn capture<C: Connection>(
     db: &mut C,
     poll: &PollId,
@@ -47,11 +70,25 @@ pub(super) async fn capture<C: Connection>(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let hold: Option<EndedHoldRow> = db.fetch_optional(sql::END_HOLD, values![poll, amount]).await?;
-    let Some(EndedHoldRow { account, amount: held, captured }) = hold else { return Ok(()) };
+    let Some(EndedHoldRow { account, amount: held, captured, key_id, day, funder }) = hold else {
+        return Ok(());
+    };
+    let (account, funder) = (rows::user_id(&account)?, funder.as_deref().map(rows::user_id).transpose()?);
     if captured > 0 {
         let reference = format!("hold:{poll}");
-        let transfer = values![reference, &*account, sql::REVENUE_ACCOUNT, captured, at];
+        let transfer = values![reference, account, sql::REVENUE_ACCOUNT, captured, at];
         exactly_one(db.execute(sql::ADD_TRANSFER, transfer).await?)?;
     }
-    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![&*account, held, captured]).await?)
+    if let Some(funder) = funder {
+        ledger::lock(db, funder).await?;
+    }
+    exactly_one(db.execute(sql::RELEASE_AND_DEBIT, values![account, held, captured]).await?)?;
+    if let (Some(key), Some(day)) = (key_id, day) {
+        let released = held - captured;
+        exactly_one(db.execute(sql::REDUCE_KEY_SPENDING, values![&*key, day, released]).await?)?;
+    }
+    match funder {
+        Some(funder) => keys::return_funds(db, account, funder, &format!("return:{poll}"), at).await,
+        None => Ok(()),
+    }
 }

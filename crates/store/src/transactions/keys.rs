@@ -8,13 +8,15 @@ use futures::FutureExt;
 use ep_kernel::api_key::KeyHash;
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::ports::{
-    Added, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError, StoredKey,
+    Added, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError,
+    StoredKey,
 };
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::Database;
+use super::{Database, day, ledger, users};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{AvailableRow, KeyOwnerRow, StoredKeyRow};
+use crate::rows::{self, FundsRow, IdRow, KeyOwnerRow, StoredKeyRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -22,12 +24,39 @@ use crate::value::values;
 impl<E: Engine> KeyStore for Database<E> {
     async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError> {
         let key = key.clone();
-        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, &key).await }.boxed()).await
+        self.0
+            .transact(Durability::PowerLoss, move |db| async move { add(db, &key, key.user).await }.boxed())
+            .await
     }
 
-    async fn keys_of(&self, user: UserId) -> Result<Vec<StoredKey>, StoreError> {
-        let keys: Vec<StoredKeyRow> =
-            self.0.fetch_all(sql::KEYS_OF_USER, values![user, MAX_LISTED_KEYS]).await?;
+    async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError> {
+        let (key, account) = (key.clone(), account.clone());
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { add_funded(db, &key, &account).await }.boxed()
+            })
+            .await
+    }
+
+    async fn fund_key(
+        &self,
+        funder: UserId,
+        key: KeyId,
+        amount: MicroUsd,
+        reference: &str,
+        at: Timestamp,
+    ) -> Result<KeyFunds, StoreError> {
+        let reference = reference.to_owned();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { fund(db, funder, key, amount, &reference, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError> {
+        let values = values![user, MAX_LISTED_KEYS, day(now)];
+        let keys: Vec<StoredKeyRow> = self.0.fetch_all(sql::KEYS_OF_USER, values).await?;
         keys.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -38,8 +67,7 @@ impl<E: Engine> KeyStore for Database<E> {
     }
 
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError> {
-        let revoked = self.0.execute(Durability::PowerLoss, sql::REVOKE_KEY, values![key, user, at]).await?;
-        Ok(revoked == 1)
+        self.0.transact(Durability::PowerLoss, move |db| revoke(db, user, key, at).boxed()).await
     }
 
     async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError> {
@@ -57,10 +85,15 @@ impl<E: Engine> KeyStore for Database<E> {
     }
 }
 
-/// Adds a key. The account is locked first, so that keys added at once are counted one after the other.
-pub(super) async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added, StoreError> {
+/// Adds a key, which counts for an account. That is locked first, so that keys added at once are counted one after
+/// the other.
+pub(super) async fn add<C: Connection>(
+    db: &mut C,
+    key: &NewKey,
+    counts_for: UserId,
+) -> Result<Added, StoreError> {
     let NewKey { id, user, hash, prefix, label, terms, created_at } = key;
-    lock_account(db, *user).await?;
+    ledger::lock(db, counts_for).await?;
     let values = values![
         *id,
         *user,
@@ -71,6 +104,9 @@ pub(super) async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added
         MAX_ACTIVE_KEYS,
         terms.expires_at,
         terms.scope.as_str(),
+        terms.caps.total,
+        terms.caps.daily,
+        counts_for,
     ];
     Ok(match db.execute(sql::ADD_KEY, values).await? {
         1 => Added::Active,
@@ -80,13 +116,107 @@ pub(super) async fn add<C: Connection>(db: &mut C, key: &NewKey) -> Result<Added
 
 /// Replaces all active keys by this one. The account is locked first, so that no key that is added meanwhile stays.
 async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
-    lock_account(db, key.user).await?;
-    let revoked = db.execute(sql::REVOKE_KEYS, values![key.user, key.created_at]).await?;
-    add(db, key).await?;
+    let revoked = revoke_all(db, key.user, key.created_at).await?;
+    add(db, key, key.user).await?;
     Ok(revoked as u32)
 }
 
-async fn lock_account<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
-    account.map(drop).ok_or(StoreError::NotFound("account"))
+/// Adds a key with an account of its own, and moves an amount to that.
+async fn add_funded<C: Connection>(
+    db: &mut C,
+    key: &NewKey,
+    KeyAccount { funder, amount, email }: &KeyAccount,
+) -> Result<Added, StoreError> {
+    may_spend(db, *funder).await?;
+    users::create_account(db, key.user, email, Some(*funder), key.created_at).await?;
+    let added = add(db, key, *funder).await?;
+    if added == Added::Active {
+        let reference = format!("fund:{}", key.id);
+        ledger::move_funds(db, *funder, key.user, *amount, &reference, key.created_at).await?;
+    }
+    Ok(added)
+}
+
+async fn fund<C: Connection>(
+    db: &mut C,
+    funder: UserId,
+    key: KeyId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<KeyFunds, StoreError> {
+    may_spend(db, funder).await?;
+    let account: Option<IdRow> = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder]).await?;
+    let account = rows::user_id(&account.ok_or(StoreError::NotFound("pre-funded key"))?.id)?;
+    ledger::lock(db, account).await?;
+    ledger::move_funds(db, funder, account, amount, reference, at).await?;
+    let funds: FundsRow = db.fetch_one(sql::FUNDS, values![account]).await?;
+    Ok(funds.into())
+}
+
+/// Locks an account, and refuses one that is frozen.
+async fn may_spend<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
+    match ledger::lock(db, user).await?.frozen {
+        0 => Ok(()),
+        _ => Err(StoreError::Frozen),
+    }
+}
+
+async fn revoke<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    key: KeyId,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    ledger::lock(db, user).await?;
+    let revoked: Option<IdRow> = db.fetch_optional(sql::REVOKE_KEY, values![key, user, at]).await?;
+    match revoked {
+        Some(IdRow { id }) => return_from(db, &id, user, at).await.map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// Revokes all active keys of a user, those it has funded included; gives how many there were. The account is locked
+/// first, so that no key that is added meanwhile stays.
+pub(super) async fn revoke_all<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    at: Timestamp,
+) -> Result<u64, StoreError> {
+    ledger::lock(db, user).await?;
+    let revoked: Vec<IdRow> = db.fetch_all(sql::REVOKE_KEYS, values![user, at]).await?;
+    for IdRow { id } in &revoked {
+        return_from(db, id, user, at).await?;
+    }
+    Ok(revoked.len() as u64)
+}
+
+/// Returns what is left on a key just revoked, if its account is not its funder's own.
+async fn return_from<C: Connection>(
+    db: &mut C,
+    account: &str,
+    funder: UserId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let account = rows::user_id(account)?;
+    if account == funder {
+        return Ok(());
+    }
+    return_funds(db, account, funder, &format!("return:{account}"), at).await
+}
+
+/// Returns what is available to a pre-funded key to its funder, whose account is locked, if the key is revoked.
+pub(super) async fn return_funds<C: Connection>(
+    db: &mut C,
+    account: UserId,
+    funder: UserId,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let active: Option<IdRow> = db.fetch_optional(sql::IS_ACTIVE, values![account]).await?;
+    let left = MicroUsd::new(ledger::lock(db, account).await?.available);
+    if active.is_some() || left.is_zero() {
+        return Ok(());
+    }
+    ledger::move_funds(db, account, funder, left, reference, at).await.map(drop)
 }

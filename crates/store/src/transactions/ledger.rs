@@ -10,9 +10,9 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreErr
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::Database;
+use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{AuditSizeRow, BalanceRow, IdRow, TransferRow};
+use crate::rows::{AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
@@ -77,6 +77,39 @@ pub(super) async fn credit_from<C: Connection>(
     }
 }
 
+/// Locks an account until the transaction ends.
+pub(super) async fn lock<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
+    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
+    account.ok_or(StoreError::NotFound("account"))
+}
+
+/// Freezes an account and those of its pre-funded keys, or lets them spend again. It is locked before those.
+pub(super) async fn freeze<C: Connection>(db: &mut C, user: UserId, frozen: bool) -> Result<(), StoreError> {
+    lock(db, user).await?;
+    db.execute(sql::FREEZE, values![user, frozen]).await.map(drop)
+}
+
+/// Moves an amount between two accounts, once per reference, if the first has it available.
+pub(super) async fn move_funds<C: Connection>(
+    db: &mut C,
+    from: UserId,
+    to: UserId,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
+    let AvailableRow { available, .. } = lock(db, from).await?;
+    let transfer = values![reference, from, to, amount, at];
+    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
+        return made_before(db, reference, &from.to_string(), &to.to_string(), amount).await;
+    }
+    if db.execute(sql::DEBIT, values![from, amount]).await? == 0 {
+        return Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount });
+    }
+    exactly_one(db.execute(sql::CREDIT, values![to, amount]).await?)?;
+    Ok(CreditOutcome::Credited)
+}
+
 /// Whether the transfer with this reference is this one.
 pub(super) async fn made_before<C: Connection>(
     db: &mut C,
@@ -104,6 +137,8 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         wrong_held: ids(db, sql::WRONG_HELD, values![]).await?,
         orphaned_holds: ids(db, sql::ORPHANED_HOLDS, values![]).await?,
         wrong_captures: ids(db, sql::WRONG_CAPTURES, values![]).await?,
+        wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
+        unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
         unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
     })

@@ -9,7 +9,7 @@
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
 //! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
-//! hold, its account), so that no two transactions wait for each other.
+//! hold, its account; the account that funded a key before the key's), so that no two transactions wait for each other.
 
 mod agent_messages;
 mod checkouts;
@@ -26,11 +26,19 @@ mod upstreams;
 mod users;
 
 use ep_kernel::ports::StoreError;
+use ep_polling::time::Timestamp;
 
 use crate::error::{UnexpectedData, failed};
 
 /// A database behind the ports.
 pub(crate) struct Database<E>(pub(crate) E);
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// The day since the epoch, in UTC.
+const fn day(at: Timestamp) -> i64 {
+    at.millis().div_euclid(DAY_MS)
+}
 
 /// Checks a change of exactly one row. Any other number means that the ledger is inconsistent.
 fn exactly_one(rows: u64) -> Result<(), StoreError> {

@@ -13,10 +13,10 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, ledger};
+use super::{Database, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
-use crate::rows::{self, AvailableRow, IdentityRow, TransferRow, UserRow};
+use crate::rows::{self, IdentityRow, TransferRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -40,10 +40,7 @@ impl<E: Engine> UserAdmin for Database<E> {
     }
 
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
-        match self.0.execute(Durability::PowerLoss, sql::FREEZE, values![user, frozen]).await? {
-            1 => Ok(()),
-            _ => Err(StoreError::NotFound("account")),
-        }
+        self.0.transact(Durability::PowerLoss, move |db| ledger::freeze(db, user, frozen).boxed()).await
     }
 
     async fn debit(
@@ -69,7 +66,7 @@ impl<E: Engine> UserAdmin for Database<E> {
         self.0
             .transact(Durability::PowerLoss, move |db| {
                 async move {
-                    lock(db, into).await?;
+                    ledger::lock(db, into).await?;
                     db.execute(sql::END_SESSIONS, values![from]).await?;
                     db.execute(sql::MOVE_IDENTITIES, values![from, into]).await
                 }
@@ -117,16 +114,9 @@ impl<E: Engine> Database<E> {
     }
 }
 
-/// Locks an account until the transaction ends.
-async fn lock<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
-    let account: Option<AvailableRow> = db.fetch_optional(C::AVAILABLE, values![user]).await?;
-    account.ok_or(StoreError::NotFound("account"))
-}
-
 async fn lock_out<C: Connection>(db: &mut C, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError> {
-    lock(db, user).await?;
     Ok(LockedOut {
-        keys: db.execute(sql::REVOKE_KEYS, values![user, at]).await?,
+        keys: keys::revoke_all(db, user, at).await?,
         sessions: db.execute(sql::END_SESSIONS, values![user]).await?,
     })
 }
@@ -138,7 +128,7 @@ async fn debit<C: Connection>(
     reference: &str,
     at: Timestamp,
 ) -> Result<CreditOutcome, StoreError> {
-    let available = lock(db, user).await?.available;
+    let available = ledger::lock(db, user).await?.available;
     let transfer = values![reference, user, sql::CREDITS_ACCOUNT, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
         return ledger::made_before(db, reference, &user.to_string(), sql::CREDITS_ACCOUNT, amount).await;

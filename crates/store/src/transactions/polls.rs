@@ -135,7 +135,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
 }
 
 async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
-    let NewPoll { id, owner, plan, created_at, request_ref, hold, time } = poll;
+    let NewPoll { id, owner, plan, created_at, request_ref, hold, time, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let plan = rows::json(plan)?;
@@ -145,7 +145,7 @@ async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Resul
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
     }
     let held = match hold {
-        Some(hold) => Some(holds::reserve(db, id, *owner, *hold).await?),
+        Some(hold) => Some(holds::reserve(db, poll, *hold).await?),
         None => None,
     };
     Ok(Opened::New { held })

@@ -10,14 +10,13 @@ use ep_kernel::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedU
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, keys, ledger};
+use super::{Database, day, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::failed;
 use crate::rows::{self, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// The count of the whole service.
 const SERVICE: &str = "service";
 
@@ -69,8 +68,19 @@ impl<E: Engine> UserStore for Database<E> {
 }
 
 async fn create<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
-    db.execute(sql::ADD_USER, values![user.id, user.email.as_str(), user.created_at]).await?;
-    db.execute(sql::ADD_ACCOUNT, values![user.id]).await.map(drop)
+    create_account(db, user.id, &user.email, None, user.created_at).await
+}
+
+/// Adds a user and its account.
+pub(super) async fn create_account<C: Connection>(
+    db: &mut C,
+    id: UserId,
+    email: &Email,
+    funder: Option<UserId>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    db.execute(sql::ADD_USER, values![id, email.as_str(), at]).await?;
+    db.execute(sql::ADD_ACCOUNT, values![id, funder]).await.map(drop)
 }
 
 async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
@@ -93,7 +103,7 @@ pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<Si
     }
     create(db, user).await?;
     if let Some(first_key) = first_key {
-        keys::add(db, first_key).await?;
+        keys::add(db, first_key, first_key.user).await?;
     }
     if user.starter_credit.is_zero() {
         return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
@@ -112,9 +122,4 @@ pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<Si
 /// The primary key of an identity.
 fn key<'a>(identity: &'a Identity, subject: &'a str) -> [Value<'a>; 3] {
     [identity.kind().into(), identity.issuer().into(), subject.into()]
-}
-
-/// The day since the epoch, in UTC.
-const fn day(at: Timestamp) -> i64 {
-    at.millis().div_euclid(DAY_MS)
 }

@@ -2,8 +2,8 @@
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
-use ep_kernel::key_terms::{KeyScope, KeyTerms};
-use ep_kernel::ports::{Added, KeyOwner, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
+use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use ep_kernel::ports::{Added, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
 
@@ -31,7 +31,7 @@ async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let key = new_key(user);
     db.keys.add_key(&key).await.unwrap();
-    let owner = KeyOwner { key: key.id, user, scope: KeyScope::All };
+    let owner = KeyOwner { key: key.id, user, scope: KeyScope::All, caps: SpendingCaps::default() };
     assert_eq!(db.keys.key_owner(&key.hash, at(9)).await.unwrap(), Some(owner));
     assert_eq!(db.keys.key_owner(&new_key(user).hash, at(9)).await.unwrap(), None);
 
@@ -60,13 +60,15 @@ async fn keys_are_listed_to_their_user(db: TestDatabase) {
         prefix: key.prefix.clone(),
         label: "laptop".into(),
         terms: key.terms,
+        funds: None,
+        spent: KeySpending::default(),
         last_used_at,
         revoked_at,
         created_at: key.created_at,
     };
     let expected = [listed(&newer, Some(at(6)), None), listed(&older, None, Some(at(7)))];
-    assert_eq!(db.keys.keys_of(user).await.unwrap(), expected);
-    assert_eq!(db.keys.keys_of(UserId::from_random([9; 16])).await.unwrap(), []);
+    assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap(), expected);
+    assert_eq!(db.keys.keys_of(UserId::from_random([9; 16]), at(9)).await.unwrap(), []);
 }
 
 async fn active_keys_are_limited(db: TestDatabase) {
@@ -115,14 +117,14 @@ async fn all_keys_are_replaced_by_one(db: TestDatabase) {
         assert_eq!(db.keys.rotate_keys(&key).await.unwrap(), expected);
         assert_eq!(
             db.keys.key_owner(&key.hash, at(9)).await.unwrap(),
-            Some(KeyOwner { key: key.id, user, scope: KeyScope::All })
+            Some(KeyOwner { key: key.id, user, scope: KeyScope::All, caps: SpendingCaps::default() })
         );
     }
     for _ in 1..MAX_ACTIVE_KEYS {
         db.keys.add_key(&new_key(user)).await.unwrap();
     }
     assert_eq!(db.keys.rotate_keys(&new_key(user)).await.unwrap(), MAX_ACTIVE_KEYS);
-    let active = db.keys.keys_of(user).await.unwrap();
+    let active = db.keys.keys_of(user, at(9)).await.unwrap();
     assert_eq!(active.iter().filter(|key| key.revoked_at.is_none()).count(), 1);
     assert!(db.keys.key_owner(&others.hash, at(9)).await.unwrap().is_some());
     let unknown = db.keys.rotate_keys(&new_key(UserId::from_random([9; 16]))).await;
@@ -138,7 +140,7 @@ async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
         let adding = futures::future::join_all(keys.iter().map(add));
         let (added, rotation) = futures::future::join(adding, db.keys.rotate_keys(&rotated)).await;
         added.into_iter().for_each(Result::unwrap);
-        let left = db.keys.keys_of(user).await.unwrap();
+        let left = db.keys.keys_of(user, at(9)).await.unwrap();
         let revoked = left.iter().filter(|key| key.revoked_at.is_some()).count();
         assert_eq!(revoked, rotation.unwrap() as usize);
         assert_eq!(left.len(), 7);
@@ -148,13 +150,13 @@ async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
 async fn a_key_is_valid_on_its_terms(db: TestDatabase) {
     let user = db.user(0).await;
     for scope in [KeyScope::All, KeyScope::Polls, KeyScope::Read] {
-        let terms = KeyTerms { scope, expires_at: Some(at(100)) };
+        let terms = KeyTerms { scope, expires_at: Some(at(100)), ..KeyTerms::default() };
         let key = NewKey { terms, ..new_key(user) };
         db.keys.add_key(&key).await.unwrap();
-        let owner = Some(KeyOwner { key: key.id, user, scope });
+        let owner = Some(KeyOwner { key: key.id, user, scope, caps: terms.caps });
         assert_eq!(db.keys.key_owner(&key.hash, at(99)).await.unwrap(), owner);
         assert_eq!(db.keys.key_owner(&key.hash, at(100)).await.unwrap(), None);
-        assert!(db.keys.keys_of(user).await.unwrap().iter().any(|listed| listed.terms == terms));
+        assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().any(|listed| listed.terms == terms));
     }
     // Keys that have expired are not counted as active.
     for _ in 3..MAX_ACTIVE_KEYS {

@@ -21,6 +21,7 @@ mod history;
 mod holds;
 mod idempotency;
 mod interruptions;
+mod key_money;
 mod keys;
 mod leases;
 mod ledger_model;

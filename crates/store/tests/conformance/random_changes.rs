@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Cents, Epoch, NewCheckout, NewDeposit, Opened, PaidCheckout, Reversal};
+use ep_kernel::caller::{CappedKey, UserId};
+use ep_kernel::ports::{Cents, Epoch, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -12,6 +12,7 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::checkouts::checkout;
 use crate::deposits::deposit_for;
+use crate::key_money::{capped_key, funded_key};
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, sign_up, usd};
 
 on_both_engines!(the_ledger_is_consistent_after_concurrent_changes);
@@ -25,7 +26,9 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     let checkouts = join_all((0..20).map(|n| checkout(&db, users[n % users.len()], 10 + n as u32))).await;
     let deposits: Vec<NewDeposit> =
         (0..10).map(|n| deposit_for((n % 2 == 0).then_some(users[n % users.len()]))).collect();
-    join_all((0..WORKERS).map(|seed| work(&db, &users, &checkouts, &deposits, seed))).await;
+    let capped = join_all(users.iter().map(|user| capped_key(&db, *user, Some(9_000), Some(5_000)))).await;
+    let shared = Shared { users: &users, checkouts: &checkouts, deposits: &deposits, capped: &capped };
+    join_all((0..WORKERS).map(|seed| work(&db, &shared, seed))).await;
     db.checkouts.apply_reversals(at(2)).await.unwrap();
     for credits in [
         "SELECT count(*) FROM transfers WHERE debit_account = 'sys:card'",
@@ -51,8 +54,18 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
         }
     }
     db.assert_consistent().await;
+    for key in capped {
+        let spent = "SELECT CAST(COALESCE(SUM(captured), 0) AS BIGINT) FROM holds WHERE key_id IS NOT NULL";
+        assert!(crate::test_database::number(&db.url, spent).await > 0);
+        let keys = db.keys.keys_of(key.0, at(7)).await.unwrap();
+        let listed = keys.iter().find(|listed| listed.id == key.1.key).unwrap();
+        assert!(listed.spent.total <= usd(9_000) && listed.spent.today <= usd(5_000), "{listed:?}");
+    }
+    let funded = "SELECT count(*) FROM transfers WHERE ref LIKE 'return:%'";
+    assert!(crate::test_database::number(&db.url, funded).await > 3);
     let mut used = 0;
-    for user in users {
+    let accounts: Vec<UserId> = all_accounts(&db).await;
+    for user in accounts {
         let balance = db.ledger.balance(user).await.unwrap().unwrap();
         assert!(balance.held.is_zero());
         used += balance.used.micro();
@@ -101,13 +114,56 @@ async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12
     }
 }
 
-async fn work(
+/// Every account that can have spent something.
+async fn all_accounts(db: &TestDatabase) -> Vec<UserId> {
+    let ids = crate::test_database::texts(&db.url, "SELECT id FROM accounts").await;
+    ids.iter().map(|id| id.parse().unwrap()).collect()
+}
+
+/// What all workers change.
+struct Shared<'a> {
+    users: &'a [UserId],
+    checkouts: &'a [NewCheckout],
+    deposits: &'a [NewDeposit],
+    capped: &'a [(UserId, CappedKey)],
+}
+
+/// A change of pre-funded keys; a new one is added to `funded`.
+async fn change_funded(
     db: &TestDatabase,
-    users: &[UserId],
-    checkouts: &[NewCheckout],
-    deposits: &[NewDeposit],
-    seed: u64,
+    user: UserId,
+    amount: i64,
+    step: u64,
+    funded: &mut Vec<(UserId, NewKey)>,
+    rng: &mut ChaCha12Rng,
 ) {
+    let pick = (!funded.is_empty()).then(|| funded[rng.random_range(0..funded.len())].clone());
+    match (rng.random_range(0..5), pick) {
+        (0, _) | (_, None) => {
+            let (key, account) = funded_key(user, amount);
+            if db.keys.add_funded_key(&key, &account).await.is_ok() {
+                funded.push((user, key));
+            }
+        }
+        (1, Some((funder, key))) => {
+            drop(db.keys.fund_key(funder, key.id, usd(amount), &format!("fund:{}", step % 40), at(1)).await);
+        }
+        (2, Some((funder, key))) => drop(db.keys.revoke_key(funder, key.id, at(1)).await),
+        (_, Some((_, key))) => {
+            let poll = new_poll(Some(key.user), Some(hold(amount / 3, amount)));
+            if let Ok(Opened::New { .. }) = db.polls.open(&poll, &lease("a", 10)).await
+                && rng.random_bool(0.5)
+            {
+                let settlement = Settlement::Capture(usd(amount / 2));
+                drop(db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), settlement).await);
+            }
+        }
+    }
+}
+
+async fn work(db: &TestDatabase, shared: &Shared<'_>, seed: u64) {
+    let Shared { users, checkouts, deposits, capped } = shared;
+    let mut funded: Vec<(UserId, NewKey)> = Vec::new();
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut mine: Vec<PollId> = Vec::new();
     for step in 0..STEPS {
@@ -115,10 +171,12 @@ async fn work(
         let amount = rng.random_range(0..3_000);
         let pick = (!mine.is_empty()).then(|| mine[rng.random_range(0..mine.len())].clone());
         let change = async {
-            match (rng.random_range(0..14), pick) {
+            match (rng.random_range(0..16), pick) {
                 (0..=3, _) | (_, None) => {
                     let mut poll = new_poll(Some(user), Some(hold(amount / 3, amount)));
                     poll.request_ref = (step % 5 == 0).then(|| format!("request:{}", step / 2));
+                    let by_key = capped.iter().find(|(owner, _)| *owner == user && step % 2 == 0);
+                    poll.capped = by_key.map(|(_, key)| *key);
                     if let Ok(Opened::New { .. }) = db.polls.open(&poll, &lease("a", 10)).await {
                         mine.push(poll.id);
                     }
@@ -146,6 +204,9 @@ async fn work(
                 }
                 (12, Some(_)) => {
                     pay_in_usdc(db, &deposits[rng.random_range(0..deposits.len())], &mut rng).await;
+                }
+                (14 | 15, Some(_)) => {
+                    change_funded(db, user, amount.max(1), step, &mut funded, &mut rng).await;
                 }
                 _ => {
                     let reference = format!("debit:{}", step % 40);

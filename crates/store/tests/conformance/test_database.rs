@@ -206,6 +206,16 @@ pub async fn number(url: &str, sql: &'static str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap()
 }
 
+/// Reads texts past the store.
+pub async fn texts(url: &str, sql: &'static str) -> Vec<String> {
+    if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut db = SqliteConnection::connect(file).await.unwrap();
+        return sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap();
+    }
+    let mut db = PgConnection::connect(url).await.unwrap();
+    sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
+}
+
 /// Bytes that no other call in any test process gives.
 pub fn random() -> [u8; 16] {
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -248,6 +258,7 @@ pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
         created_at: at(7),
         request_ref: None,
         hold,
+        capped: None,
         time: Some(Duration::from_mins(2)),
     }
 }

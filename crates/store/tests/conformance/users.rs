@@ -97,7 +97,7 @@ async fn an_identity_belongs_to_one_user(db: TestDatabase) {
         assert_eq!(again, SignedUp::Known(first.user.id));
         assert_eq!(db.users.user_of(&identity).await.unwrap(), Some(first.user.id));
         assert_eq!(db.money(first.user.id).await, [1_000_000, 0, 0]);
-        let keys = db.keys.keys_of(first.user.id).await.unwrap();
+        let keys = db.keys.keys_of(first.user.id, at(9)).await.unwrap();
         assert_eq!(keys.iter().map(|key| key.id).collect::<Vec<_>>(), [first.key.unwrap().id]);
         users.push(first.user.id);
     }
@@ -118,7 +118,7 @@ async fn of_many_sign_ups_at_once_one_makes_the_user(db: TestDatabase) {
         let known = done.iter().filter(|&&done| done == SignedUp::Known(user)).count();
         assert_eq!(known, 7, "{done:?}");
         assert_eq!(db.money(user).await, [1_000_000, 0, 0]);
-        assert_eq!(db.keys.keys_of(user).await.unwrap().len(), 1);
+        assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 1);
     }
     assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().accounts, 5);
 }

@@ -1,0 +1,119 @@
+//! Rows as both engines give them, and what they mean.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
+use ep_polling::poll_id::PollId;
+use ep_polling::roster::ModelId;
+use ep_polling::time::Timestamp;
+use serde::Serialize;
+use serde::de::value::Error as DecodeError;
+use serde::de::{DeserializeOwned, IntoDeserializer};
+
+use crate::error::{UnexpectedData, failed};
+
+/// Declares a row: one field per column, of the same name.
+///
+/// `sqlx::FromRow` can be derived too, but that builds both drivers a second time, for the compiler.
+macro_rules! row {
+    ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(,)? }) => {
+        $(#[$attribute])*
+        pub(crate) struct $name {
+            $(pub(crate) $column: $type,)*
+        }
+
+        impl<'r, R: sqlx::Row> sqlx::FromRow<'r, R> for $name
+        where
+            &'static str: sqlx::ColumnIndex<R>,
+            $($type: sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,)*
+        {
+            fn from_row(row: &'r R) -> sqlx::Result<Self> {
+                Ok(Self { $($column: row.try_get(stringify!($column))?,)* })
+            }
+        }
+    };
+}
+
+mod accounts;
+mod polls;
+
+pub(crate) use accounts::*;
+pub(crate) use polls::*;
+
+row! {
+    /// A row's id.
+    IdRow { id: String }
+}
+
+row! {
+    /// An idempotency record.
+    IdempotencyRow { fingerprint: String, reply: Option<String>, epoch: i64, expires_at: i64 }
+}
+
+row! {
+    /// A request counted against a limit.
+    CountedRow { until_full: i64, taken: bool }
+}
+
+row! {
+    /// An upstream's model list.
+    ModelListRow { fetched_at: i64, body: String }
+}
+
+row! {
+    /// A model's fallback level.
+    FallbackLevelRow { model: String, level: i64, saved_at: i64 }
+}
+
+impl IdempotencyRow {
+    /// What the record says to a request with this fingerprint that could not claim it.
+    pub(crate) fn state(self, fingerprint: &str) -> ClaimState {
+        let record = self.record();
+        match self.reply {
+            _ if self.fingerprint != fingerprint => ClaimState::Mismatch,
+            Some(reply) => ClaimState::Done(record, reply),
+            None => ClaimState::Running(record),
+        }
+    }
+
+    /// The record without its reply.
+    pub(crate) const fn record(&self) -> ClaimRecord {
+        ClaimRecord { epoch: self.epoch, expires_at: Timestamp::from_millis(self.expires_at) }
+    }
+}
+
+impl From<ModelListRow> for CachedModelList {
+    fn from(row: ModelListRow) -> Self {
+        Self { fetched_at: Timestamp::from_millis(row.fetched_at), body: row.body }
+    }
+}
+
+impl From<FallbackLevelRow> for SavedFallbackLevel {
+    fn from(row: FallbackLevelRow) -> Self {
+        Self {
+            model: ModelId::new(row.model),
+            level: u8::try_from(row.level).unwrap_or_default(),
+            saved_at: Timestamp::from_millis(row.saved_at),
+        }
+    }
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(failed)
+}
+
+pub(crate) fn poll_id(text: &str) -> Result<PollId, StoreError> {
+    text.parse().map_err(failed)
+}
+
+pub(crate) fn user_id(text: &str) -> Result<UserId, StoreError> {
+    text.parse().map_err(failed)
+}
+
+/// The value that is serialised as this name.
+fn from_name<T: DeserializeOwned>(name: &str) -> Option<T> {
+    T::deserialize(IntoDeserializer::<DecodeError>::into_deserializer(name)).ok()
+}
+
+fn unreadable(what: &'static str) -> StoreError {
+    failed(UnexpectedData::Value(what))
+}

@@ -1,0 +1,255 @@
+//! Caps on what a key spends, and keys with money of their own.
+
+use ep_kernel::caller::{CappedKey, UserId};
+use ep_kernel::email::Email;
+use ep_kernel::key_terms::{KeyTerms, SpendingCaps};
+use ep_kernel::ports::{
+    Added, Epoch, KeyAccount, KeyFunds, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewPoll, Opened, StoreError,
+};
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use futures::future::join_all;
+
+use crate::keys::new_key;
+use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, random, usd};
+
+on_both_engines!(
+    a_capped_key_spends_no_more_in_all_and_a_day,
+    a_cap_holds_against_polls_at_once,
+    a_pre_funded_key_spends_what_was_moved_onto_it,
+    what_is_left_returns_on_revocation,
+    what_is_held_returns_once_the_poll_is_settled,
+    a_frozen_account_funds_no_key_and_its_keys_are_frozen,
+    pre_funded_keys_count_and_end_with_their_account,
+    changes_of_a_key_at_once_lose_nothing,
+);
+
+/// A key with these caps.
+pub async fn capped_key(
+    db: &TestDatabase,
+    user: UserId,
+    total: Option<i64>,
+    daily: Option<i64>,
+) -> (UserId, CappedKey) {
+    let caps = SpendingCaps { total: total.map(usd), daily: daily.map(usd) };
+    let key = NewKey { terms: KeyTerms { caps, ..KeyTerms::default() }, ..new_key(user) };
+    db.keys.add_key(&key).await.unwrap();
+    let owner = db.keys.key_owner(&key.hash, at(0)).await.unwrap().unwrap();
+    (user, CappedKey { key: owner.key, caps: owner.caps })
+}
+
+/// A key that this account funds.
+pub fn funded_key(funder: UserId, amount: i64) -> (NewKey, KeyAccount) {
+    let key = new_key(UserId::from_random(random()));
+    let account = KeyAccount { funder, amount: usd(amount), email: Email::of_key(key.id) };
+    (key, account)
+}
+
+async fn open(db: &TestDatabase, poll: NewPoll) -> Result<PollId, StoreError> {
+    let opened = db.polls.open(&poll, &lease("a", 60_000)).await?;
+    assert!(matches!(opened, Opened::New { .. }));
+    Ok(poll.id)
+}
+
+async fn capture(db: &TestDatabase, poll: &PollId, amount: i64) {
+    let settlement = Settlement::Capture(usd(amount));
+    db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+}
+
+async fn spent(db: &TestDatabase, (user, key): (UserId, CappedKey), now: Timestamp) -> [i64; 2] {
+    let keys = db.keys.keys_of(user, now).await.unwrap();
+    let KeySpending { total, today } = keys.iter().find(|listed| listed.id == key.key).unwrap().spent;
+    [total.micro(), today.micro()]
+}
+
+async fn funds(db: &TestDatabase, funder: UserId, key: &NewKey) -> [i64; 2] {
+    let keys = db.keys.keys_of(funder, at(9)).await.unwrap();
+    let KeyFunds { available, held } = keys.iter().find(|listed| listed.id == key.id).unwrap().funds.unwrap();
+    [available.micro(), held.micro()]
+}
+
+async fn a_capped_key_spends_no_more_in_all_and_a_day(db: TestDatabase) {
+    const DAY: i64 = 86_400_000;
+    let user = db.user(100_000).await;
+    let key = capped_key(&db, user, Some(1_500), Some(1_000)).await;
+    let poll = |least, most, time| NewPoll {
+        capped: Some(key.1),
+        created_at: at(time),
+        ..new_poll(Some(user), Some(hold(least, most)))
+    };
+    let first = open(&db, poll(100, 600, 0)).await.unwrap();
+    assert_eq!(spent(&db, key, at(DAY - 1)).await, [600, 600]);
+    let second = open(&db, poll(100, 600, DAY - 1)).await.unwrap();
+    assert_eq!(db.polls.poll(&second).await.unwrap().unwrap().held, Some(usd(400)));
+    match open(&db, poll(1, 600, DAY - 1)).await {
+        Err(StoreError::CapReached { left, needed }) => assert_eq!((left, needed), (usd(0), usd(1))),
+        other => panic!("{other:?}"),
+    }
+    // What a poll did not use may be spent again, and a new day begins with nothing spent.
+    capture(&db, &first, 100).await;
+    capture(&db, &second, 400).await;
+    assert_eq!(spent(&db, key, at(DAY - 1)).await, [500, 500]);
+    assert_eq!(spent(&db, key, at(DAY)).await, [500, 0]);
+    let third = open(&db, poll(1, 5_000, DAY)).await.unwrap();
+    capture(&db, &third, 1_000).await;
+    assert_eq!(spent(&db, key, at(DAY)).await, [1_500, 1_000]);
+    assert!(matches!(open(&db, poll(1, 5, 2 * DAY)).await, Err(StoreError::CapReached { .. })));
+    // A poll that costs nothing needs no cap, and another key of the account is not concerned.
+    open(&db, poll(0, 0, 2 * DAY)).await.unwrap();
+    open(&db, new_poll(Some(user), Some(hold(500, 500)))).await.unwrap();
+    assert_eq!(db.money(user).await, [98_500, 500, 1_500]);
+    db.assert_consistent().await;
+}
+
+async fn a_cap_holds_against_polls_at_once(db: TestDatabase) {
+    let user = db.user(1_000_000).await;
+    let key = capped_key(&db, user, None, Some(1_000)).await;
+    let opening = (0..50).map(|_| {
+        let poll = NewPoll { capped: Some(key.1), ..new_poll(Some(user), Some(hold(100, 100))) };
+        open(&db, poll)
+    });
+    let opened = join_all(opening).await;
+    assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 10);
+    let reached = |opened: &&Result<PollId, StoreError>| matches!(opened, Err(StoreError::CapReached { .. }));
+    assert_eq!(opened.iter().filter(reached).count(), 40);
+    let capturing = opened.iter().flatten().map(|poll| capture(&db, poll, 30));
+    join_all(capturing).await;
+    assert_eq!(spent(&db, key, at(9)).await, [300, 300]);
+    db.assert_consistent().await;
+}
+
+async fn a_pre_funded_key_spends_what_was_moved_onto_it(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let (key, account) = funded_key(user, 300);
+    assert_eq!(db.keys.add_funded_key(&key, &account).await.unwrap(), Added::Active);
+    assert_eq!((db.money(user).await, db.money(key.user).await), ([700, 0, 0], [300, 0, 0]));
+    let owner = db.keys.key_owner(&key.hash, at(0)).await.unwrap().unwrap();
+    assert_eq!((owner.key, owner.user), (key.id, key.user));
+
+    let poll = || new_poll(Some(key.user), Some(hold(200, 250)));
+    let first = open(&db, poll()).await.unwrap();
+    assert!(matches!(open(&db, poll()).await, Err(StoreError::InsufficientBalance { .. })));
+    capture(&db, &first, 250).await;
+    assert_eq!(funds(&db, user, &key).await, [50, 0]);
+
+    let fund = async |amount, reference: &str| {
+        db.keys.fund_key(user, key.id, usd(amount), reference, at(1)).await.map(|funds| funds.available)
+    };
+    assert_eq!(fund(150, "one").await.unwrap(), usd(200));
+    assert_eq!(fund(150, "one").await.unwrap(), usd(200), "the same request moves it once");
+    assert!(matches!(fund(151, "one").await, Err(StoreError::Conflict(_))));
+    assert!(matches!(fund(551, "two").await, Err(StoreError::InsufficientBalance { .. })));
+    assert_eq!((db.money(user).await, db.money(key.user).await), ([550, 0, 0], [200, 0, 250]));
+
+    let other = db.user(1_000).await;
+    let own = new_key(user);
+    db.keys.add_key(&own).await.unwrap();
+    for (funder, key) in [(other, key.id), (user, own.id), (user, new_key(user).id)] {
+        let refused = db.keys.fund_key(funder, key, usd(1), "three", at(1)).await;
+        assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    }
+    let (poor, account) = funded_key(user, 551);
+    let refused = db.keys.add_funded_key(&poor, &account).await;
+    assert!(matches!(refused, Err(StoreError::InsufficientBalance { .. })), "{refused:?}");
+    assert_eq!(db.keys.key_owner(&poor.hash, at(0)).await.unwrap(), None);
+    assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 2);
+    assert_eq!(db.keys.keys_of(key.user, at(9)).await.unwrap().len(), 1);
+    db.assert_consistent().await;
+}
+
+async fn what_is_left_returns_on_revocation(db: TestDatabase) {
+    let (user, other) = (db.user(1_000).await, db.user(0).await);
+    let (key, account) = funded_key(user, 300);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    assert!(!db.keys.revoke_key(other, key.id, at(1)).await.unwrap());
+    assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
+    assert!(!db.keys.revoke_key(user, key.id, at(2)).await.unwrap());
+    assert_eq!(db.keys.key_owner(&key.hash, at(2)).await.unwrap(), None);
+    assert_eq!((db.money(user).await, db.money(key.user).await), ([1_000, 0, 0], [0, 0, 0]));
+    let refused = db.keys.fund_key(user, key.id, usd(1), "late", at(3)).await;
+    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    db.assert_consistent().await;
+}
+
+async fn what_is_held_returns_once_the_poll_is_settled(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let (key, account) = funded_key(user, 600);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    let poll = || new_poll(Some(key.user), Some(hold(200, 200)));
+    let (first, second) = (open(&db, poll()).await.unwrap(), open(&db, poll()).await.unwrap());
+    assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
+    assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([600, 0, 0], [0, 400]));
+    capture(&db, &first, 150).await;
+    assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([650, 0, 0], [0, 200]));
+    db.polls.close(&second, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    assert!(db.polls.settle(&second, Epoch::FIRST, usd(200), usd(0), at(2)).await.unwrap());
+    assert_eq!((db.money(user).await, funds(&db, user, &key).await), ([650, 0, 0], [0, 0]));
+    db.assert_consistent().await;
+}
+
+async fn a_frozen_account_funds_no_key_and_its_keys_are_frozen(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let (key, account) = funded_key(user, 300);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    db.store.operator().freeze(user, true).await.unwrap();
+    let (another, account) = funded_key(user, 300);
+    let refused = db.keys.add_funded_key(&another, &account).await;
+    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let refused = db.keys.fund_key(user, key.id, usd(1), "one", at(1)).await;
+    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let poll = || new_poll(Some(key.user), Some(hold(1, 200)));
+    assert!(matches!(open(&db, poll()).await, Err(StoreError::Frozen)));
+    db.store.operator().freeze(user, false).await.unwrap();
+    open(&db, poll()).await.unwrap();
+    db.assert_consistent().await;
+}
+
+async fn pre_funded_keys_count_and_end_with_their_account(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let adding = (0..MAX_ACTIVE_KEYS + 5).map(|_| async {
+        let (key, account) = funded_key(user, 5);
+        db.keys.add_funded_key(&key, &account).await.unwrap()
+    });
+    let added = join_all(adding).await;
+    assert_eq!(added.iter().filter(|added| **added == Added::Active).count(), MAX_ACTIVE_KEYS as usize);
+    assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::TooMany);
+    assert_eq!(db.money(user).await, [500, 0, 0]);
+    let users = db.store.operator().users(None).await.unwrap();
+    assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [user], "keys are no users");
+
+    let rotated = db.keys.rotate_keys(&new_key(user)).await.unwrap();
+    assert_eq!(rotated, MAX_ACTIVE_KEYS);
+    assert_eq!(db.money(user).await, [1_000, 0, 0]);
+    let (last, account) = funded_key(user, 5);
+    db.keys.add_funded_key(&last, &account).await.unwrap();
+    db.store.operator().erase(user, at(2)).await.unwrap();
+    assert_eq!(db.money(user).await, [1_000, 0, 0]);
+    assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().all(|key| key.label.is_empty()));
+    db.assert_consistent().await;
+}
+
+async fn changes_of_a_key_at_once_lose_nothing(db: TestDatabase) {
+    let user = db.user(10_000).await;
+    let (key, account) = funded_key(user, 1_000);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    let polls = (0..12).map(|_| async {
+        if let Ok(poll) = open(&db, new_poll(Some(key.user), Some(hold(50, 100)))).await {
+            capture(&db, &poll, 40).await;
+        }
+    });
+    let funding = (0..12).map(|n| {
+        let (db, key) = (&db, &key);
+        async move { drop(db.keys.fund_key(user, key.id, usd(10), &format!("fund:{n}"), at(1)).await) }
+    });
+    let rest = async {
+        db.store.operator().freeze(user, true).await.unwrap();
+        db.store.operator().freeze(user, false).await.unwrap();
+        assert!(db.keys.revoke_key(user, key.id, at(1)).await.unwrap());
+    };
+    tokio::join!(join_all(polls), join_all(funding), rest);
+    assert_eq!(funds(&db, user, &key).await, [0, 0]);
+    let ([posted, held, _], [.., used]) = (db.money(user).await, db.money(key.user).await);
+    assert_eq!((posted + used, held), (10_000, 0));
+    db.assert_consistent().await;
+}

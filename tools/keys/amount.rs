@@ -1,0 +1,24 @@
+//! Amounts that are moved onto keys, or cap them.
+
+use ep_polling::money::{MicroUsd, UsdFigure};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// An amount above zero, rounded down to whole micro-USD.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "UsdFigure")]
+#[schemars(inline, with = "f64", extend("exclusiveMinimum" = 0))]
+pub struct Amount(pub MicroUsd);
+
+impl TryFrom<UsdFigure> for Amount {
+    type Error = &'static str;
+
+    fn try_from(usd: UsdFigure) -> Result<Self, Self::Error> {
+        let amount = usd.floor_micro();
+        if amount.is_zero() {
+            Err("must be a number of USD greater than 0, at least 0.000001, for example 5")
+        } else {
+            Ok(Self(amount))
+        }
+    }
+}
