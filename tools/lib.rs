@@ -16,6 +16,7 @@ pub mod service;
 #[cfg(test)]
 mod testing;
 pub mod wallets;
+pub mod webhooks;
 
 use std::sync::LazyLock;
 
@@ -39,6 +40,9 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<wallets::RotateKeyByWallet>(),
         entry::<account::GetCurrentUser>(),
         entry::<account::CreateCheckout>(),
+        entry::<webhooks::GetWebhook>(),
+        entry::<webhooks::SetWebhook>(),
+        entry::<webhooks::RotateWebhookSecret>(),
         entry::<polls::PollFree>(),
         entry::<polls::DryRunPoll>(),
         entry::<polls::EstimatePoll>(),

@@ -21,6 +21,8 @@ use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterC
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::{Tool, entry};
+use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
+use ep_outgoing::{HttpClients, HttpWebhooks, PublicTargets};
 use ep_polling::money::MicroUsd;
 use ep_store::StoreOptions;
 use ep_upstream::{Demo, DemoConfig};
@@ -89,6 +91,17 @@ impl Service {
         let routes = crate::TOOLS.iter().flat_map(|entry| {
             entry.bindings().map(|rest| (entry.spec.name.to_owned(), rest.method, rest.path.to_owned()))
         });
+        let polls = PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default());
+        let targets = PublicTargets::new(Vec::new());
+        let webhooks = webhooks::Ports {
+            store: store.webhooks(),
+            sender: Arc::new(HttpWebhooks::new(targets, &HttpClients::default()).unwrap()),
+            polls: polls.clone(),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            secrets: WebhookSecrets::derive(secret),
+            describe: Box::new(|_| None),
+        };
         let ports = ToolPorts {
             settings: Arc::new(Settings {
                 billing: true,
@@ -100,7 +113,8 @@ impl Service {
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             clock,
             models,
-            polls: PollExecutor::new(executor, Duration::from_secs(30), deadline, PollLimits::default()),
+            webhooks: Arc::new(Webhooks::new(webhooks)),
+            polls,
             history: store.history(),
             balances: store.balances(),
             profiles: store.profiles(),

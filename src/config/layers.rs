@@ -56,6 +56,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_X402_ASSET", "x402", "asset"),
     ("EP_X402_ASSET_NAME", "x402", "asset_name"),
     ("EP_X402_ASSET_VERSION", "x402", "asset_version"),
+    ("EP_WEBHOOK_ALLOWED_NETWORKS", "webhooks", "allowed_networks"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
     ("EP_RATE_LIMIT_SIGN_IN_PER_MINUTE", "limits", "sign_in_per_minute"),

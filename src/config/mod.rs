@@ -34,6 +34,7 @@ pub struct Config {
     pub auth: Auth,
     pub chain: Chain,
     pub x402: X402,
+    pub webhooks: Webhooks,
     pub limits: Limits,
     pub polls: Polls,
     pub telemetry: Telemetry,
@@ -170,6 +171,13 @@ pub enum BillingMode {
     Prepaid,
     /// The operator.
     Off,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Webhooks {
+    pub allowed_networks: Vec<IpNet>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -23,10 +23,11 @@ use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
-use ep_outgoing::{HttpClients, Node};
+use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
+use ep_outgoing::{HttpClients, HttpWebhooks, Node, PublicTargets};
 use ep_payments::StripeWebhooks;
-use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
+use ep_tools::polls::PollCompleted;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
 use secrecy::ExposeSecret;
 
@@ -146,19 +147,23 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         version: env!("CARGO_PKG_VERSION"),
         commit: option_env!("EP_GIT_COMMIT"),
     };
+    let polls = PollExecutor::new(ports, lease, config.poll_deadline(), limits);
+    let links = Arc::new(if links { site.links.clone() } else { Links::default() });
+    let webhooks = webhooks(&shared, &http, &polls, &links)?;
     let app = App {
         ports: ToolPorts {
             settings: Arc::new(settings),
-            links: Arc::new(if links { site.links.clone() } else { Links::default() }),
+            links,
             clock: Arc::clone(&clock),
             models,
-            polls: PollExecutor::new(ports, lease, config.poll_deadline(), limits),
+            polls,
             history: store.history(),
             balances: store.balances(),
             keys: Arc::clone(&keys),
             profiles: store.profiles(),
             wallets: Arc::new(sign_in.wallets),
             cards: Arc::new(card.cards),
+            webhooks,
             health: DatabaseHealth::new(store.polls()),
         },
         guard: Guard {
@@ -202,6 +207,27 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         lease,
         keep_anonymous,
     })
+}
+
+/// Tells accounts that their polls have ended.
+fn webhooks(
+    shared: &Shared<'_>,
+    http: &HttpClients,
+    polls: &PollExecutor,
+    links: &Arc<Links>,
+) -> anyhow::Result<Arc<Webhooks>> {
+    let targets = PublicTargets::new(shared.config.webhooks.allowed_networks.clone());
+    let links = Arc::clone(links);
+    let ports = webhooks::Ports {
+        store: shared.store.webhooks(),
+        sender: Arc::new(HttpWebhooks::new(targets, http)?),
+        polls: polls.clone(),
+        clock: Arc::clone(shared.clock),
+        entropy: Arc::clone(shared.entropy),
+        secrets: WebhookSecrets::derive(shared.secret),
+        describe: Box::new(move |state| PollCompleted::json(&links, state)),
+    };
+    Ok(Arc::new(Webhooks::new(ports)))
 }
 
 fn models(
@@ -283,6 +309,11 @@ impl Assembled {
                 async move { deposits.reconcile().await.map(drop) }
             });
         }
+        let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());
+        self.app.tasks.spawn(webhooks.run(tasks));
+        self.every("delete old notifications", Duration::from_hours(1), |app| async move {
+            app.ports.webhooks.sweep().await
+        });
         self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
             app.guard.sessions.sweep().await?;
             app.accounts.forget_starter_credits().await
@@ -329,8 +360,7 @@ impl Assembled {
 async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {
     const AT_ONCE: u32 = 20;
     const AT_MOST: u64 = 10_000;
-    let before = app.ports.clock.now().millis().saturating_sub(keep.as_millis() as i64);
-    let before = Timestamp::from_millis(before);
+    let before = app.ports.clock.now().before(keep);
     let mut deleted = 0;
     loop {
         let some = store.delete_anonymous_polls(before, AT_ONCE).await?;

@@ -40,3 +40,4 @@ mod streams;
 mod telemetry;
 mod upstreams;
 mod wallets;
+mod webhooks;

@@ -47,6 +47,14 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
         }
         seen.push(line);
     }
+    // Read meanwhile: a full pipe would hold the service up.
+    let reading = tokio::spawn(async move {
+        let mut seen = seen;
+        while let Ok(Some(line)) = lines.next_line().await {
+            seen.push(line);
+        }
+        seen
+    });
     let url = format!("http://{}", address.unwrap());
     let client = Client::new(&url, Some(key.clone()));
     client.poll(json!({})).await.expect(200);
@@ -74,6 +82,10 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     keys.push(cookie.strip_prefix("ep_session=").unwrap().to_owned());
     keys.push(reply.expect(200)["api_key"].as_str().unwrap().to_owned());
     keys.push(signature);
+    // The secret that signs what the account is told, and a URL that may hold one.
+    let secret = client.post("/api/account/webhook/secret", &json!({})).await.expect(200)["secret"].clone();
+    keys.push(secret.as_str().unwrap().to_owned());
+    client.poll(json!({ "notify_url": "https://localhost:1/a-secret-path" })).await.expect(200);
     // Mistakes of clients, of which rmcp warns.
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 5 });
     client.post("/api/mcp", &initialize).await;
@@ -84,7 +96,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let metrics = Client::new(&format!("http://{}", metrics.unwrap()), None);
     let text = metrics.get("/metrics").await.text;
     for metric in [
-        "ep_requests_total{tool=\"poll_question\",surface=\"rest\",code=\"ok\"} 1",
+        "ep_requests_total{tool=\"poll_question\",surface=\"rest\",code=\"ok\"} 2",
         "ep_requests_total{tool=\"poll_question\",surface=\"rest\",code=\"unauthenticated\"} 1",
         "ep_request_duration_seconds_count",
         "ep_added_latency_seconds_count",
@@ -97,16 +109,14 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     }
     client.get("/metrics").await.refused(404);
     drop(child.kill().await);
-    while let Ok(Some(line)) = lines.next_line().await {
-        seen.push(line);
-    }
+    let seen = reading.await.unwrap();
     let logs = seen.join("\n");
     assert!(logs.contains("call answered") && logs.contains("poll closed"), "{logs}");
     let scanned: Vec<&String> = seen.iter().filter(|line| line.contains("there is nothing at")).collect();
     assert!(!scanned.is_empty() && scanned.iter().all(|line| line.contains("\"level\":\"DEBUG\"")));
     let of_rmcp = seen.iter().filter(|line| line.contains("\"target\":\"rmcp")).count();
     assert_eq!(of_rmcp, 0, "{logs}");
-    for secret in ["ep_k_secretguess", "Which of the two"] {
+    for secret in ["ep_k_secretguess", "Which of the two", "a-secret-path"] {
         assert!(!logs.contains(secret), "{secret} is in the logs");
     }
     let mut files: Vec<Vec<u8>> = vec![logs.into_bytes(), text.into_bytes()];

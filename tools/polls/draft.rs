@@ -60,6 +60,8 @@ pub struct PollRequest {
     /// thrifty: fewest calls; fast: all at once (default balanced).
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
+    /// An https URL that is told the outcome, signed.
+    pub notify_url: Option<String>,
     /// Only you can read the result.
     #[serde(default)]
     #[schemars(extend("default" = false))]

@@ -1,5 +1,6 @@
 //! Polls: asking, pricing, choosing how.
 
+mod completion;
 mod draft;
 mod dry_run_poll;
 mod estimate;
@@ -16,6 +17,7 @@ mod raw_request;
 pub mod reply;
 pub mod summary;
 
+pub use completion::PollCompleted;
 pub use dry_run_poll::DryRunPoll;
 pub use estimate_poll::EstimatePoll;
 pub use list_profiles::ListProfiles;

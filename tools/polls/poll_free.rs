@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::Billing;
+use ep_kernel::executor::Opener;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::budget::Budget;
@@ -120,7 +120,10 @@ impl Tool for PollFree {
         if dry_run {
             return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan, Vec::new())));
         }
-        let id = cx.polls().open(plan, None, Billing::None, cx.request_ref.clone()).await?;
+        let id = cx
+            .polls()
+            .open(plan, Opener { request_ref: cx.request_ref.clone(), ..Opener::default() })
+            .await?;
         let state = follow(cx, &id, None).await?;
         let Some(closing) = &state.record.closing else {
             return Err(Fault::new(

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::executor::Billing;
+use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_kernel::webhook_url::WebhookUrl;
 use serde_json::Value;
 
 use super::draft::{MAX_WAIT_MS, affordable, plan};
@@ -70,6 +71,7 @@ impl Tool for PollQuestion {
         let wait = request.wait_ms.filter(|_| !streamed);
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
         let dry_run = request.dry_run;
+        let notify = notify(cx, request.notify_url.as_deref())?;
         let plan = plan(cx, request.draft()?).await?;
         if dry_run {
             return Ok(PollReply::DryRun(DryRun::of(cx, &plan, misspelt)));
@@ -81,7 +83,10 @@ impl Tool for PollQuestion {
             (true, None) => Billing::Owner,
             (true, Some(key)) => Billing::Capped(key),
         };
-        let id = cx.polls().open(plan, owner, billing, cx.request_ref.clone()).await?;
+        let id = cx
+            .polls()
+            .open(plan, Opener { owner, billing, request_ref: cx.request_ref.clone(), notify })
+            .await?;
         let state = follow(cx, &id, wait_limit).await?;
         let url = result_url(cx, &id);
         Ok(if let Some(closing) = &state.record.closing {
@@ -94,6 +99,15 @@ impl Tool for PollQuestion {
             PollReply::Running(running)
         })
     }
+}
+
+/// Where this poll's owner wants to be told of its end.
+fn notify(cx: &Ctx, url: Option<&str>) -> Result<Option<WebhookUrl>, Fault> {
+    let Some(url) = url else { return Ok(None) };
+    if cx.caller.user().is_none() {
+        return Err(Fault::invalid("notify_url", "needs an account: leave it out, and wait for the result"));
+    }
+    cx.webhooks().check("notify_url", url).map(Some)
 }
 
 #[cfg(test)]

@@ -12,12 +12,18 @@ use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::links::Links;
 use ep_polling::poll_id::PollId;
 
 /// Where a result can be read, where anything is served.
 pub fn result_url(cx: &Ctx, id: &PollId) -> Option<String> {
+    url_of(cx.links(), id)
+}
+
+/// The same, by these links.
+pub(crate) fn url_of(links: &Links, id: &PollId) -> Option<String> {
     let name = <GetPollResult as ep_kernel::tool::Tool>::SPEC.name;
-    cx.links().has(name).then(|| cx.links().url(name, &[("poll_id", id.as_str())]))
+    links.has(name).then(|| links.url(name, &[("poll_id", id.as_str())]))
 }
 
 /// The poll with this id, if the caller may read it. To anyone but its owner a private poll does not exist.

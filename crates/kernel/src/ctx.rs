@@ -16,6 +16,7 @@ use crate::keys::Keys;
 use crate::links::Links;
 use crate::ports::{Balances, Clock, Models, PollHistory, PollStore, Profiles};
 use crate::sign_in::Wallets;
+use crate::webhooks::Webhooks;
 
 /// What operations may reach. Nothing here can read another's secrets or credit an account, but for the starter
 /// credit of a new one.
@@ -43,6 +44,8 @@ pub struct ToolPorts {
     pub wallets: Arc<Wallets>,
     /// Begins payments by card.
     pub cards: Arc<Cards>,
+    /// Tells accounts that their polls have ended.
+    pub webhooks: Arc<Webhooks>,
     /// Says whether the database answers.
     pub health: DatabaseHealth,
 }
@@ -198,6 +201,11 @@ impl Ctx {
     /// Begins payments by card.
     pub fn cards(&self) -> &Cards {
         &self.ports.cards
+    }
+
+    /// Tells accounts that their polls have ended.
+    pub fn webhooks(&self) -> &Webhooks {
+        &self.ports.webhooks
     }
 
     /// Says whether the database answers.

@@ -35,3 +35,5 @@ pub mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tool;
+pub mod webhook_url;
+pub mod webhooks;

@@ -25,6 +25,11 @@ impl Timestamp {
         Self(self.0.saturating_add(duration.as_millis() as i64))
     }
 
+    /// This much time earlier.
+    pub const fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(duration.as_millis() as i64))
+    }
+
     /// The time since `earlier`; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);

@@ -222,6 +222,7 @@ async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
         request_ref: None,
         hold,
         capped: None,
+        notify: None,
         time: None,
     };
     polls.open(&poll, &Lease { worker: "bench".into(), lasts: Duration::from_secs(60) }).await.unwrap();

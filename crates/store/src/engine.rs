@@ -50,6 +50,8 @@ pub(crate) trait Connection: Send {
     const ADOPT_POLLS: &'static str;
     /// Lists an account's polls: see [`crate::rows::PastPollRow`].
     const POLLS_OF_USER: &'static str;
+    /// Takes notifications whose time has come, without waiting for those that another transaction is taking.
+    const DUE_NOTIFICATIONS: &'static str;
     /// Renews leases that are still of their epoch; gives the ids of those.
     const RENEW_LEASES: &'static str;
 
@@ -189,10 +191,11 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
+            const DUE_NOTIFICATIONS: &'static str = $due_notifications;
             const RENEW_LEASES: &'static str = $renew;
             const POLLS_OF_USER: &'static str = $polls_of_user;
 
@@ -227,6 +230,7 @@ connection!(
     SqliteConnection, Sqlite,
     available: sql::AVAILABLE,
     adopt_polls: sql::ADOPT_POLLS,
+    due_notifications: sql::DUE_NOTIFICATIONS,
     renew_leases: sql::RENEW_LEASES,
     polls_of_user: sql::POLLS_OF_USER
 );
@@ -234,6 +238,7 @@ connection!(
     PgConnection, Postgres,
     available: sql::AVAILABLE_FOR_UPDATE,
     adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
+    due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
     renew_leases: sql::RENEW_LEASES_POSTGRES,
     polls_of_user: sql::POLLS_OF_USER_POSTGRES
 );

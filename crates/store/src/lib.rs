@@ -29,6 +29,7 @@ use std::time::Duration;
 use ep_kernel::ports::{
     AgentMessages, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
     PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore,
+    WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -77,6 +78,7 @@ trait AnyDatabase:
     + IdempotencyStore
     + UpstreamCache
     + UserAdmin
+    + WebhookStore
 {
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
@@ -154,6 +156,11 @@ impl Store {
 
     /// Deposits of USDC.
     pub fn deposits(&self) -> Arc<dyn DepositStore> {
+        self.database.clone()
+    }
+
+    /// Webhooks and notifications.
+    pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
         self.database.clone()
     }
 

@@ -34,6 +34,7 @@ const STEPS: &[Step] = &[
     step!(10, "0010", "deposits"),
     step!(11, "0011", "key_terms"),
     step!(12, "0012", "spending_of_keys"),
+    step!(13, "0013", "webhooks"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -71,6 +71,35 @@ macro_rules! transfer_columns {
     };
 }
 
+/// `$busy` gives the accounts that are passed over, as rows of one value.
+macro_rules! due_notifications {
+    ($busy:literal, $lock:literal) => {
+        concat!(
+            "UPDATE notifications SET next_at = (SELECT now FROM clock) + $3, attempts = attempts + 1 \
+             WHERE poll_id IN (SELECT poll_id FROM notifications \
+                 WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND poll_id IN ( \
+                     SELECT poll_id FROM (SELECT poll_id, next_at, \
+                             row_number() OVER (PARTITION BY user_id ORDER BY next_at, poll_id) AS place \
+                         FROM notifications JOIN polls ON polls.id = poll_id \
+                         WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND closing IS NOT NULL \
+                             AND user_id NOT IN (",
+            $busy,
+            ")) AS due WHERE place <= $2 ORDER BY next_at LIMIT $1)",
+            $lock,
+            ") RETURNING poll_id, user_id, url, attempts, \
+                 (SELECT secret_number FROM webhooks WHERE user_id = notifications.user_id) AS secret_number, \
+                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at"
+        )
+    };
+}
+
+/// The accounts whose keys an account may see and revoke: its own, and those of its pre-funded keys.
+macro_rules! accounts_of {
+    ($user:literal) => {
+        concat!("(SELECT id FROM accounts WHERE id = ", $user, " OR funder = ", $user, ")")
+    };
+}
+
 macro_rules! available {
     ($lock:literal) => {
         concat!("SELECT posted - held AS available, frozen FROM accounts WHERE id = $1", $lock)
@@ -121,6 +150,33 @@ pub(crate) const DELETE_OLD_POLLS: &str = concat!(
 pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'");
 pub(crate) const POLLS_OF_USER_POSTGRES: &str =
     polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)");
+
+// Webhooks.
+
+/// Stores what is to be told of a new poll, if it ($3) or its owner names where.
+pub(crate) const ADD_NOTIFICATION: &str = "INSERT INTO notifications (poll_id, user_id, url, next_at, created_at) \
+     SELECT $1, $2, url, (SELECT now FROM clock), $4 FROM \
+         (SELECT COALESCE($3, (SELECT url FROM webhooks WHERE user_id = $2)) AS url) AS named WHERE url IS NOT NULL";
+pub(crate) const DUE_NOTIFICATIONS: &str = due_notifications!("SELECT value FROM json_each($4)", "");
+pub(crate) const DUE_NOTIFICATIONS_POSTGRES: &str =
+    due_notifications!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED");
+pub(crate) const ATTEMPTED: &str = "UPDATE notifications SET state = $2, last_error = $3, \
+     next_at = (SELECT now FROM clock) + $4 WHERE poll_id = $1 AND state = 'waiting'";
+pub(crate) const NOTIFICATIONS_OF: &str = "SELECT poll_id, url, state, attempts, last_error, created_at \
+     FROM notifications WHERE user_id = $1 ORDER BY created_at DESC, poll_id LIMIT $2";
+pub(crate) const DELETE_OLD_NOTIFICATIONS: &str =
+    "DELETE FROM notifications WHERE state <> 'waiting' AND created_at < $1";
+pub(crate) const WEBHOOK: &str =
+    "SELECT url, secret_number, secret_replaced_at AS replaced_at FROM webhooks WHERE user_id = $1";
+pub(crate) const SET_WEBHOOK_URL: &str = "INSERT INTO webhooks (user_id, url) VALUES ($1, $2) \
+     ON CONFLICT (user_id) DO UPDATE SET url = excluded.url";
+pub(crate) const REPLACE_WEBHOOK_SECRET: &str = "INSERT INTO webhooks (user_id, secret_number, secret_replaced_at) \
+     VALUES ($1, 1, $2) ON CONFLICT (user_id) DO UPDATE SET \
+         secret_number = webhooks.secret_number + 1, secret_replaced_at = excluded.secret_replaced_at \
+     RETURNING secret_number";
+pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_id IN ", accounts_of!("$1"));
+pub(crate) const ERASE_NOTIFICATIONS: &str =
+    concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
 
 // What agents sent.
 
@@ -233,13 +289,6 @@ pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
      WHERE settled = 0 AND COALESCE(deadline_at, lease_until) + $1 < (SELECT now FROM clock) ORDER BY id";
 
 // Users and keys.
-
-/// The accounts whose keys an account may see and revoke: its own, and those of its pre-funded keys.
-macro_rules! accounts_of {
-    ($user:literal) => {
-        concat!("(SELECT id FROM accounts WHERE id = ", $user, " OR funder = ", $user, ")")
-    };
-}
 
 pub(crate) const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VALUES ($1, $2, $3)";
 pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id, funder) VALUES ($1, $2)";

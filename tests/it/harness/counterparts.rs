@@ -278,3 +278,40 @@ impl Stripe {
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
+
+/// A program that receives webhooks, and checks them with the `standardwebhooks` library.
+pub struct WebhookReceiver {
+    pub url: String,
+    script: Mutex<Script>,
+}
+
+impl WebhookReceiver {
+    pub async fn start() -> Self {
+        let mut script = Script::start("receiver.mjs", &[]);
+        let url = text(&script.read().await["url"]);
+        Self { url, script: Mutex::new(script) }
+    }
+
+    /// Checks signatures with this secret from now on.
+    pub async fn check_with(&self, secret: &str) {
+        self.script.lock().await.ask(json!({ "op": "secret", "secret": secret })).await;
+    }
+
+    /// The next answers: statuses, objects with status and headers, `drop` or `silence`; then 204.
+    pub async fn answer(&self, next: Value) {
+        self.script.lock().await.ask(json!({ "op": "answer", "next": next })).await;
+    }
+
+    /// Waits until at least as many requests have come, and gives all of them.
+    pub async fn received(&self, count: usize) -> Vec<Value> {
+        for _ in 0..600 {
+            let received = self.script.lock().await.ask(json!({ "op": "received" })).await;
+            let received = received.as_array().unwrap();
+            if received.len() >= count {
+                return received.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{count} requests did not come within 30 s");
+    }
+}

@@ -25,6 +25,7 @@ use crate::ports::{
     Adopted, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, StoreError,
 };
 use crate::tasks::Tasks;
+use crate::webhook_url::WebhookUrl;
 use ep_polling::money::MicroUsd;
 use ep_polling::order::Seed;
 use ep_polling::plan::{Draft, Plan};
@@ -39,6 +40,7 @@ pub use slots::PollLimits;
 
 use lease::HeldLease;
 use slots::{Place, Slots};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use work::{Job, RETRY_AFTER};
 
@@ -62,14 +64,30 @@ struct Inner {
     /// Whether all leases have been given up.
     released: AtomicBool,
     recent: recent::RecentLatencies,
+    /// Notified whenever this process has closed a poll.
+    closed: Arc<Notify>,
     /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
 }
 
+/// On whose behalf a poll is opened.
+#[derive(Debug, Clone, Default)]
+pub struct Opener {
+    /// The account that owns it; `None` for a free poll.
+    pub owner: Option<UserId>,
+    /// Who is charged.
+    pub billing: Billing,
+    /// Key of the idempotent request: the same one opens one poll only.
+    pub request_ref: Option<String>,
+    /// Where its owner is told that it has ended, if not where the owner hears of all its polls.
+    pub notify: Option<WebhookUrl>,
+}
+
 /// Who is charged for a poll.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Billing {
     /// Nobody.
+    #[default]
     None,
     /// Its owner.
     Owner,
@@ -114,6 +132,7 @@ impl PollExecutor {
             renewing: AtomicBool::new(false),
             released: AtomicBool::new(false),
             recent: recent::RecentLatencies::default(),
+            closed: Arc::default(),
             settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
         }))
     }
@@ -132,13 +151,8 @@ impl PollExecutor {
 
     /// Opens a poll and starts it, now or when its turn comes. The same `request_ref` opens the same poll once.
     /// [`Kind::Busy`] if too many polls run and wait already.
-    pub async fn open(
-        &self,
-        plan: Plan,
-        owner: Option<UserId>,
-        billing: Billing,
-        request_ref: Option<String>,
-    ) -> Result<PollId, Fault> {
+    pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
+        let Opener { owner, billing, request_ref, notify } = opener;
         let inner = &self.0;
         let place = inner.slots.take(owner).ok_or_else(busy)?;
         let created_at = inner.clock.now();
@@ -150,7 +164,8 @@ impl PollExecutor {
         };
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
         let time = place.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
-        let poll = NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, time };
+        let poll =
+            NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, notify, time };
         let opening = Opening { begun: Instant::now(), place, poll };
         let held = match inner.polls.open(&opening.poll, &inner.lease()).await {
             Ok(Opened::Existing(id)) => return Ok(id),
@@ -247,6 +262,11 @@ impl PollExecutor {
         }
         let state = self.state(id).await?;
         Ok(state.map(|state| Follow::in_database(self.clone(), state)))
+    }
+
+    /// Notified whenever this process has closed a poll. Who waits for it may miss some: it is a hint to look.
+    pub fn closed(&self) -> Arc<Notify> {
+        Arc::clone(&self.0.closed)
     }
 
     /// The median time of this process's recent votes, in milliseconds; `None` before the first one.

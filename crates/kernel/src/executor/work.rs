@@ -243,6 +243,7 @@ impl Work<'_> {
             if draining { Settlement::Later } else { Settlement::Capture(spent.plus(lost).min(held)) };
         let epoch = self.lease().epoch();
         inner.polls.close(&record.id, epoch, &closing, settlement).await?;
+        inner.closed.notify_one();
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
         measure(record, &finished, spent);
         publish_end(publisher, closing, !draining);

@@ -17,6 +17,7 @@ mod sessions;
 mod upstreams;
 mod users;
 mod wallets;
+mod webhooks;
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -47,6 +48,10 @@ pub use sessions::{NewSession, SessionStore, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
+pub use webhooks::{
+    Attempted, DueNotification, NotDelivered, NotificationRecord, NotificationState, SignedNotification,
+    Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
+};
 
 use crate::fault::{Fault, Kind};
 use ep_polling::money::MicroUsd;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::caller::{CappedKey, UserId};
+use crate::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
@@ -31,6 +32,8 @@ pub struct NewPoll {
     pub hold: Option<Hold>,
     /// The capped key that the hold counts against.
     pub capped: Option<CappedKey>,
+    /// Where its owner is told that it has ended. `None`: where the owner hears of all its polls, if anywhere.
+    pub notify: Option<WebhookUrl>,
     /// How long it may take from now on; `None` if it waits for its turn and [`PollStore::start`] says so
     /// later.
     pub time: Option<Duration>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ep_kernel::executor::Billing;
+use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::Epoch;
 use ep_polling::stopping::{Pace, TerminationReason};
@@ -34,7 +34,7 @@ async fn a_poll_survives_every_failing_write() {
         let (case, script, database) = long(30, 1);
         let replica = Replica::new(1, &database, &script);
         replica.store.fails_every.store(fails_every, Ordering::SeqCst);
-        let id = replica.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+        let id = replica.executor.open(case.plan(), Opener::default()).await.unwrap();
         replica.ended(&id).await;
         let state = replica.executor.state(&id).await.unwrap().unwrap();
         let stored = database.row(&id).ballots;
@@ -57,7 +57,7 @@ async fn an_opening_whose_answer_is_lost_is_found_and_run() {
         sleep(Duration::from_secs(2)).await;
         store.down.store(false, Ordering::SeqCst);
     };
-    let (opened, ()) = tokio::join!(replica.executor.open(case.plan(), None, Billing::None, None), heals);
+    let (opened, ()) = tokio::join!(replica.executor.open(case.plan(), Opener::default()), heals);
     replica.ended(&opened.unwrap()).await;
     assert_eq!(asked(&script), 10);
 }
@@ -68,8 +68,14 @@ async fn a_poll_that_nobody_was_told_of_is_closed_unless_its_request_can_be_repe
         let (case, script, database) = long(10, 1);
         let replica = Replica::new(1, &database, &script);
         replica.store.loses_opening.store(true, Ordering::SeqCst);
-        let refused =
-            replica.executor.open(case.plan(), None, Billing::Owner, request_ref.clone()).await.unwrap_err();
+        let refused = replica
+            .executor
+            .open(
+                case.plan(),
+                Opener { billing: Billing::Owner, request_ref: request_ref.clone(), ..Opener::default() },
+            )
+            .await
+            .unwrap_err();
         assert_eq!(refused.kind(), Kind::Unavailable);
         replica.store.down.store(false, Ordering::SeqCst);
         sleep(LEASE).await;
@@ -86,7 +92,7 @@ async fn one_poll_that_cannot_be_read_keeps_no_other_from_being_resumed() {
     let dead = Replica::new(1, &database, &script);
     let mut ids = Vec::new();
     for _ in 0..3 {
-        ids.push(dead.executor.open(case.plan(), None, Billing::None, None).await.unwrap());
+        ids.push(dead.executor.open(case.plan(), Opener::default()).await.unwrap());
     }
     dead.executor.release().await.unwrap();
     database.unreadable.lock().unwrap().insert(ids[1].clone());
@@ -107,7 +113,7 @@ async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes()
     let (mut case, script, database) = long(50, 5);
     case.pace = Pace::Thrifty;
     let (slow, other) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
-    let id = slow.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = slow.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(7)).await;
     let in_flight = script.in_flight.load(Ordering::SeqCst);
     assert!(in_flight > 0 && asked(&script) < 50, "the poll must be under way");
@@ -132,7 +138,7 @@ async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes()
 async fn a_lease_that_ended_unnoticed_is_taken_up_again() {
     let (case, script, database) = long(50, 5);
     let replica = Replica::new(1, &database, &script);
-    let id = replica.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = replica.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(7)).await;
     replica.store.stalled.send_replace(true);
     sleep(LEASE + Duration::from_secs(5)).await;
@@ -149,7 +155,7 @@ async fn a_lease_that_ended_unnoticed_is_taken_up_again() {
 async fn an_adopted_poll_is_left_alone_even_if_its_process_never_noticed() {
     let (case, script, database) = long(30, 5);
     let former = Replica::new(1, &database, &script);
-    let id = former.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = former.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     let in_flight = script.in_flight.load(Ordering::SeqCst);
     // Its lease ends in the database alone, as after a pause that it slept through.
@@ -166,7 +172,7 @@ async fn a_poll_keeps_its_first_deadline_through_failures() {
     let (case, script, database) = long(60, 170);
     let replica = Replica::new(1, &database, &script);
     let opened = Instant::now();
-    let id = replica.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = replica.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(DEADLINE / 2).await;
     replica.store.down.store(true, Ordering::SeqCst);
     sleep((DEADLINE / 2).saturating_sub(Duration::from_secs(5))).await;
@@ -180,7 +186,7 @@ async fn a_poll_keeps_its_first_deadline_through_failures() {
 async fn a_poll_past_its_deadline_is_closed_with_what_it_has() {
     let (case, script, database) = long(40, 5);
     let dead = Replica::new(1, &database, &script);
-    let id = dead.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = dead.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(8)).await;
     dead.executor.release().await.unwrap();
     sleep(Duration::from_hours(72)).await;
@@ -199,7 +205,7 @@ async fn a_resumed_poll_has_only_the_time_that_is_left() {
     let (case, script, database) = long(60, 170);
     let dead = Replica::new(1, &database, &script);
     let opened = Instant::now();
-    let id = dead.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = dead.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(100)).await;
     dead.executor.release().await.unwrap();
     let successor = Replica::new(2, &database, &script);
@@ -213,7 +219,7 @@ async fn a_resumed_poll_has_only_the_time_that_is_left() {
 async fn a_stopping_service_keeps_its_polls_until_its_grace_is_over() {
     let (case, script, database) = long(40, 20);
     let stopping = Replica::new(1, &database, &script);
-    let id = stopping.executor.open(case.plan(), None, Billing::None, None).await.unwrap();
+    let id = stopping.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     let other = Replica::new(2, &database, &script);
     other.resumes();
@@ -241,7 +247,11 @@ async fn calls_lost_with_their_process_are_charged_an_estimate() {
     }
     let (script, database) = (Arc::new(script), Arc::<Database>::default());
     let dead = Replica::new(1, &database, &script);
-    let id = dead.executor.open(plan.clone(), None, Billing::Owner, None).await.unwrap();
+    let id = dead
+        .executor
+        .open(plan.clone(), Opener { billing: Billing::Owner, ..Opener::default() })
+        .await
+        .unwrap();
     dead.ended(&id).await;
     assert!(!database.row(&id).record.settled, "43 calls are still in flight");
     dead.executor.release().await.unwrap();
@@ -270,7 +280,11 @@ async fn calls_lost_in_the_middle_of_a_poll_are_charged_an_estimate() {
     }
     let (script, database) = (Arc::new(script), Arc::<Database>::default());
     let dead = Replica::new(1, &database, &script);
-    let id = dead.executor.open(plan.clone(), None, Billing::Owner, None).await.unwrap();
+    let id = dead
+        .executor
+        .open(plan.clone(), Opener { billing: Billing::Owner, ..Opener::default() })
+        .await
+        .unwrap();
     sleep(Duration::from_secs(1)).await;
     dead.executor.release().await.unwrap();
     assert_eq!((database.row(&id).ballots.len(), asked(&script)), (13, 20));

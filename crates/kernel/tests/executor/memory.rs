@@ -120,7 +120,8 @@ fn broken() -> StoreError {
 impl PollStore for Connection {
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
         self.up().await?;
-        let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, time } = poll.clone();
+        let NewPoll { id, owner, plan, created_at, request_ref, hold, capped: _, notify: _, time } =
+            poll.clone();
         let held = hold.map(|hold| hold.at_most);
         let record =
             PollRecord { id: id.clone(), owner, plan, created_at, held, closing: None, settled: false };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::executor::Billing;
+use ep_kernel::executor::Opener;
 use ep_kernel::executor::PollLimits;
 use ep_kernel::fault::Kind;
 use ep_polling::poll_id::PollId;
@@ -25,8 +25,10 @@ fn case() -> (Case, Arc<Script>, Arc<Database>) {
 }
 
 async fn open(replica: &Replica, case: &Case, owner: u8) -> Result<PollId, Kind> {
-    let opened =
-        replica.executor.open(case.plan(), Some(UserId::from_random([owner; 16])), Billing::None, None).await;
+    let opened = replica
+        .executor
+        .open(case.plan(), Opener { owner: Some(UserId::from_random([owner; 16])), ..Opener::default() })
+        .await;
     opened.map_err(|fault| fault.kind())
 }
 

@@ -35,9 +35,11 @@ macro_rules! row {
 
 mod accounts;
 mod polls;
+mod webhooks;
 
 pub(crate) use accounts::*;
 pub(crate) use polls::*;
+pub(crate) use webhooks::*;
 
 row! {
     /// A row's id.

@@ -24,6 +24,7 @@ pub(crate) mod polls;
 mod sessions;
 mod upstreams;
 mod users;
+mod webhooks;
 
 use ep_kernel::ports::StoreError;
 use ep_polling::time::Timestamp;

@@ -80,7 +80,13 @@ impl<E: Engine> UserAdmin for Database<E> {
             .transact(Durability::PowerLoss, move |db| {
                 async move {
                     lock_out(db, user, at).await?;
-                    for statement in [sql::DELETE_IDENTITIES, sql::ERASE_LABELS, sql::ERASE_MESSAGES] {
+                    for statement in [
+                        sql::DELETE_IDENTITIES,
+                        sql::ERASE_LABELS,
+                        sql::ERASE_MESSAGES,
+                        sql::ERASE_WEBHOOK,
+                        sql::ERASE_NOTIFICATIONS,
+                    ] {
                         db.execute(statement, values![user]).await?;
                     }
                     let nobody = format!("{user}@deleted.invalid");

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::ports::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
@@ -135,7 +136,7 @@ pub(crate) async fn delete_anonymous<E: Engine>(
 }
 
 async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
-    let NewPoll { id, owner, plan, created_at, request_ref, hold, time, .. } = poll;
+    let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let plan = rows::json(plan)?;
@@ -143,6 +144,10 @@ async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Resul
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
         let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
+    }
+    if let Some(owner) = owner {
+        let url = notify.as_ref().map(WebhookUrl::as_str);
+        db.execute(sql::ADD_NOTIFICATION, values![id, *owner, url, *created_at]).await?;
     }
     let held = match hold {
         Some(hold) => Some(holds::reserve(db, poll, *hold).await?),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::executor::{Billing, PollExecutor, PollLimits, Ports};
+use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
     Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, Registry,
@@ -201,7 +201,9 @@ async fn commits_whose_answers_are_lost_strand_nothing(db: TestDatabase) {
     let user = db.user(1_000_000).await;
     let voters = Voters::new(Duration::from_millis(5));
     let executor = replica(1, &Connection::new(db.polls.clone(), 9), &voters, Duration::from_secs(5));
-    let opening = (0..12).map(|_| executor.open(thrifty(), Some(user), Billing::Owner, None));
+    let opening = (0..12).map(|_| {
+        executor.open(thrifty(), Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() })
+    });
     let opened: Vec<PollId> = join_all(opening).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(number(&db.url, "SELECT COUNT(*) FROM polls").await, opened.len() as i64);
     all_settled(&db).await;
@@ -219,7 +221,10 @@ async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) 
     let (store, other) = (db.polls.clone(), connect(&db.url).await);
     let (paused, successor) = (Connection::new(store, 0), Connection::new(other.polls(), 0));
     let executor = replica(1, &paused, &voters, lease);
-    let id = executor.open(thrifty(), Some(user), Billing::Owner, None).await.unwrap();
+    let id = executor
+        .open(thrifty(), Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() })
+        .await
+        .unwrap();
     while db.polls.ballots(&id, 0).await.unwrap().is_empty() {
         sleep(Duration::from_millis(10)).await;
     }

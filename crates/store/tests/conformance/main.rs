@@ -31,3 +31,4 @@ mod random_changes;
 mod sessions;
 mod upstream_cache;
 mod users;
+mod webhooks;

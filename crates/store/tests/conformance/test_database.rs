@@ -259,6 +259,7 @@ pub fn new_poll(owner: Option<UserId>, hold: Option<Hold>) -> NewPoll {
         request_ref: None,
         hold,
         capped: None,
+        notify: None,
         time: Some(Duration::from_mins(2)),
     }
 }

@@ -1,0 +1,87 @@
+//! Webhooks and notifications.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{Attempted, DueNotification, NotificationRecord, StoreError, Webhook, WebhookStore};
+use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+
+use super::Database;
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{self, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> WebhookStore for Database<E> {
+    async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError> {
+        let row: Option<WebhookRow> = self.0.fetch_optional(sql::WEBHOOK, values![user]).await?;
+        Ok(row.map(Into::into).unwrap_or_default())
+    }
+
+    async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError> {
+        let values = values![user, url.map(WebhookUrl::as_str)];
+        self.0.execute(Durability::PowerLoss, sql::SET_WEBHOOK_URL, values).await.map(drop)
+    }
+
+    async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
+        let replaced: SecretNumberRow = self
+            .0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { db.fetch_one(sql::REPLACE_WEBHOOK_SECRET, values![user, at]).await }.boxed()
+            })
+            .await?;
+        Ok(replaced.secret_number as u32)
+    }
+
+    async fn due_notifications(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<DueNotification>, StoreError> {
+        let busy = rows::json(&busy)?;
+        // An attempt forgotten in a power loss is made again.
+        let due: Vec<DueNotificationRow> = self
+            .0
+            .transact(Durability::ProcessCrash, move |db| {
+                async move {
+                    let values = values![limit, per_account, lasts, busy];
+                    db.fetch_all(E::Connection::DUE_NOTIFICATIONS, values).await
+                }
+                .boxed()
+            })
+            .await?;
+        due.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn attempted(&self, poll: &PollId, attempted: &Attempted) -> Result<(), StoreError> {
+        let (state, error, after) = match attempted {
+            Attempted::Delivered => ("delivered", None, Duration::ZERO),
+            Attempted::Again { error, after } => ("waiting", Some(&**error), *after),
+            Attempted::Failed { error } => ("failed", Some(&**error), Duration::ZERO),
+        };
+        let values = values![poll, state, error, after];
+        self.0.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
+    }
+
+    async fn notifications_of(
+        &self,
+        user: UserId,
+        limit: u32,
+    ) -> Result<Vec<NotificationRecord>, StoreError> {
+        let rows: Vec<NotificationRow> =
+            self.0.fetch_all(sql::NOTIFICATIONS_OF, values![user, limit]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_NOTIFICATIONS, values![before]).await
+    }
+}

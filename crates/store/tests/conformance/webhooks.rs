@@ -1,0 +1,189 @@
+//! Webhooks, and notifications that are stored with their polls.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    Attempted, DueNotification, Epoch, NewPoll, NotificationState, Webhook, WebhookSecretNumber,
+};
+use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
+use futures::future::join_all;
+
+use crate::key_money::funded_key;
+use crate::test_database::{TestDatabase, at, closing, lease, new_poll, tamper};
+
+on_both_engines!(
+    a_webhook_is_set_and_its_secret_replaced,
+    a_notification_is_due_once_its_poll_has_ended,
+    an_attempt_is_made_again_when_it_says_so_or_is_forgotten,
+    no_account_takes_the_turns_of_others,
+    processes_at_once_take_each_notification_once,
+    old_notifications_and_those_of_erased_accounts_are_deleted,
+);
+
+const LASTS: Duration = Duration::from_secs(60);
+
+fn url(text: &str) -> WebhookUrl {
+    WebhookUrl::checked(text)
+}
+
+async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) -> PollId {
+    let poll = NewPoll { notify: notify.map(url), ..new_poll(user, None) };
+    db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+    close(db, &poll.id).await;
+    poll.id
+}
+
+async fn close(db: &TestDatabase, poll: &PollId) {
+    let settlement = Settlement::Capture(crate::test_database::usd(0));
+    db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
+}
+
+async fn due(db: &TestDatabase) -> Vec<DueNotification> {
+    db.store.webhooks().due_notifications(100, 100, &[], LASTS).await.unwrap()
+}
+
+/// Moves the next attempts back, as if this much time had passed.
+async fn pass(db: &TestDatabase, time: Duration) {
+    let change = format!("UPDATE notifications SET next_at = next_at - {}", time.as_millis());
+    tamper(&db.url, change).await.unwrap();
+}
+
+async fn a_webhook_is_set_and_its_secret_replaced(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let webhooks = db.store.webhooks();
+    assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook::default());
+    webhooks.set_webhook_url(user, Some(&url("https://a.example/"))).await.unwrap();
+    assert_eq!(webhooks.replace_webhook_secret(user, at(1)).await.unwrap(), 1);
+    assert_eq!(webhooks.replace_webhook_secret(user, at(2)).await.unwrap(), 2);
+    assert_eq!(webhooks.replace_webhook_secret(other, at(3)).await.unwrap(), 1);
+    webhooks.set_webhook_url(user, Some(&url("https://b.example/"))).await.unwrap();
+    let secret = WebhookSecretNumber { number: 2, replaced_at: Some(at(2)) };
+    let set = Webhook { url: Some(url("https://b.example/")), secret };
+    assert_eq!(webhooks.webhook(user).await.unwrap(), set);
+    webhooks.set_webhook_url(user, None).await.unwrap();
+    assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook { url: None, secret });
+}
+
+async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let webhooks = db.store.webhooks();
+    ended(&db, Some(user), None).await;
+    assert!(due(&db).await.is_empty(), "nobody wants to hear of it");
+
+    webhooks.set_webhook_url(user, Some(&url("https://all.example/"))).await.unwrap();
+    let running = new_poll(Some(user), None);
+    db.polls.open(&running, &lease("a", 60_000)).await.unwrap();
+    let own = ended(&db, Some(user), Some("https://own.example/")).await;
+    let others = ended(&db, Some(other), Some("https://other.example/")).await;
+    ended(&db, None, None).await;
+    let taken: HashSet<(PollId, UserId, String, u32)> = due(&db)
+        .await
+        .into_iter()
+        .map(|due| (due.poll, due.user, due.url.as_str().to_owned(), due.attempts))
+        .collect();
+    let expected = [(own, user, "https://own.example/"), (others, other, "https://other.example/")];
+    assert_eq!(taken, expected.map(|(poll, user, url)| (poll, user, url.to_owned(), 1)).into());
+    assert!(due(&db).await.is_empty(), "they are taken");
+
+    // What was set when the poll was opened counts.
+    webhooks.set_webhook_url(user, None).await.unwrap();
+    webhooks.replace_webhook_secret(user, at(4)).await.unwrap();
+    close(&db, &running.id).await;
+    let [late] = &due(&db).await[..] else { panic!("one is due") };
+    assert_eq!((&late.poll, late.url.as_str()), (&running.id, "https://all.example/"));
+    assert_eq!(late.secret, WebhookSecretNumber { number: 1, replaced_at: Some(at(4)) });
+}
+
+async fn an_attempt_is_made_again_when_it_says_so_or_is_forgotten(db: TestDatabase) {
+    let user = db.user(0).await;
+    let webhooks = db.store.webhooks();
+    let poll = ended(&db, Some(user), Some("https://a.example/")).await;
+    assert_eq!(due(&db).await.len(), 1);
+    // The process that made the first attempt died.
+    pass(&db, LASTS).await;
+    assert_eq!(due(&db).await[0].attempts, 2);
+    let again = Attempted::Again { error: "the receiver answered 500".into(), after: 5 * LASTS };
+    webhooks.attempted(&poll, &again).await.unwrap();
+    pass(&db, 4 * LASTS).await;
+    assert!(due(&db).await.is_empty());
+    let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
+    assert_eq!((record.state, record.attempts), (NotificationState::Waiting, 2));
+    assert_eq!(record.last_error.as_deref(), Some("the receiver answered 500"));
+    pass(&db, LASTS).await;
+    assert_eq!(due(&db).await[0].attempts, 3);
+    webhooks.attempted(&poll, &Attempted::Delivered).await.unwrap();
+    pass(&db, 100 * LASTS).await;
+    assert!(due(&db).await.is_empty());
+    // An attempt that was thought dead says so too late.
+    webhooks.attempted(&poll, &again).await.unwrap();
+    let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
+    assert_eq!((record.state, &record.last_error), (NotificationState::Delivered, &None));
+
+    let poll = ended(&db, Some(user), Some("https://a.example/")).await;
+    assert_eq!(due(&db).await.len(), 1);
+    webhooks.attempted(&poll, &Attempted::Failed { error: "gone".into() }).await.unwrap();
+    pass(&db, 100 * LASTS).await;
+    assert!(due(&db).await.is_empty());
+    let records = webhooks.notifications_of(user, 9).await.unwrap();
+    assert!(records.iter().any(|record| record.state == NotificationState::Failed));
+    assert!(webhooks.notifications_of(db.user(0).await, 9).await.unwrap().is_empty());
+}
+
+async fn no_account_takes_the_turns_of_others(db: TestDatabase) {
+    let users = join_all((0..3).map(|_| db.user(0))).await;
+    let webhooks = db.store.webhooks();
+    for user in &users {
+        for _ in 0..10 {
+            ended(&db, Some(*user), Some("https://a.example/")).await;
+        }
+    }
+    let taken = webhooks.due_notifications(100, 4, &users[..1], LASTS).await.unwrap();
+    let of = |user: &UserId| taken.iter().filter(|due| due.user == *user).count();
+    assert_eq!(users.iter().map(of).collect::<Vec<_>>(), [0, 4, 4]);
+    assert_eq!(webhooks.due_notifications(5, 4, &[], LASTS).await.unwrap().len(), 5);
+}
+
+async fn processes_at_once_take_each_notification_once(db: TestDatabase) {
+    let user = db.user(0).await;
+    let polls = join_all((0..40).map(|_| ended(&db, Some(user), Some("https://a.example/")))).await;
+    let taking = (0..8).map(|_| {
+        let webhooks = db.store.webhooks();
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            for _ in 0..8 {
+                taken.extend(webhooks.due_notifications(7, 7, &[], LASTS).await.unwrap());
+            }
+            taken
+        })
+    });
+    let taken: Vec<PollId> =
+        join_all(taking).await.into_iter().flat_map(Result::unwrap).map(|due| due.poll).collect();
+    assert_eq!(taken.len(), 40);
+    assert_eq!(taken.into_iter().collect::<HashSet<_>>(), polls.into_iter().collect());
+}
+
+async fn old_notifications_and_those_of_erased_accounts_are_deleted(db: TestDatabase) {
+    let (user, other) = (db.user(100).await, db.user(0).await);
+    let webhooks = db.store.webhooks();
+    let (key, account) = funded_key(user, 50);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    for user in [user, other, key.user] {
+        webhooks.set_webhook_url(user, Some(&url("https://all.example/"))).await.unwrap();
+        ended(&db, Some(user), None).await;
+    }
+    let delivered = ended(&db, Some(other), None).await;
+    webhooks.attempted(&delivered, &Attempted::Delivered).await.unwrap();
+    assert_eq!(webhooks.delete_old_notifications(at(7)).await.unwrap(), 0);
+    assert_eq!(webhooks.delete_old_notifications(at(8)).await.unwrap(), 1);
+
+    db.store.operator().erase(user, at(9)).await.unwrap();
+    for user in [user, key.user] {
+        assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook::default());
+        assert!(webhooks.notifications_of(user, 9).await.unwrap().is_empty());
+    }
+    assert_eq!(webhooks.notifications_of(other, 9).await.unwrap().len(), 1);
+}

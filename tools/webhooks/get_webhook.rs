@@ -1,0 +1,81 @@
+//! `get_webhook`: where an account hears of its polls, and what became of what it was told.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::{NotificationRecord, NotificationState};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Reads the caller's webhook.
+pub struct GetWebhook;
+
+/// What the account has set, and what became of its notifications.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WebhookReply {
+    /// Where your account hears of all its polls; null for nowhere.
+    pub url: Option<String>,
+    /// The newest 20, newest first.
+    pub notifications: Vec<Notification>,
+}
+
+/// What is told of one poll.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Notification {
+    /// The poll; also the id of the notification (`webhook-id`).
+    pub poll_id: PollId,
+    /// Where it is sent.
+    pub url: String,
+    /// How far it is.
+    pub state: NotificationState,
+    /// How many attempts there were.
+    pub attempts: u32,
+    /// Why the last attempt failed; null if none has.
+    pub last_error: Option<String>,
+    /// When the poll was accepted.
+    pub created_at: Timestamp,
+}
+
+impl ToolOutput for WebhookReply {}
+
+impl From<NotificationRecord> for Notification {
+    fn from(record: NotificationRecord) -> Self {
+        let NotificationRecord { poll: poll_id, url, state, attempts, last_error, created_at } = record;
+        Self { poll_id, url: url.as_str().to_owned(), state, attempts, last_error, created_at }
+    }
+}
+
+impl Tool for GetWebhook {
+    const SPEC: Spec = Spec {
+        name: "get_webhook",
+        title: "Get your webhook",
+        summary: "Reads where your account is told that its polls have ended, and whether that worked. Free.",
+        manual: include_str!("get_webhook.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/account/webhook")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["where are my polls reported to", "was the webhook delivered"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = WebhookReply;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<WebhookReply, Fault> {
+        let (webhook, notifications) = cx.webhooks().of(cx.account()?).await?;
+        Ok(WebhookReply {
+            url: webhook.url.map(|url| url.as_str().to_owned()),
+            notifications: notifications.into_iter().map(Into::into).collect(),
+        })
+    }
+}

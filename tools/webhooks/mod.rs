@@ -1,0 +1,9 @@
+//! Where an account hears that its polls have ended.
+
+mod get_webhook;
+mod rotate_webhook_secret;
+mod set_webhook;
+
+pub use get_webhook::GetWebhook;
+pub use rotate_webhook_secret::RotateWebhookSecret;
+pub use set_webhook::SetWebhook;

@@ -1,0 +1,54 @@
+//! `rotate_webhook_secret`: a new secret to check notifications with.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use secrecy::ExposeSecret;
+use serde::Serialize;
+
+/// Replaces the secret that signs the caller's notifications.
+pub struct RotateWebhookSecret;
+
+/// The new secret.
+#[derive(Serialize, JsonSchema)]
+pub struct WebhookSecret {
+    /// What to check signatures with (Standard Webhooks). It is in no other response.
+    pub secret: String,
+}
+
+impl ToolOutput for WebhookSecret {
+    fn presentation(&self) -> Presentation {
+        Presentation { sensitive: true, ..Presentation::default() }
+    }
+}
+
+impl Tool for RotateWebhookSecret {
+    const SPEC: Spec = Spec {
+        name: "rotate_webhook_secret",
+        title: "Get a new webhook secret",
+        summary: "Replaces the secret that signs your notifications, and shows the new one. Free.",
+        manual: include_str!("rotate_webhook_secret.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Write { idempotent: false },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/account/webhook/secret")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["get the webhook secret", "the webhook secret has leaked"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = WebhookSecret;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<WebhookSecret, Fault> {
+        let secret = cx.webhooks().replace_secret(cx.account()?).await?;
+        Ok(WebhookSecret { secret: secret.expose_secret().to_owned() })
+    }
+}

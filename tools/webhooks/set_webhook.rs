@@ -1,0 +1,58 @@
+//! `set_webhook`: where an account hears of its polls.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sets the caller's webhook.
+pub struct SetWebhook;
+
+/// Where.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WebhookToSet {
+    /// An https URL; null for nowhere.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(required, extend("format" = "uri"))]
+    pub url: Option<String>,
+}
+
+/// What is set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WebhookSet {
+    /// Where your account hears of all its polls; null for nowhere.
+    pub url: Option<String>,
+}
+
+impl ToolOutput for WebhookSet {}
+
+impl Tool for SetWebhook {
+    const SPEC: Spec = Spec {
+        name: "set_webhook",
+        title: "Set your webhook",
+        summary: "Sets where your account is told that its polls have ended, by signed POST requests. Free.",
+        manual: include_str!("set_webhook.md"),
+        example: r#"{ "url": "https://example.com/polls" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Write { idempotent: true },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/account/webhook")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["notify me when a poll has ended", "set a webhook"],
+        faults: &[],
+    };
+    type Input = WebhookToSet;
+    type Output = WebhookSet;
+
+    async fn call(cx: &Ctx, input: WebhookToSet) -> Result<WebhookSet, Fault> {
+        let user = cx.account()?;
+        let url = input.url.map(|url| cx.webhooks().check("url", &url)).transpose()?;
+        cx.webhooks().set_url(user, url.as_ref()).await?;
+        Ok(WebhookSet { url: url.map(|url| url.as_str().to_owned()) })
+    }
+}
