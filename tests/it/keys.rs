@@ -223,3 +223,53 @@ async fn where_nobody_is_charged_a_key_has_no_cap() {
         assert!(owner.post("/api/keys", &terms).await.refused(400).contains("charges nobody"));
     }
 }
+
+/// Whoever holds a limited key cannot make one without the limit.
+#[tokio::test]
+async fn a_limited_key_makes_no_other_keys() {
+    let service = Setup::demo().boot().await;
+    let owner = service.user().await;
+    let funded = owner.post("/api/keys", &json!({ "funds_usd": 0.1 })).await.expect(201);
+    let funds = format!("/api/keys/{}/funds", funded["id"].as_str().unwrap());
+    for limit in [
+        json!({ "cap_usd": 0.1 }),
+        json!({ "daily_cap_usd": 0.1 }),
+        json!({ "funds_usd": 0.1 }),
+        json!({ "expires_at": "2126-01-01T00:00:00Z" }),
+    ] {
+        let created = owner.post("/api/keys", &limit).await.expect(201);
+        assert_eq!(created["scope"], "polls", "{limit}");
+        let client = owner.with_key(created["key"].as_str().unwrap());
+        client.post("/api/keys", &json!({})).await.refused(403);
+        client.post("/api/keys", &json!({ "funds_usd": 0.1 })).await.refused(403);
+        client.post(&funds, &json!({ "amount_usd": 0.1 })).await.refused(403);
+        let mut wide = limit.clone();
+        wide["scope"] = json!("all");
+        let expires = limit.get("expires_at").is_some();
+        assert_eq!(owner.post("/api/keys", &wide).await.status, if expires { 201 } else { 400 });
+        let mut narrow = limit;
+        narrow["scope"] = json!("read");
+        assert_eq!(owner.post("/api/keys", &narrow).await.expect(201)["scope"], "read");
+    }
+}
+
+/// A caller puts a key where it does not belong: no answer repeats it.
+#[tokio::test]
+async fn a_key_in_the_wrong_member_is_not_repeated() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let key = client.post("/api/keys", &json!({})).await.expect(201)["key"].as_str().unwrap().to_owned();
+    let question = |member: &str| question(json!({ member: key }));
+    let replies = [
+        client.post("/api/keys", &json!({ "scope": key })).await,
+        client.post("/api/poll", &question("preset")).await,
+        client.post("/api/poll", &question("profile")).await,
+        client.post("/api/poll", &question("max_cost_usd")).await,
+        client.get(&format!("/api/results?limit={key}")).await,
+        client.get(&format!("/api/{key}")).await,
+    ];
+    for reply in replies {
+        assert!((400..500).contains(&reply.status), "{}", reply.text);
+        assert!(!reply.text.contains(&key[5..]), "{}", reply.text);
+    }
+}

@@ -27,7 +27,8 @@ pub struct KeyToCreate {
     /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for: reading; polls and reading; or all that your account may do with a key.
+    /// What it may be used for: reading; polls and reading; or all that your account may do with a key, which is the
+    /// default of a key without any limit.
     #[serde(default)]
     pub scope: Option<KeyScope>,
     /// The most that its polls may cost in all, in USD.
@@ -111,20 +112,16 @@ impl Tool for CreateKey {
         }
         let amount = |amount: Option<Amount>| amount.map(|Amount(amount)| amount);
         let caps = SpendingCaps { total: amount(cap_usd), daily: amount(daily_cap_usd) };
-        let issued = match funds_usd {
-            None => {
-                let terms = KeyTerms { scope: scope.unwrap_or_default(), expires_at, caps };
-                cx.keys().issue_on(owner, label, terms).await?
-            }
-            Some(_) if scope == Some(KeyScope::All) => {
-                let text = "of a pre-funded key is polls or read: whoever holds it manages no keys";
-                return Err(Fault::invalid("scope", text));
-            }
-            Some(Amount(amount)) => {
-                let terms = KeyTerms { scope: scope.unwrap_or(KeyScope::Polls), expires_at, caps };
-                cx.keys().issue_funded(owner, label, terms, amount).await?
-            }
-        };
+        let funds = amount(funds_usd);
+        // Whoever could make further keys would not be limited.
+        if limited && scope == Some(KeyScope::All) {
+            let text =
+                "of a key with a cap or money of its own is polls or read: it must not make other keys";
+            return Err(Fault::invalid("scope", text));
+        }
+        let default = if limited || expires_at.is_some() { KeyScope::Polls } else { KeyScope::All };
+        let terms = KeyTerms { scope: scope.unwrap_or(default), expires_at, caps };
+        let issued = cx.keys().issue_on(owner, label, terms, funds, cx.request_ref.as_deref()).await?;
         Ok(CreatedKey {
             id: issued.id,
             key: issued.key.reveal().to_owned(),
@@ -135,7 +132,7 @@ impl Tool for CreateKey {
             scope: issued.terms.scope,
             cap_usd: caps.total.map(Usd),
             daily_cap_usd: caps.daily.map(Usd),
-            funds_usd: amount(funds_usd).map(Usd),
+            funds_usd: funds.map(Usd),
             warning: "Store this key now: it cannot be shown again.",
         })
     }

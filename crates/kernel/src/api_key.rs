@@ -87,6 +87,47 @@ impl Pepper {
     }
 }
 
+/// What a new key is made of.
+pub(crate) struct KeyMaterial {
+    /// Of the key itself.
+    pub(crate) key: [u8; 32],
+    /// Of its public id.
+    pub(crate) id: [u8; 16],
+    /// Of the account that a pre-funded key has.
+    pub(crate) account: [u8; 16],
+}
+
+impl Pepper {
+    /// The material of the key that an idempotent request creates: every repetition of it creates the same key, so
+    /// that one is enough however often it is carried out.
+    pub(crate) fn key_of(&self, request_ref: &str) -> KeyMaterial {
+        let mac = |part: &[u8]| -> [u8; 32] {
+            let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*self.0.expose_secret()).into());
+            for bytes in [b"ep key of a request v1\0", part, request_ref.as_bytes()] {
+                mac.update(bytes);
+            }
+            mac.finalize().into_bytes().into()
+        };
+        let half = |bytes: [u8; 32]| std::array::from_fn(|index| bytes[index]);
+        KeyMaterial { key: mac(b"key\0"), id: half(mac(b"id\0")), account: half(mac(b"account\0")) }
+    }
+}
+
+/// A text with every key in it made unreadable: callers put keys into the wrong member, and messages repeat what they
+/// sent.
+pub(crate) fn without_keys(text: String) -> String {
+    if !text.contains(KEY_PREFIX) {
+        return text;
+    }
+    let mut parts = text.split(KEY_PREFIX);
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        clean.extend([KEY_PREFIX, "…", rest.strip_prefix('…').unwrap_or(rest)]);
+    }
+    clean
+}
+
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ApiKey(..)")
@@ -112,6 +153,28 @@ mod tests {
         assert_ne!(key.hash(&pepper), key.hash(&Pepper::derive(b"other")));
         assert_eq!(key.prefix().len(), PREFIX_CHARS);
         assert_ne!(ApiKey::from_random([0xA8; 32]).reveal(), key.reveal());
+    }
+
+    #[test]
+    fn keys_are_taken_out_of_texts() {
+        let key = ApiKey::from_random([7; 32]);
+        let key = key.reveal();
+        let clean = without_keys(format!("scope must be all, not `{key}`; nor {key}{key}é"));
+        assert_eq!(clean, "scope must be all, not `ep_k_…`; nor ep_k_…ep_k_…é");
+        for text in ["", "send Authorization: Bearer ep_k_… with a key", "ep_k"] {
+            assert_eq!(without_keys(text.to_owned()), text);
+        }
+    }
+
+    #[test]
+    fn a_request_has_one_key() {
+        let pepper = Pepper::derive(b"secret");
+        let KeyMaterial { key, id, account } = pepper.key_of("one");
+        let again = pepper.key_of("one");
+        assert_eq!((key, id, account), (again.key, again.id, again.account));
+        let other = pepper.key_of("two");
+        assert!(key != other.key && id != other.id && account != other.account && id != account);
+        assert_ne!(key, Pepper::derive(b"other").key_of("one").key);
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub struct Deposited {
     pub payer: WalletAddress,
     /// The account.
     pub user: UserId,
-    /// Whether the account has been made for it, by this very call.
+    /// Whether the account has been made for it, and its first key is in this answer.
     pub is_new_user: bool,
     /// The first key of a new account.
     pub key: Option<IssuedKey>,
@@ -160,15 +160,22 @@ impl Deposits {
                     metrics::counter!("ep_usdc_deposits_total").increment(1);
                     tracing::info!(deposit = %id, amount = %payment.amount, "an account was funded in USDC");
                 }
-                let is_new_user = credited.now && credited.is_new_user;
+                let key = match (credited.now, with_key) {
+                    (true, _) => key.filter(|_| credited.is_new_user),
+                    // Another process has credited it meanwhile, and may have made the account without a key.
+                    (false, true) if deposit.user.is_none() => {
+                        self.sign_ups.first_key_of(credited.user).await?
+                    }
+                    (false, _) => None,
+                };
                 Ok(Taken::Deposited(Box::new(Deposited {
                     id: *id,
                     amount: payment.amount,
                     transaction,
                     payer: payment.payer,
                     user: credited.user,
-                    is_new_user,
-                    key: key.filter(|_| is_new_user),
+                    is_new_user: key.is_some(),
+                    key,
                 })))
             }
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::api_key::{ApiKey, Pepper};
+use crate::api_key::{ApiKey, KeyMaterial, Pepper};
 use crate::caller::{KeyId, UserId};
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
@@ -56,33 +56,53 @@ impl Keys {
     /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
     /// [`MAX_ACTIVE_KEYS`] active keys already.
     pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
-        self.issue_on(user, label, KeyTerms::default()).await
+        self.issue_on(user, label, KeyTerms::default(), None, None).await
     }
 
-    /// Issues a key on these terms. [`Kind::InvalidInput`] if they have expired already; otherwise like
-    /// [`Keys::issue`].
-    pub async fn issue_on(&self, user: UserId, label: KeyLabel, terms: KeyTerms) -> Result<IssuedKey, Fault> {
-        let (new, issued) = self.draw_on(user, label, terms)?;
-        active(self.store.add_key(&new).await?)?;
-        Ok(issued)
-    }
-
-    /// Issues a key with money of its own, which this account pays: the key spends that alone. It is an account of
-    /// its own, which sees nothing of the funder's. [`Kind::InsufficientBalance`] if the funder has less available;
-    /// otherwise like [`Keys::issue_on`].
-    pub async fn issue_funded(
+    /// Issues a key on these terms: once per idempotent request. [`Kind::InvalidInput`] if they have expired already;
+    /// otherwise like [`Keys::issue`].
+    ///
+    /// With `funds` it gets money of its own, which this account pays: the key spends that alone. It is an account of
+    /// its own, which sees nothing of the funder's. [`Kind::InsufficientBalance`] if the funder has less available.
+    pub async fn issue_on(
         &self,
-        funder: UserId,
+        user: UserId,
         label: KeyLabel,
         terms: KeyTerms,
-        amount: MicroUsd,
+        funds: Option<MicroUsd>,
+        request_ref: Option<&str>,
     ) -> Result<IssuedKey, Fault> {
-        let user = UserId::from_random(self.entropy.bytes());
-        let (new, issued) = self.draw_on(user, label, terms)?;
-        let email = Email::of_key(new.id);
-        let added = self.store.add_funded_key(&new, &KeyAccount { funder, amount, email }).await;
-        active(added.map_err(cannot_fund)?)?;
-        Ok(issued)
+        if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
+            return Err(Fault::invalid("expires_at", "must be in the future"));
+        }
+        let material = request_ref.map_or_else(|| self.random(), |request| self.pepper.key_of(request));
+        let account = UserId::from_random(material.account);
+        let holder = if funds.is_some() { account } else { user };
+        let (new, issued) = self.make(material, holder, label, terms);
+        let added = match funds {
+            None => self.store.add_key(&new).await,
+            Some(amount) => {
+                let account = KeyAccount { funder: user, amount, email: Email::of_key(new.id) };
+                self.store.add_funded_key(&new, &account).await
+            }
+        };
+        if matches!(added, Ok(Added::Active)) {
+            return Ok(issued);
+        }
+        // Of an idempotent request, an earlier attempt may have been interrupted after it had issued the key.
+        if request_ref.is_some()
+            && let Some(StoredKey { created_at, .. }) =
+                self.of_user(user).await?.into_iter().find(|key| key.id == issued.id)
+        {
+            return Ok(IssuedKey { created_at, ..issued });
+        }
+        match added.map_err(cannot_fund)? {
+            Added::Active => Ok(issued),
+            Added::TooMany => Err(Fault::new(
+                Kind::Conflict,
+                format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used"),
+            )),
+        }
     }
 
     /// Moves an amount from an account to a pre-funded key of it, once per idempotent request; gives what is on the
@@ -115,22 +135,26 @@ impl Keys {
 
     /// A key to be stored, and the same with its plaintext.
     pub(crate) fn draw(&self, user: UserId, label: KeyLabel) -> (NewKey, IssuedKey) {
-        let key = ApiKey::from_random(self.entropy.bytes());
-        let id = KeyId::from_random(self.entropy.bytes());
-        let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
-        let hash = key.hash(&self.pepper);
-        let terms = KeyTerms::default();
-        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), terms, created_at };
-        (new, IssuedKey { id, key, prefix, label, terms, created_at })
+        self.make(self.random(), user, label, KeyTerms::default())
     }
 
-    /// A key on these terms to be stored, and the same with its plaintext.
-    fn draw_on(&self, user: UserId, label: KeyLabel, terms: KeyTerms) -> Result<(NewKey, IssuedKey), Fault> {
-        if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
-            return Err(Fault::invalid("expires_at", "must be in the future"));
-        }
-        let (new, issued) = self.draw(user, label);
-        Ok((NewKey { terms, ..new }, IssuedKey { terms, ..issued }))
+    fn random(&self) -> KeyMaterial {
+        let entropy = &self.entropy;
+        KeyMaterial { key: entropy.bytes(), id: entropy.bytes(), account: entropy.bytes() }
+    }
+
+    fn make(
+        &self,
+        material: KeyMaterial,
+        user: UserId,
+        label: KeyLabel,
+        terms: KeyTerms,
+    ) -> (NewKey, IssuedKey) {
+        let (key, id) = (ApiKey::from_random(material.key), KeyId::from_random(material.id));
+        let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
+        let hash = key.hash(&self.pepper);
+        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), terms, created_at };
+        (new, IssuedKey { id, key, prefix, label, terms, created_at })
     }
 
     /// The keys of a user, newest first, revoked and pre-funded ones included.
@@ -160,17 +184,6 @@ impl Keys {
     /// Stores when keys were last used.
     pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
         Ok(self.store.touch_keys(uses).await?)
-    }
-}
-
-/// Refuses a key that was one too many.
-fn active(added: Added) -> Result<(), Fault> {
-    match added {
-        Added::Active => Ok(()),
-        Added::TooMany => Err(Fault::new(
-            Kind::Conflict,
-            format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used"),
-        )),
     }
 }
 

@@ -347,7 +347,10 @@ pub(crate) const KEYS_OF_USER: &str = concat!(
 );
 /// The account of an active pre-funded key.
 pub(crate) const FUNDED_ACCOUNT: &str = "SELECT user_id AS id FROM api_keys JOIN accounts ON accounts.id = user_id \
-     WHERE api_keys.id = $1 AND funder = $2 AND revoked_at IS NULL";
+     WHERE api_keys.id = $1 AND funder = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)";
+pub(crate) const FUNDER: &str = "SELECT funder AS id FROM accounts WHERE id = $1 AND funder IS NOT NULL";
+/// Accounts of pre-funded keys that have something available.
+pub(crate) const FUNDED_BY: &str = "SELECT id FROM accounts WHERE funder = $1 AND posted > held ORDER BY id";
 pub(crate) const IS_ACTIVE: &str = "SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL";
 pub(crate) const FUNDS: &str = "SELECT posted - held AS available, held FROM accounts WHERE id = $1";
 pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope, cap, daily_cap FROM api_keys \

@@ -59,6 +59,10 @@ impl FromRequestParts<AppState> for RequestHead {
 }
 
 fn credential(headers: &HeaderMap) -> Credential {
+    if headers.get_all(AUTHORIZATION).iter().count() > 1 {
+        // Which of them counts would depend on who reads them.
+        return Credential::Bearer(String::new().into());
+    }
     if let Some(value) = text(headers, AUTHORIZATION.as_str()) {
         let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
         // Another scheme is a wrong credential, not a missing one.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::http::Version;
 use axum::http::header::{CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -43,6 +44,11 @@ impl WebAccess {
 
     /// Refuses a request that names a host or an origin that is not allowed.
     pub(super) fn check(&self, parts: &Parts) -> Result<(), Fault> {
+        let hosts = parts.headers.get_all(HOST).iter().count();
+        if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
+            // RFC 9112 §3.2.
+            return Err(Fault::invalid("Host", "must be sent, and only once"));
+        }
         if self.local && !self.is_own_host(parts) {
             return Err(Fault::new(
                 Kind::Forbidden,

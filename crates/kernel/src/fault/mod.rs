@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::api_key::without_keys;
 use ep_polling::poll_id::PollId;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,7 @@ impl Fault {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
-            message: message.into().into(),
+            message: without_keys(message.into()).into(),
             fields: Vec::new(),
             retry_after: None,
             poll: None,
@@ -86,7 +87,7 @@ impl Fault {
 
     /// Names a member of the input that is wrong.
     pub fn with_field(mut self, field: impl Into<String>, detail: impl Into<String>) -> Self {
-        self.fields.push(FieldFault { field: field.into(), detail: detail.into() });
+        self.fields.push(FieldFault { field: field.into(), detail: without_keys(detail.into()) });
         self
     }
 

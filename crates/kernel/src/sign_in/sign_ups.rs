@@ -8,6 +8,7 @@ use crate::caller::{Caller, UserId};
 use crate::email::Email;
 use crate::fault::Fault;
 use crate::identity::{Identity, WalletAddress};
+use crate::key_label::KeyLabel;
 use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy, NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
 use ep_polling::money::MicroUsd;
@@ -91,6 +92,14 @@ impl SignUps {
         self.draw(identity, email, with_key, MicroUsd::ZERO, "")
     }
 
+    /// Issues the first key of an account that has never had one.
+    pub(crate) async fn first_key_of(&self, user: UserId) -> Result<Option<IssuedKey>, Fault> {
+        if !self.keys.of_user(user).await?.is_empty() {
+            return Ok(None);
+        }
+        self.keys.issue(user, first_key_label()).await.map(Some)
+    }
+
     fn draw(
         &self,
         identity: Identity,
@@ -100,7 +109,7 @@ impl SignUps {
         client: &str,
     ) -> (NewSignUp, Option<IssuedKey>) {
         let id = UserId::from_random(self.entropy.bytes());
-        let key = with_key.then(|| self.keys.draw(id, "first key".parse().unwrap_or_default()));
+        let key = with_key.then(|| self.keys.draw(id, first_key_label()));
         let (new_key, key) = key.unzip();
         let sign_up = NewSignUp {
             identity,
@@ -112,4 +121,8 @@ impl SignUps {
         };
         (sign_up, key)
     }
+}
+
+fn first_key_label() -> KeyLabel {
+    "first key".parse().unwrap_or_default()
 }

@@ -10,7 +10,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, ledger};
+use super::{Database, exactly_one, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, IdRow, OpenCheckoutRow, WaitingReversalRow};
 use crate::statements as sql;
@@ -127,15 +127,19 @@ async fn apply<C: Connection>(
 ) -> Result<bool, StoreError> {
     let WaitingReversalRow { reference, user_id, applied, bad_debt, target } = row;
     let user = rows::user_id(user_id)?;
-    let available = ledger::lock(db, user).await?.available;
+    let of_account = ledger::lock(db, user).await?.available;
     // Above zero it is taken back; below, given back: the service's bad debt first.
     let taken = target - applied;
+    let on_keys = if taken > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
+    let available = of_account + on_keys.iter().map(|(_, available)| available.micro()).sum::<i64>();
     let debt = if taken > 0 { bad_debt + (taken - available).max(0) } else { (bad_debt + taken).max(0) };
     if db.execute(sql::REVERSAL_APPLIED, values![&**reference, *applied, *target, debt]).await? == 0 {
         return Ok(false);
     }
     let of_service = debt - bad_debt;
     let reference = format!("stripe:{reference}:{target}");
+    let needed = MicroUsd::new(taken - of_service - of_account);
+    keys::take_back(db, user, on_keys, needed, &reference, at).await?;
     move_of_account(db, user, taken - of_service, &reference, at).await?;
     move_of_service(db, user, of_service, &reference, at).await?;
     Ok(true)

@@ -146,7 +146,7 @@ async fn fund<C: Connection>(
     at: Timestamp,
 ) -> Result<KeyFunds, StoreError> {
     may_spend(db, funder).await?;
-    let account: Option<IdRow> = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder]).await?;
+    let account: Option<IdRow> = db.fetch_optional(sql::FUNDED_ACCOUNT, values![key, funder, at]).await?;
     let account = rows::user_id(&account.ok_or(StoreError::NotFound("pre-funded key"))?.id)?;
     ledger::lock(db, account).await?;
     ledger::move_funds(db, funder, account, amount, reference, at).await?;
@@ -203,6 +203,38 @@ async fn return_from<C: Connection>(
         return Ok(());
     }
     return_funds(db, account, funder, &format!("return:{account}"), at).await
+}
+
+/// What is available on the pre-funded keys of an account that is locked. Their accounts are locked, too.
+pub(super) async fn available_on_keys<C: Connection>(
+    db: &mut C,
+    funder: UserId,
+) -> Result<Vec<(UserId, MicroUsd)>, StoreError> {
+    let mut accounts = Vec::new();
+    for IdRow { id } in db.fetch_all(sql::FUNDED_BY, values![funder]).await? {
+        let account = rows::user_id(&id)?;
+        accounts.push((account, MicroUsd::new(ledger::lock(db, account).await?.available)));
+    }
+    Ok(accounts)
+}
+
+/// Takes an amount back from pre-funded keys, of which so much is available.
+pub(super) async fn take_back<C: Connection>(
+    db: &mut C,
+    funder: UserId,
+    on_keys: Vec<(UserId, MicroUsd)>,
+    mut needed: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    for (account, available) in on_keys {
+        let amount = available.min(needed);
+        if !amount.is_zero() {
+            ledger::move_funds(db, account, funder, amount, &format!("{reference}:{account}"), at).await?;
+            needed = needed.minus(amount);
+        }
+    }
+    Ok(())
 }
 
 /// Returns what is available to a pre-funded key to its funder, whose account is locked, if the key is revoked.

@@ -10,9 +10,9 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreErr
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one};
+use super::{Database, exactly_one, keys};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
+use crate::rows::{self, AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
@@ -71,10 +71,19 @@ pub(super) async fn credit_from<C: Connection>(
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
         return made_before(db, reference, source, &user.to_string(), amount).await;
     }
-    match db.execute(sql::CREDIT, values![user, amount]).await? {
-        1 => Ok(CreditOutcome::Credited),
-        _ => Err(StoreError::NotFound("account")),
+    let funder: Option<IdRow> = db.fetch_optional(sql::FUNDER, values![user]).await?;
+    let funder = funder.map(|funder| rows::user_id(&funder.id)).transpose()?;
+    if let Some(funder) = funder {
+        lock(db, funder).await?;
     }
+    if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
+        return Err(StoreError::NotFound("account"));
+    }
+    if let Some(funder) = funder {
+        // The key may have been revoked meanwhile.
+        keys::return_funds(db, user, funder, &format!("return:{reference}"), at).await?;
+    }
+    Ok(CreditOutcome::Credited)
 }
 
 /// Locks an account until the transaction ends.

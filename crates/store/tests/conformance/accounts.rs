@@ -7,17 +7,21 @@ use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Kind;
 use ep_kernel::identity::Identity;
-use ep_kernel::key_terms::{KeyScope, SpendingCaps};
+use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{CreditOutcome, KeyOwner, LockedOut, NewSession};
+use ep_kernel::ports::{CreditOutcome, KeyOwner, LockedOut, MAX_ACTIVE_KEYS, NewSession};
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
+
+use ep_polling::money::MicroUsd;
+use futures::future::join_all;
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, hold, key_id, sign_up, usd, wallet};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
     an_issued_key_identifies_its_user_until_it_is_revoked,
+    a_request_repeated_issues_one_key,
     a_known_reference_credits_once,
     an_amount_is_taken_once_and_never_more_than_is_available,
     users_are_listed_frozen_and_locked_out,
@@ -75,6 +79,34 @@ async fn an_issued_key_identifies_its_user_until_it_is_revoked(db: TestDatabase)
     }
     let without_user = keys.issue(UserId::from_random([9; 16]), "x".parse().unwrap()).await;
     assert_eq!(without_user.unwrap_err().kind(), Kind::NotFound);
+}
+
+/// Attempts of one idempotent request, each of which an interruption may have hidden from the next.
+async fn a_request_repeated_issues_one_key(db: TestDatabase) {
+    let keys = keys(&db, b"pepper");
+    for funds in [None, Some(usd(70))] {
+        let user = db.user(1_000).await;
+        let issue = async |request: &str| {
+            let request = format!("{user} {request}");
+            keys.issue_on(user, "x".parse().unwrap(), KeyTerms::default(), funds, Some(&request)).await
+        };
+        let issued = join_all((0..8).map(|_| issue("one"))).await;
+        let issued: Vec<_> = issued.into_iter().map(Result::unwrap).collect();
+        let first = &issued[0];
+        assert!(issued.iter().all(|key| key.key.reveal() == first.key.reveal() && key.id == first.id));
+        assert!(keys.owner(&first.key).await.unwrap().is_some());
+        assert_eq!(keys.of_user(user).await.unwrap().len(), 1);
+        assert_eq!(db.money(user).await[0], 1_000 - funds.map_or(0, MicroUsd::micro));
+        let other = issue("two").await.unwrap();
+        assert_ne!(other.key.reveal(), first.key.reveal());
+        // It is the same request even if there are too many keys by now.
+        for number in 2..MAX_ACTIVE_KEYS {
+            keys.issue(user, format!("{number}").parse().unwrap()).await.unwrap();
+        }
+        assert_eq!(issue("one").await.unwrap().id, first.id);
+        assert_eq!(issue("three").await.unwrap_err().kind(), Kind::Conflict);
+    }
+    db.assert_consistent().await;
 }
 
 async fn a_known_reference_credits_once(db: TestDatabase) {

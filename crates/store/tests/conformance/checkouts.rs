@@ -27,7 +27,7 @@ pub async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckou
     new
 }
 
-fn paid(checkout: &NewCheckout) -> PaidCheckout {
+pub fn paid(checkout: &NewCheckout) -> PaidCheckout {
     PaidCheckout {
         checkout: checkout.id,
         session: format!("cs_test_{}", checkout.id),

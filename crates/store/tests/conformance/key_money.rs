@@ -4,15 +4,18 @@ use ep_kernel::caller::{CappedKey, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::key_terms::{KeyTerms, SpendingCaps};
 use ep_kernel::ports::{
-    Added, Epoch, KeyAccount, KeyFunds, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewPoll, Opened, StoreError,
+    Added, Cents, Epoch, KeyAccount, KeyFunds, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewPoll, Opened,
+    Reversal, StoreError,
 };
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use futures::future::join_all;
 
+use crate::checkouts::{checkout, paid};
+use crate::deposits::deposit_for;
 use crate::keys::new_key;
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, random, usd};
+use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, number, random, sign_up, usd};
 
 on_both_engines!(
     a_capped_key_spends_no_more_in_all_and_a_day,
@@ -23,6 +26,8 @@ on_both_engines!(
     a_frozen_account_funds_no_key_and_its_keys_are_frozen,
     pre_funded_keys_count_and_end_with_their_account,
     changes_of_a_key_at_once_lose_nothing,
+    what_comes_to_a_revoked_key_returns,
+    a_payment_taken_back_takes_what_is_on_keys,
 );
 
 /// A key with these caps.
@@ -149,11 +154,19 @@ async fn a_pre_funded_key_spends_what_was_moved_onto_it(db: TestDatabase) {
         let refused = db.keys.fund_key(funder, key, usd(1), "three", at(1)).await;
         assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
     }
+    let (short, account) = funded_key(user, 1);
+    let terms = KeyTerms { expires_at: Some(at(3)), ..KeyTerms::default() };
+    db.keys.add_funded_key(&NewKey { terms, ..short.clone() }, &account).await.unwrap();
+    db.keys.fund_key(user, short.id, usd(1), "in time", at(2)).await.unwrap();
+    let refused = db.keys.fund_key(user, short.id, usd(1), "too late", at(3)).await;
+    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    db.keys.revoke_key(user, short.id, at(4)).await.unwrap();
+
     let (poor, account) = funded_key(user, 551);
     let refused = db.keys.add_funded_key(&poor, &account).await;
     assert!(matches!(refused, Err(StoreError::InsufficientBalance { .. })), "{refused:?}");
     assert_eq!(db.keys.key_owner(&poor.hash, at(0)).await.unwrap(), None);
-    assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 2);
+    assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 3);
     assert_eq!(db.keys.keys_of(key.user, at(9)).await.unwrap().len(), 1);
     db.assert_consistent().await;
 }
@@ -251,5 +264,51 @@ async fn changes_of_a_key_at_once_lose_nothing(db: TestDatabase) {
     assert_eq!(funds(&db, user, &key).await, [0, 0]);
     let ([posted, held, _], [.., used]) = (db.money(user).await, db.money(key.user).await);
     assert_eq!((posted + used, held), (10_000, 0));
+    db.assert_consistent().await;
+}
+
+async fn what_comes_to_a_revoked_key_returns(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let (key, account) = funded_key(user, 300);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    let deposit = deposit_for(Some(key.user));
+    db.deposits.begin_deposit(&deposit).await.unwrap();
+    db.keys.revoke_key(user, key.id, at(1)).await.unwrap();
+    let payer = sign_up(deposit.payment.payer, 0);
+    db.deposits.credit_deposit(&deposit.payment.reference, "0xabc", &payer, at(2)).await.unwrap();
+    db.ledger.credit(key.user, usd(7), "for a revoked key", at(3)).await.unwrap();
+    let paid = deposit.payment.amount.micro();
+    assert_eq!((db.money(user).await, db.money(key.user).await), ([1_007 + paid, 0, 0], [0, 0, 0]));
+    db.assert_consistent().await;
+}
+
+async fn a_payment_taken_back_takes_what_is_on_keys(db: TestDatabase) {
+    let user = db.user(0).await;
+    let checkout = checkout(&db, user, 100).await;
+    let cents = |cents: i64| cents * 10_000;
+    db.checkouts.settle_checkout(&paid(&checkout), at(1)).await.unwrap();
+    let keys = [funded_key(user, cents(30)), funded_key(user, cents(50))];
+    for (key, account) in &keys {
+        db.keys.add_funded_key(key, account).await.unwrap();
+    }
+    let reversal = |amount| Reversal {
+        reference: format!("refund:{}", checkout.id),
+        checkout: Some(checkout.id),
+        payment: None,
+        amount: Cents(amount),
+        lifted: false,
+    };
+    db.checkouts.reverse(&reversal(60), at(2)).await.unwrap();
+    assert_eq!(db.money(user).await, [0, 0, 0]);
+    let left: i64 = [db.money(keys[0].0.user).await[0], db.money(keys[1].0.user).await[0]].iter().sum();
+    assert_eq!(left, cents(40));
+    // What is held cannot be taken: the account is frozen for it, and its keys with it.
+    let holder = &keys[usize::from(db.money(keys[0].0.user).await[0] == 0)].0;
+    open(&db, new_poll(Some(holder.user), Some(hold(cents(10), cents(10))))).await.unwrap();
+    db.checkouts.reverse(&reversal(100), at(3)).await.unwrap();
+    let bad_debt = "SELECT CAST(SUM(amount) AS BIGINT) FROM transfers WHERE debit_account = 'sys:bad_debt'";
+    assert_eq!(number(&db.url, bad_debt).await, cents(10));
+    let refused = open(&db, new_poll(Some(holder.user), Some(hold(0, 1)))).await;
+    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
     db.assert_consistent().await;
 }
