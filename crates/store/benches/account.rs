@@ -1,0 +1,225 @@
+//! What an account with many polls waits for: `cargo bench -p ep-store --bench account -- [sqlite|postgres] [million]`.
+//!
+//! The account has 1,000 polls, then 100,000, then (where asked for) a million, with as many holds and captures and three
+//! ballots each; the first is what the others are compared with. Rows are copied past the store, from one poll that the
+//! store has made.
+#![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
+
+use std::time::{Duration, Instant};
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{Closing, Epoch, Lease, NewPoll, NewUser};
+use ep_polling::ballot::Ballot;
+use ep_polling::money::{Hold, MicroUsd, Settlement};
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
+
+const FIRST: &str = "EP-20260131-0000000000";
+
+#[tokio::main]
+async fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let wants = |word: &str| wanted.iter().any(|wanted| wanted == word);
+    let sizes: &[u32] = if wants("million") { &[1_000, 100_000, 1_000_000] } else { &[1_000, 100_000] };
+    if !wants("postgres") {
+        let folder = tempfile::tempdir().unwrap();
+        measure(&format!("sqlite://{}", folder.path().join("bench.db").display()), sizes).await;
+    }
+    if !wants("sqlite") {
+        let database = testing::Postgres::start().unwrap().database().await.unwrap();
+        measure(database.url(), sizes).await;
+    }
+}
+
+async fn measure(url: &str, sizes: &[u32]) {
+    let database: DatabaseUrl = url.parse().unwrap();
+    let store = ep_store::connect(&database, StoreOptions::default()).await.unwrap();
+    println!("{}", store.engine());
+    let user = make_first_poll(&store).await;
+    let mut polls = 1;
+    for &size in sizes {
+        copy(url, polls, size).await;
+        polls = size;
+        println!("  {size} polls");
+        let (balances, history) = (store.balances(), store.history());
+        median("balance", async || {
+            let used = balances.balance(user).await.unwrap().unwrap().used.micro();
+            assert_eq!(used, 70 * i64::from(size));
+        })
+        .await;
+        for (what, limit, offset) in [
+            ("the 5 newest", 5, 0),
+            ("the first page", 20, 0),
+            ("the largest page", 100, 0),
+            ("a page in the middle", 20, size / 2),
+            ("the last page", 20, size - 20),
+        ] {
+            median(what, async || {
+                let listed = history.polls_of(user, limit, offset).await.unwrap();
+                assert_eq!((listed.len() as u32, listed[0].answered), (limit, 3));
+            })
+            .await;
+        }
+    }
+    store.close().await;
+}
+
+async fn median(what: &str, run: impl AsyncFn()) {
+    const TIMES: usize = 51;
+    let mut all = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let started = Instant::now();
+        run().await;
+        all.push(started.elapsed());
+    }
+    all.sort();
+    let shown = |time: Duration| time.as_secs_f64() * 1e3;
+    println!("    {what}: median {:.2} ms, longest {:.2} ms", shown(all[TIMES / 2]), shown(all[TIMES - 1]));
+}
+
+/// A user with enough money for all, and one poll of three ballots that cost something.
+async fn make_first_poll(store: &Store) -> UserId {
+    let user = UserId::from_random([1; 16]);
+    let new_user = NewUser {
+        id: user,
+        email: "bench@example.com".parse().unwrap(),
+        starter_credit: MicroUsd::new(1_000_000_000_000),
+        created_at: now(),
+    };
+    store.users().create_user(&new_user).await.unwrap();
+    for number in 0..20 {
+        store
+            .ledger()
+            .credit(user, MicroUsd::new(5_000_000), &format!("card:{number}"), now())
+            .await
+            .unwrap();
+    }
+    let id: PollId = FIRST.parse().unwrap();
+    let poll = NewPoll {
+        id: id.clone(),
+        owner: Some(user),
+        plan: plan(),
+        created_at: now(),
+        request_ref: None,
+        hold: Some(Hold { at_least: MicroUsd::new(1), at_most: MicroUsd::new(100) }),
+        capped: None,
+        notify: None,
+        time: None,
+    };
+    let lease = Lease { worker: "bench".into(), lasts: Duration::from_secs(60) };
+    let polls = store.polls();
+    polls.open(&poll, &lease).await.unwrap();
+    polls.record(&id, Epoch::FIRST, &[ballot(1), ballot(2), ballot(3)]).await.unwrap();
+    let capture = Settlement::Capture(MicroUsd::new(70));
+    polls.close(&id, Epoch::FIRST, &closing(), capture).await.unwrap();
+    user
+}
+
+/// Copies the first poll with all that belongs to it, so that there are `to` of them.
+async fn copy(url: &str, from: u32, to: u32) {
+    let is_sqlite = url.starts_with("sqlite:");
+    let series = if is_sqlite {
+        format!(
+            "WITH RECURSIVE copies (n) AS (SELECT {from} UNION ALL SELECT n + 1 FROM copies WHERE n + 1 < {to})"
+        )
+    } else {
+        format!("WITH copies (n) AS (SELECT generate_series({from}, {to} - 1))")
+    };
+    let id = "'EP-20260131-' || CAST(1000000000 + n AS TEXT)";
+    let copies = [
+        format!(
+            "INSERT INTO polls (id, owner, created_at, billed, settled, lease_until, lease_worker, unused_cost, plan, \
+                 closing, lease_epoch) {series} SELECT {id}, owner, created_at + n, billed, settled, lease_until, \
+                 lease_worker, unused_cost, plan, closing, lease_epoch FROM polls, copies WHERE id = '{FIRST}'"
+        ),
+        format!(
+            "INSERT INTO ballots (poll_id, seq, position, model, choice, option_order, latency_ms, at_ms, cost, basis) \
+                 {series} SELECT {id}, seq, position, model, choice, option_order, latency_ms, at_ms, cost, basis \
+                 FROM ballots, copies WHERE poll_id = '{FIRST}'"
+        ),
+        format!(
+            "INSERT INTO holds (ref, account, amount, captured, status) \
+                 {series} SELECT {id}, account, amount, captured, status FROM holds, copies WHERE ref = '{FIRST}'"
+        ),
+        format!(
+            "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) \
+                 {series} SELECT 'hold:' || {id}, debit_account, credit_account, amount, created_at \
+                 FROM transfers, copies WHERE ref = 'hold:{FIRST}'"
+        ),
+        format!("UPDATE accounts SET posted = posted - 70 * {}", to - from),
+        if is_sqlite { "PRAGMA optimize" } else { "VACUUM ANALYZE" }.to_owned(),
+    ];
+    if let Some(file) = url.strip_prefix("sqlite://") {
+        let mut db = SqliteConnection::connect(file).await.unwrap();
+        for sql in copies {
+            db.execute(AssertSqlSafe(sql)).await.unwrap();
+        }
+    } else {
+        let mut db = PgConnection::connect(url).await.unwrap();
+        for sql in copies {
+            db.execute(AssertSqlSafe(sql)).await.unwrap();
+        }
+    }
+}
+
+fn plan() -> Plan {
+    let member = |number: u32| {
+        json!({
+            "model": format!("maker-{number}/some-model"),
+            "family": format!("family-{number}"),
+            "price": { "prompt": 300_000, "completion": 1_500_000, "request": 0 },
+            "output_tokens": 400,
+        })
+    };
+    serde_json::from_value(json!({
+        "question": "Which of these is the better way to indent source code, all things considered?",
+        "options": ["Tabs", "Spaces", "Neither"],
+        "preset": "generalist",
+        "threshold": 0.95,
+        "budget": 1.0,
+        "pace": "balanced",
+        "private": false,
+        "simulated": true,
+        "roster": (0..3).map(member).collect::<Vec<_>>(),
+        "seed": vec![7; 32],
+        "deadline_ms": 120_000,
+        "notices": [],
+    }))
+    .unwrap()
+}
+
+fn ballot(seq: u32) -> Ballot {
+    serde_json::from_value(json!({
+        "seq": seq,
+        "position": seq - 1,
+        "model": format!("maker-{seq}/some-model"),
+        "vote": { "Ok": seq % 3 },
+        "option_order": [2, 0, 1],
+        "latency_ms": 850,
+        "at_ms": 900 * seq,
+        "spend": { "amount": 23, "basis": "reported" },
+        "answered_by": null,
+    }))
+    .unwrap()
+}
+
+fn closing() -> Closing {
+    serde_json::from_value(json!({
+        "reason": "confidence",
+        "p_value": 0.012_345,
+        "gather_ms": 4_321,
+        "upstream_us": 4_000_001,
+        "total_ms": 4_400,
+        "closed_at": now(),
+        "unused_calls_cost": 0,
+    }))
+    .unwrap()
+}
+
+const fn now() -> Timestamp {
+    Timestamp::from_millis(1_769_817_600_000)
+}
