@@ -8,8 +8,9 @@ use std::time::Duration;
 use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
-use sqlx::{ConnectOptions, PgConnection, PgPool, Postgres as Driver};
+use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres as Driver};
 
 use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, Work, query};
 use crate::error::{ConnectError, TooSlow, database_error, failed};
@@ -68,6 +69,30 @@ impl Postgres {
     }
 }
 
+/// A connection of the pool, lent to one transaction. It is closed unless it is given back: sqlx 0.9 does not roll back a
+/// transaction that is given up while it begins, and whoever got the connection next would write into it unawares.
+struct Lent(Option<PoolConnection<Driver>>);
+
+impl Lent {
+    async fn from(pool: &PgPool) -> Result<Self, StoreError> {
+        Ok(Self(Some(pool.acquire().await.map_err(database_error)?)))
+    }
+
+    fn connection(&mut self) -> Result<&mut PgConnection, StoreError> {
+        self.0.as_deref_mut().ok_or_else(|| database_error(sqlx::Error::PoolClosed))
+    }
+
+    fn give_back(mut self) {
+        drop(self.0.take());
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        drop(self.0.take().map(PoolConnection::detach));
+    }
+}
+
 async fn within<T>(
     limit: Duration,
     operation: impl Future<Output = Result<T, StoreError>> + Send,
@@ -95,10 +120,15 @@ impl Engine for Postgres {
         W: Work<PgConnection, T>,
     {
         self.within_timeout(async {
-            let mut transaction = self.pool.begin().await.map_err(database_error)?;
-            let result = work(&mut transaction).await?;
-            transaction.commit().await.map_err(database_error)?;
-            Ok(result)
+            let mut lent = Lent::from(&self.pool).await?;
+            let mut transaction = lent.connection()?.begin().await.map_err(database_error)?;
+            let result = match work(&mut transaction).await {
+                Ok(result) => transaction.commit().await.map(|()| Ok(result)),
+                Err(refused) => transaction.rollback().await.map(|()| Err(refused)),
+            };
+            let result = result.map_err(database_error)?;
+            lent.give_back();
+            result
         })
         .await
     }
@@ -110,12 +140,15 @@ impl Engine for Postgres {
     {
         let reading = async {
             let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-            let mut transaction = self.pool.begin_with(begin).await.map_err(database_error)?;
+            let mut lent = Lent::from(&self.pool).await?;
+            let begun = lent.connection()?.begin_with(begin).await;
+            let mut transaction = begun.map_err(database_error)?;
             let limit = sqlx::query("SELECT set_config('statement_timeout', $1, TRUE)");
             let limit = limit.bind(SNAPSHOT_TIMEOUT.as_millis().to_string());
             limit.execute(&mut *transaction).await.map_err(database_error)?;
             let read = work(&mut transaction).await?;
             transaction.rollback().await.map_err(database_error)?;
+            lent.give_back();
             Ok(read)
         };
         within(SNAPSHOT_TIMEOUT, reading).await

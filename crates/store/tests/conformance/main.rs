@@ -9,6 +9,7 @@ mod test_database;
 
 mod accounts;
 mod agent_messages;
+mod await_points;
 mod ballots;
 mod checkouts;
 mod connect;
