@@ -1,10 +1,11 @@
-//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp]`
+//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests]`
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
 mod mcp;
 mod polls;
 mod process;
+mod requests;
 
 fn main() {
     // TLS is never used here, but clients will not be built without it.
@@ -18,6 +19,9 @@ fn main() {
     let wants = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     if wants("polls") {
         runtime.block_on(polls::run());
+    }
+    if wants("requests") {
+        runtime.block_on(requests::run());
     }
     if wants("mcp") {
         runtime.block_on(mcp::run());

@@ -18,10 +18,16 @@ pub struct Server {
 
 /// Runs `ep` to its end and reads what it prints as JSON.
 pub fn ep_json(data: &TempDir, arguments: &[&str]) -> Value {
+    ep_json_with(data, arguments, &[])
+}
+
+/// The same with these settings.
+pub fn ep_json_with(data: &TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_ep"))
         .args(arguments)
         .env_clear()
         .env("EP_DATA_DIR", data.path())
+        .envs(variables.iter().copied())
         .current_dir(data.path())
         .output()
         .expect("ep runs");
