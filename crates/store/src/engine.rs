@@ -130,6 +130,14 @@ pub(crate) trait Engine: Send + Sync + 'static {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
+    /// Runs one statement as a transaction of its own; returns the rows that it gives.
+    fn fetch_changed<R: Record>(
+        &self,
+        durability: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
+
     /// The row that a read gives, if any.
     fn fetch_optional<R: Record>(
         &self,

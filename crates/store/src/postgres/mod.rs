@@ -164,6 +164,15 @@ impl Engine for Postgres {
         Ok(self.within_timeout(done).await?.rows_affected())
     }
 
+    async fn fetch_changed<R: Record>(
+        &self,
+        _: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        self.fetch_all(sql, values).await
+    }
+
     async fn fetch_optional<R: Record>(
         &self,
         sql: &'static str,

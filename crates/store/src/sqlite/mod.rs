@@ -138,8 +138,24 @@ impl Engine for Sqlite {
     ) -> Result<u64, StoreError> {
         self.file.check()?;
         let query = query::<Driver>(sql, values);
-        let done = self.writer.run(durability, |db| query.execute(db).map_err(database_error).boxed());
+        let done =
+            self.writer.run_statement(durability, |db| query.execute(db).map_err(database_error).boxed());
         Ok(done.await?.rows_affected())
+    }
+
+    async fn fetch_changed<R: Record>(
+        &self,
+        durability: Durability,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<R>, StoreError> {
+        self.file.check()?;
+        let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
+        self.writer
+            .run_statement(durability, |db: &mut SqliteConnection| {
+                query.fetch_all(db).map_err(database_error).boxed()
+            })
+            .await
     }
 
     async fn fetch_optional<R: Record>(

@@ -62,8 +62,26 @@ impl Writer {
         durability: Durability,
         work: impl Work<SqliteConnection, T>,
     ) -> Result<T, StoreError> {
+        self.run_job(durability, work, false).await
+    }
+
+    /// Runs work that is a single statement.
+    pub(super) async fn run_statement<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl Work<SqliteConnection, T>,
+    ) -> Result<T, StoreError> {
+        self.run_job(durability, work, true).await
+    }
+
+    async fn run_job<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        work: impl Work<SqliteConnection, T>,
+        is_statement: bool,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job = Job { work: Some(work), outcome: None, reply };
+        let job = Job { work: Some(work), outcome: None, reply, is_statement };
         self.submit(Message::Job(durability, Box::new(job)), answer).await
     }
 
@@ -103,12 +121,15 @@ trait WriteJob: Send {
     fn reply(self: Box<Self>, committed: Result<(), StoreError>);
     /// Whether the caller has gone.
     fn is_abandoned(&self) -> bool;
+    /// Whether the work is a single statement.
+    fn is_statement(&self) -> bool;
 }
 
 struct Job<T, W> {
     work: Option<W>,
     outcome: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
+    is_statement: bool,
 }
 
 impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
@@ -133,6 +154,10 @@ impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
 
     fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
+    }
+
+    fn is_statement(&self) -> bool {
+        self.is_statement
     }
 }
 
@@ -204,6 +229,13 @@ impl WriterTask {
     /// Runs the batch in one transaction; returns which ballots were refused.
     async fn transact(&mut self, batch: &mut Batch) -> Result<Vec<Option<StoreError>>, sqlx::Error> {
         let db = &mut self.db;
+        if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty())
+            && job.is_statement()
+        {
+            // It is its own transaction.
+            job.run(db).await;
+            return Ok(Vec::new());
+        }
         execute(db, "BEGIN IMMEDIATE").await?;
         let mut refusals = Vec::new();
         if !batch.ballots.is_empty() && insert(db, &batch.ballots).await.is_err() {

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
 
 use ep_kernel::ports::{ClaimState, IdempotencyStore, StoreError};
 use ep_polling::time::Timestamp;
 
 use super::Database;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Durability, Engine};
 use crate::error::{UnexpectedData, failed};
 use crate::rows::IdempotencyRow;
 use crate::statements as sql;
@@ -29,19 +28,11 @@ impl<E: Engine> IdempotencyStore for Database<E> {
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError> {
         for _ in 0..MAX_ATTEMPTS {
-            let (key, body) = (scope.to_owned(), fingerprint.to_owned());
+            let claim = values![scope, fingerprint, now, lasts, expires_at];
             // The later commit of what the request does makes the claim durable too.
-            let claimed: Option<IdempotencyRow> = self
-                .0
-                .transact(Durability::ProcessCrash, move |db| {
-                    async move {
-                        let claim = values![&*key, &*body, now, lasts, expires_at];
-                        db.fetch_optional(sql::CLAIM_REQUEST, claim).await
-                    }
-                    .boxed()
-                })
-                .await?;
-            if let Some(claimed) = claimed {
+            let claimed: Vec<IdempotencyRow> =
+                self.0.fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim).await?;
+            if let Some(claimed) = claimed.into_iter().next() {
                 return Ok(ClaimState::Claimed(claimed.record()));
             }
             let record: Option<IdempotencyRow> =
@@ -61,7 +52,9 @@ impl<E: Engine> IdempotencyStore for Database<E> {
     }
 
     async fn finish(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
-        self.0.execute(Durability::PowerLoss, sql::SAVE_REPLY, values![scope, epoch, reply]).await.map(drop)
+        // If a power loss undoes it, the request is carried out again, and finds what it has changed.
+        let values = values![scope, epoch, reply];
+        self.0.execute(Durability::ProcessCrash, sql::SAVE_REPLY, values).await.map(drop)
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {

@@ -85,18 +85,10 @@ impl<E: Engine> PollStore for Database<E> {
     }
 
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
-        let lease = lease.clone();
         // Leases lost in a power loss are taken again.
-        let adopted: Vec<AdoptedRow> = self
-            .0
-            .transact(Durability::ProcessCrash, move |db| {
-                async move {
-                    let values = values![&*lease.worker, lease.lasts, ago, limit];
-                    db.fetch_all(E::Connection::ADOPT_POLLS, values).await
-                }
-                .boxed()
-            })
-            .await?;
+        let values = values![&*lease.worker, lease.lasts, ago, limit];
+        let adopted: Vec<AdoptedRow> =
+            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
         adopted.into_iter().map(TryInto::try_into).collect()
     }
 
@@ -105,9 +97,7 @@ impl<E: Engine> PollStore for Database<E> {
         let held = rows::json(&held)?;
         let renewed: Vec<IdRow> = self
             .0
-            .transact(Durability::ProcessCrash, move |db| {
-                async move { db.fetch_all(E::Connection::RENEW_LEASES, values![held, lasts]).await }.boxed()
-            })
+            .fetch_changed(Durability::ProcessCrash, E::Connection::RENEW_LEASES, values![held, lasts])
             .await?;
         renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
     }

@@ -5,10 +5,9 @@ use async_trait::async_trait;
 use ep_kernel::ports::{NewSession, SessionStore, StoreError, StoredSession};
 use ep_kernel::session_token::TokenHash;
 use ep_polling::time::Timestamp;
-use futures::FutureExt;
 
 use super::Database;
-use crate::engine::{Connection, Durability, Engine};
+use crate::engine::{Durability, Engine};
 use crate::rows::SessionRow;
 use crate::statements as sql;
 use crate::value::values;
@@ -32,14 +31,9 @@ impl<E: Engine> SessionStore for Database<E> {
     }
 
     async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
-        let hash = hash.clone();
-        let ended: Option<SessionRow> = self
-            .0
-            .transact(Durability::PowerLoss, move |db| {
-                async move { db.fetch_optional(sql::END_SESSION, values![hash.as_str()]).await }.boxed()
-            })
-            .await?;
-        ended.map(TryInto::try_into).transpose()
+        let ended: Vec<SessionRow> =
+            self.0.fetch_changed(Durability::PowerLoss, sql::END_SESSION, values![hash.as_str()]).await?;
+        ended.into_iter().next().map(TryInto::try_into).transpose()
     }
 
     async fn use_nonce(&self, nonce: &str, expires_at: Timestamp) -> Result<bool, StoreError> {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{Attempted, DueNotification, NotificationRecord, StoreError, Webhook, WebhookStore};
@@ -13,6 +12,7 @@ use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Connection, Durability, Engine};
+use crate::error::{UnexpectedData, failed};
 use crate::rows::{self, DueNotificationRow, NotificationRow, SecretNumberRow, WebhookRow};
 use crate::statements as sql;
 use crate::value::values;
@@ -30,12 +30,11 @@ impl<E: Engine> WebhookStore for Database<E> {
     }
 
     async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError> {
-        let replaced: SecretNumberRow = self
+        let replaced: Vec<SecretNumberRow> = self
             .0
-            .transact(Durability::PowerLoss, move |db| {
-                async move { db.fetch_one(sql::REPLACE_WEBHOOK_SECRET, values![user, at]).await }.boxed()
-            })
+            .fetch_changed(Durability::PowerLoss, sql::REPLACE_WEBHOOK_SECRET, values![user, at])
             .await?;
+        let replaced = replaced.first().ok_or_else(|| failed(UnexpectedData::MissingRow))?;
         Ok(replaced.secret_number as u32)
     }
 
@@ -48,16 +47,9 @@ impl<E: Engine> WebhookStore for Database<E> {
     ) -> Result<Vec<DueNotification>, StoreError> {
         let busy = rows::json(&busy)?;
         // An attempt forgotten in a power loss is made again.
-        let due: Vec<DueNotificationRow> = self
-            .0
-            .transact(Durability::ProcessCrash, move |db| {
-                async move {
-                    let values = values![limit, per_account, lasts, busy];
-                    db.fetch_all(E::Connection::DUE_NOTIFICATIONS, values).await
-                }
-                .boxed()
-            })
-            .await?;
+        let values = values![limit, per_account, lasts, busy];
+        let due: Vec<DueNotificationRow> =
+            self.0.fetch_changed(Durability::ProcessCrash, E::Connection::DUE_NOTIFICATIONS, values).await?;
         due.into_iter().map(TryInto::try_into).collect()
     }
 
