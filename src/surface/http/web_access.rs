@@ -177,9 +177,11 @@ mod tests {
 
     fn admits(access: &WebAccess, host: &str, origin: Option<&str>) -> bool {
         let mut request = axum::http::Request::builder();
-        if !host.is_empty() {
-            request = request.header(HOST, host);
-        }
+        request = match host {
+            // Only HTTP/1.0 may leave it out.
+            "" => request.version(Version::HTTP_10),
+            host => request.header(HOST, host),
+        };
         if let Some(origin) = origin {
             request = request.header(ORIGIN, origin);
         }
