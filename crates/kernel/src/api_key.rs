@@ -93,24 +93,32 @@ pub(crate) struct KeyMaterial {
     pub(crate) key: [u8; 32],
     /// Of its public id.
     pub(crate) id: [u8; 16],
-    /// Of the account that a pre-funded key has.
-    pub(crate) account: [u8; 16],
 }
 
 impl Pepper {
     /// The material of the key that an idempotent request creates: every repetition of it creates the same key, so
     /// that one is enough however often it is carried out.
     pub(crate) fn key_of(&self, request_ref: &str) -> KeyMaterial {
-        let mac = |part: &[u8]| -> [u8; 32] {
-            let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*self.0.expose_secret()).into());
-            for bytes in [b"ep key of a request v1\0", part, request_ref.as_bytes()] {
-                mac.update(bytes);
-            }
-            mac.finalize().into_bytes().into()
-        };
-        let half = |bytes: [u8; 32]| std::array::from_fn(|index| bytes[index]);
-        KeyMaterial { key: mac(b"key\0"), id: half(mac(b"id\0")), account: half(mac(b"account\0")) }
+        let part = |part| self.part_of(request_ref, part);
+        KeyMaterial { key: part(b"key\0"), id: half(part(b"id\0")) }
     }
+
+    /// The same for the account of a pre-funded key.
+    pub(crate) fn account_of(&self, request_ref: &str) -> [u8; 16] {
+        half(self.part_of(request_ref, b"account\0"))
+    }
+
+    fn part_of(&self, request_ref: &str, part: &[u8]) -> [u8; 32] {
+        let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*self.0.expose_secret()).into());
+        for bytes in [b"ep key of a request v1\0", part, request_ref.as_bytes()] {
+            mac.update(bytes);
+        }
+        mac.finalize().into_bytes().into()
+    }
+}
+
+fn half(bytes: [u8; 32]) -> [u8; 16] {
+    std::array::from_fn(|index| bytes[index])
 }
 
 /// A text with every key in it made unreadable: callers put keys into the wrong member, and messages repeat what they
@@ -169,11 +177,11 @@ mod tests {
     #[test]
     fn a_request_has_one_key() {
         let pepper = Pepper::derive(b"secret");
-        let KeyMaterial { key, id, account } = pepper.key_of("one");
+        let (KeyMaterial { key, id }, account) = (pepper.key_of("one"), pepper.account_of("one"));
         let again = pepper.key_of("one");
-        assert_eq!((key, id, account), (again.key, again.id, again.account));
+        assert_eq!((key, id, account), (again.key, again.id, pepper.account_of("one")));
         let other = pepper.key_of("two");
-        assert!(key != other.key && id != other.id && account != other.account && id != account);
+        assert!(key != other.key && id != other.id && id != account && account != pepper.account_of("two"));
         assert_ne!(key, Pepper::derive(b"other").key_of("one").key);
     }
 

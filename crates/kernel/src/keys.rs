@@ -76,8 +76,11 @@ impl Keys {
             return Err(Fault::invalid("expires_at", "must be in the future"));
         }
         let material = request_ref.map_or_else(|| self.random(), |request| self.pepper.key_of(request));
-        let account = UserId::from_random(material.account);
-        let holder = if funds.is_some() { account } else { user };
+        let holder = match (funds, request_ref) {
+            (None, _) => user,
+            (Some(_), Some(request)) => UserId::from_random(self.pepper.account_of(request)),
+            (Some(_), None) => UserId::from_random(self.entropy.bytes()),
+        };
         let (new, issued) = self.make(material, holder, label, terms);
         let added = match funds {
             None => self.store.add_key(&new).await,
@@ -140,7 +143,7 @@ impl Keys {
 
     fn random(&self) -> KeyMaterial {
         let entropy = &self.entropy;
-        KeyMaterial { key: entropy.bytes(), id: entropy.bytes(), account: entropy.bytes() }
+        KeyMaterial { key: entropy.bytes(), id: entropy.bytes() }
     }
 
     fn make(
