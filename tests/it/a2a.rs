@@ -132,18 +132,39 @@ async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
         assert!(task["status"]["state"].as_str().unwrap().to_lowercase().ends_with("working"), "{task}");
         assert_eq!(task["id"], data(task)["poll_id"]);
         let by_id = json!({ "id": task["id"] });
-        let kept = client.rpc("/api/a2a", cancel, by_id.clone()).await.expect(200);
-        assert_eq!(kept["error"]["code"], -32002);
         loop {
             let got = client.rpc("/api/a2a", get, by_id.clone()).await.expect(200)["result"].clone();
             assert_eq!(got["id"], task["id"]);
             if got["status"]["state"].as_str().unwrap().to_lowercase().ends_with("completed") {
                 assert_eq!(data(&got)["winning_option"], "Beta");
+                let ended = client.rpc("/api/a2a", cancel, by_id.clone()).await.expect(200);
+                assert_eq!(ended["error"]["code"], -32002);
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled_by_its_owner_alone() {
+    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
+    script.default.latency = Duration::from_millis(300);
+    let service = Setup::scripted(script).with("EP_UPSTREAM_MAX_CONCURRENT", "2").boot().await;
+    let client = service.user().await;
+    let ask = question(json!({ "confidence_threshold": 1 }));
+    let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "data": ask }] });
+    let params = json!({ "message": message, "configuration": { "return_immediately": true } });
+    let sent = client.rpc("/api/a2a", "SendMessage", params).await.expect(200)["result"]["task"].clone();
+    let by_id = json!({ "id": sent["id"] });
+    let other = service.user().await.rpc("/api/a2a", "CancelTask", by_id.clone()).await.expect(200);
+    assert_eq!(other["error"]["code"], -32001, "{other}");
+    for _ in 0..2 {
+        let cancelled = client.rpc("/api/a2a", "CancelTask", by_id.clone()).await.expect(200);
+        assert_eq!(cancelled["result"]["status"]["state"], "TASK_STATE_CANCELED", "{cancelled}");
+    }
+    let by_v03 = client.rpc("/api/a2a", "tasks/get", by_id).await.expect(200);
+    assert_eq!(by_v03["result"]["status"]["state"], "canceled");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Walks the route table: who is let in, who is refused, and what every response carries.
 
 use ensemble_poll::surface::route::{Protocol, Route, RouteKind};
-use ep_kernel::tool::{Access, Agents, Rate};
+use ep_kernel::tool::{Access, Agents, Rate, Task};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use reqwest::Method;
@@ -227,10 +227,13 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
     for route in service.site.routes.iter().filter(|route| route.path.contains("{poll_id}")) {
         let path = route.path.replace("{poll_id}", id);
         let of = |client: &Client| client.request(method(route), &path);
-        assert_eq!(owner.send(of(&owner)).await.status, 200, "{path} for its owner");
-        for client in [&other, &service.anonymous()] {
+        // It has ended by itself.
+        let own = if path.ends_with("/cancel") { 409 } else { 200 };
+        assert_eq!(owner.send(of(&owner)).await.status, own, "{path} for its owner");
+        let without = if route.access.anonymous { 404 } else { 401 };
+        for (client, status) in [(&other, 404), (&service.anonymous(), without)] {
             let reply = client.send(of(client)).await;
-            assert_eq!(reply.status, 404, "{path}: {}", reply.text);
+            assert_eq!(reply.status, status, "{path}: {}", reply.text);
             assert!(!reply.text.contains("better one"), "{path} tells the question");
         }
         tried += 1;
@@ -241,7 +244,9 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
         }
         let name = entry.spec.name;
         let found = owner.tool(name, json!({ "poll_id": id })).await;
-        assert_eq!(found["isError"], Value::Bool(false), "{name} for its owner");
+        // It has ended by itself, and cannot be cancelled.
+        let refused = entry.spec.task == Task::Cancel;
+        assert_eq!(found["isError"], Value::Bool(refused), "{name} for its owner");
         let refused = other.tool(name, json!({ "poll_id": id })).await;
         assert_eq!(refused["structuredContent"]["error"]["code"], "not_found", "{name} over MCP");
         tried += 1;

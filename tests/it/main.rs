@@ -27,6 +27,7 @@ mod health;
 mod history;
 mod idempotency;
 mod keys;
+mod lifecycle;
 mod limits;
 mod long_input;
 mod mcp;

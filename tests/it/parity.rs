@@ -3,11 +3,11 @@
 //! Each call boots a service of its own with the same seed and a clock that stands still, so that ids,
 //! votes, orders and times are the same. Only measured durations are left out of the comparison.
 
-use ep_kernel::tool::{Agents, Entry};
+use ep_kernel::tool::{Agents, Entry, Task};
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Setup, by_rest, example, without_durations};
+use crate::harness::{Setup, by_rest, example, without_durations};
 
 #[derive(Debug, Clone, Copy)]
 enum Surface {
@@ -37,7 +37,7 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> String {
             let client = if anonymous { service.anonymous() } else { user };
             by_rest(&client, rest, &input).await.expect(rest.status)
         }
-        Surface::Stream => last_event(&user, entry.spec.stream.unwrap().path, &input).await,
+        Surface::Stream => last_event(&by_rest(&user, entry.spec.stream.unwrap(), &input).await.text),
         Surface::Mcp => {
             // MCP leaves the votes out unless asked for; where there are none, this changes nothing.
             input["include_votes"] = json!(true);
@@ -56,8 +56,7 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> String {
     value.to_string()
 }
 
-async fn last_event(client: &Client, path: &str, input: &Value) -> Value {
-    let text = client.post(path, input).await.text;
+fn last_event(text: &str) -> Value {
     let last = text.split("event: complete").nth(1).unwrap_or_else(|| panic!("no complete event in {text}"));
     let data = last.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
     serde_json::from_str(data).unwrap()
@@ -77,7 +76,8 @@ fn surfaces(entry: &Entry) -> Vec<Surface> {
 #[tokio::test]
 async fn every_operation_answers_the_same_through_every_surface() {
     let mut compared = 0;
-    for entry in TOOLS.iter() {
+    // What cancelling answers depends on how far the poll is: see lifecycle.rs and a2a.rs.
+    for entry in TOOLS.iter().filter(|entry| entry.spec.task != Task::Cancel) {
         let surfaces = surfaces(entry);
         let (first, others) =
             surfaces.split_first().unwrap_or_else(|| panic!("{} has no surface", entry.spec.name));

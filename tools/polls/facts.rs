@@ -30,6 +30,7 @@ pub struct ResultText {
     facts: String,
     closed_at: Timestamp,
     failed: bool,
+    cancelled: bool,
 }
 
 impl ResultText {
@@ -60,12 +61,23 @@ impl ResultText {
                 let _ = write!(facts, "\n{notice}");
             }
         }
-        Self { headline, facts, closed_at: closing.closed_at, failed: summary.status == Status::Failed }
+        Self {
+            headline,
+            facts,
+            closed_at: closing.closed_at,
+            failed: summary.status == Status::Failed,
+            cancelled: closing.cancelled,
+        }
     }
 
     /// Adds all of it to the presentation of an answer about this poll.
     pub fn present(&self, presentation: Presentation, id: &PollId) -> Presentation {
-        presentation.summary(&*self.headline).facts(&*self.facts).task(id, self.closed_at).failed(self.failed)
+        presentation
+            .summary(&*self.headline)
+            .facts(&*self.facts)
+            .task(id, self.closed_at)
+            .failed(self.failed)
+            .cancelled(self.cancelled)
     }
 }
 

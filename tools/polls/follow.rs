@@ -16,12 +16,22 @@ const QUEUE_WAIT: Duration = Duration::from_secs(20);
 /// The state of the poll when it ends, or when `wait_limit` is over: at the latest shortly before the call
 /// itself would be given up.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
+    follow_after(cx, id, wait_limit, None).await
+}
+
+/// The same, to a watcher who has seen the votes up to this number.
+pub async fn follow_after(
+    cx: &Ctx,
+    id: &PollId,
+    wait_limit: Option<Duration>,
+    seen: Option<u32>,
+) -> Result<PollState, Fault> {
     let longest = cx.settings().poll_deadline + QUEUE_WAIT;
     let until = Instant::now() + wait_limit.unwrap_or(longest).min(longest);
     let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;
     let record = follower.record();
     let mut projection = EventProjection::new(&record);
-    if cx.is_watched() {
+    if cx.is_watched() && seen.is_none() {
         let started = projection.started(result_url(cx, id));
         let message = format!("Asking up to {} models", started.roster_size);
         report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
@@ -39,6 +49,9 @@ pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Resu
         if cx.is_watched() {
             for ballot in &ballots {
                 let vote = projection.vote(ballot);
+                if seen.is_some_and(|seen| vote.seq <= seen) {
+                    continue;
+                }
                 let said = vote.chosen_option.as_deref().unwrap_or("no vote");
                 let message = format!("{}: {said}", vote.model_id);
                 let steps = (vote.answered, vote.roster_size);

@@ -7,15 +7,16 @@ use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::poll_id::PollId;
 use serde_json::Value;
 
-use super::draft::{MAX_WAIT_MS, affordable, plan};
+use super::draft::{MAX_WAIT_MS, PollRequest, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
+use super::get_poll::reply;
 use super::raw_request::RawPollRequest;
-use super::reply::{PollReply, PollResponse, RunningPoll};
-use crate::results::result_url;
+use super::reply::PollReply;
 
 /// Asks a roster of models one question.
 pub struct PollQuestion;
@@ -70,35 +71,40 @@ impl Tool for PollQuestion {
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed);
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
-        let dry_run = request.dry_run;
-        let notify = notify(cx, request.notify_url.as_deref())?;
-        let plan = plan(cx, request.draft()?).await?;
-        if dry_run {
-            return Ok(PollReply::DryRun(DryRun::of(cx, &plan, misspelt)));
-        }
-        affordable(&plan)?;
-        let owner = cx.caller.user();
-        let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
-            (false, _) => Billing::None,
-            (true, None) => Billing::Owner,
-            (true, Some(key)) => Billing::Capped(key),
+        let id = match begin(cx, request, misspelt.clone()).await? {
+            Begun::Poll(id) => id,
+            Begun::DryRun(dry_run) => return Ok(PollReply::DryRun(dry_run)),
         };
-        let id = cx
-            .polls()
-            .open(plan, Opener { owner, billing, request_ref: cx.request_ref.clone(), notify })
-            .await?;
         let state = follow(cx, &id, wait_limit).await?;
-        let url = result_url(cx, &id);
-        Ok(if let Some(closing) = &state.record.closing {
-            let mut response = PollResponse::new(&state, closing, url);
-            response.notices.extend(misspelt);
-            PollReply::Complete(Box::new(response))
-        } else {
-            let mut running = RunningPoll::new(&state, cx.polls().position(&state.record), url);
-            running.notices.extend(misspelt);
-            PollReply::Running(running)
-        })
+        Ok(reply(cx, &state, misspelt))
     }
+}
+
+/// What became of a request.
+pub enum Begun {
+    /// A poll was opened.
+    Poll(PollId),
+    /// It was only checked and priced.
+    DryRun(DryRun),
+}
+
+/// Opens the poll that a request asks for, or prices it.
+pub async fn begin(cx: &Ctx, request: PollRequest, misspelt: Vec<String>) -> Result<Begun, Fault> {
+    let dry_run = request.dry_run;
+    let notify = notify(cx, request.notify_url.as_deref())?;
+    let plan = plan(cx, request.draft()?).await?;
+    if dry_run {
+        return Ok(Begun::DryRun(DryRun::of(cx, &plan, misspelt)));
+    }
+    affordable(&plan)?;
+    let owner = cx.caller.user();
+    let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
+        (false, _) => Billing::None,
+        (true, None) => Billing::Owner,
+        (true, Some(key)) => Billing::Capped(key),
+    };
+    let opener = Opener { owner, billing, request_ref: cx.request_ref.clone(), notify };
+    cx.polls().open(plan, opener).await.map(Begun::Poll)
 }
 
 /// Where this poll's owner wants to be told of its end.

@@ -38,6 +38,17 @@ pub async fn readable(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
     state.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)
 }
 
+/// The caller's own poll with this id. To anyone else it does not exist.
+pub async fn owned(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
+    let state = readable(cx, id).await?;
+    if owns(&cx.caller, &state) {
+        return Ok(state);
+    }
+    let text =
+        format!("this account has not asked poll {}; get_poll_result reads public results", state.record.id);
+    Err(Fault::new(Kind::NotFound, text))
+}
+
 fn may_read(caller: &Caller, state: &PollState) -> bool {
     !state.record.plan.private || owns(caller, state)
 }

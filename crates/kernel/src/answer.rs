@@ -49,6 +49,9 @@ pub struct Presentation {
     /// Whether the task ended without a result.
     #[serde(default)]
     pub failed: bool,
+    /// Whether the task was ended by its owner.
+    #[serde(default)]
+    pub cancelled: bool,
     /// The address of what was created (`Location`).
     pub location: Option<String>,
     /// Starts or ends the caller's browser session. Never stored.
@@ -128,6 +131,12 @@ impl Presentation {
     pub fn task(mut self, id: impl ToString, since: Timestamp) -> Self {
         self.task_id = Some(id.to_string());
         self.since = Some(since);
+        self
+    }
+
+    /// Says whether the task was ended by its owner.
+    pub fn cancelled(mut self, cancelled: bool) -> Self {
+        self.cancelled = cancelled;
         self
     }
 

@@ -408,9 +408,13 @@ fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
 fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
     let Caller::Key { scope, .. } = caller else { return Ok(()) };
     let advice = match (scope, effect) {
-        (KeyScope::All, _) | (_, Effect::Read) | (KeyScope::Polls, Effect::Consult) => return Ok(()),
+        (KeyScope::All, _) | (_, Effect::Read) | (KeyScope::Polls, Effect::Consult | Effect::Stop) => {
+            return Ok(());
+        }
         (KeyScope::Polls, _) => "it asks polls and reads; use one of the scope all",
-        (KeyScope::Read, Effect::Consult) => "it only reads; use one of the scope polls or all",
+        (KeyScope::Read, Effect::Consult | Effect::Stop) => {
+            "it only reads; use one of the scope polls or all"
+        }
         (KeyScope::Read, _) => "it only reads; use one of the scope all",
     };
     let text = format!("the scope of this API key is {}: {advice}", scope.as_str());

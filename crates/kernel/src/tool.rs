@@ -141,7 +141,9 @@ pub enum Effect {
         /// Whether it is idempotent.
         idempotent: bool,
     },
-    /// It ends something for good.
+    /// It ends a poll.
+    Stop,
+    /// It ends something else for good.
     Destroy,
 }
 
@@ -152,11 +154,11 @@ impl Effect {
     }
     /// MCP's `destructiveHint`.
     pub const fn destructive(self) -> bool {
-        matches!(self, Self::Destroy)
+        matches!(self, Self::Stop | Self::Destroy)
     }
     /// MCP's `idempotentHint`: whether a plain repetition changes nothing more.
     pub const fn idempotent(self) -> bool {
-        matches!(self, Self::Read | Self::Destroy | Self::Write { idempotent: true })
+        matches!(self, Self::Read | Self::Stop | Self::Destroy | Self::Write { idempotent: true })
     }
     /// MCP's `openWorldHint`: whether it reaches beyond this service.
     pub const fn open_world(self) -> bool {
@@ -232,6 +234,8 @@ pub struct Rest {
     pub path: &'static str,
     /// The status of success.
     pub status: u16,
+    /// The status of an answer that is not final yet.
+    pub interim: u16,
     /// Callers accepted here; narrows [`Spec::access`].
     pub only: Access,
     /// Whether the operator decides if programs with a key are accepted here, too (`EP_KEYS_READ_ACCOUNT`).
@@ -244,8 +248,16 @@ pub struct Rest {
 
 impl Rest {
     const fn new(method: Method, path: &'static str) -> Self {
-        let (only, media_type) = (Access::PUBLIC, "application/json");
-        Self { method, path, status: 200, only, keys_by_setting: false, member: None, media_type }
+        Self {
+            method,
+            path,
+            status: 200,
+            interim: if matches!(method, Method::Get) { 200 } else { 202 },
+            only: Access::PUBLIC,
+            keys_by_setting: false,
+            member: None,
+            media_type: "application/json",
+        }
     }
     /// `GET path`, answered 200.
     pub const fn get(path: &'static str) -> Self {
@@ -262,6 +274,11 @@ impl Rest {
     /// Answered with another status.
     pub const fn status(mut self, status: u16) -> Self {
         self.status = status;
+        self
+    }
+    /// Answered 202 while the answer is not final.
+    pub const fn accepted_until_final(mut self) -> Self {
+        self.interim = 202;
         self
     }
     /// Narrows the callers accepted here.

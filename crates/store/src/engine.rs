@@ -50,6 +50,8 @@ pub(crate) trait Connection: Send {
     const ADOPT_POLLS: &'static str;
     /// Lists an account's polls: see [`crate::rows::PastPollRow`].
     const POLLS_OF_USER: &'static str;
+    /// The same after one of them.
+    const POLLS_AFTER: &'static str;
     /// Takes notifications whose time has come, without waiting for those that another transaction is taking.
     const DUE_NOTIFICATIONS: &'static str;
     /// Renews leases that are still of their epoch; gives the ids of those.
@@ -199,13 +201,14 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
             const DUE_NOTIFICATIONS: &'static str = $due_notifications;
             const RENEW_LEASES: &'static str = $renew;
             const POLLS_OF_USER: &'static str = $polls_of_user;
+            const POLLS_AFTER: &'static str = $polls_after;
 
             async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
                 let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
@@ -240,7 +243,8 @@ connection!(
     adopt_polls: sql::ADOPT_POLLS,
     due_notifications: sql::DUE_NOTIFICATIONS,
     renew_leases: sql::RENEW_LEASES,
-    polls_of_user: sql::POLLS_OF_USER
+    polls_of_user: sql::POLLS_OF_USER,
+    polls_after: sql::POLLS_AFTER
 );
 connection!(
     PgConnection, Postgres,
@@ -248,5 +252,6 @@ connection!(
     adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
     due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
     renew_leases: sql::RENEW_LEASES_POSTGRES,
-    polls_of_user: sql::POLLS_OF_USER_POSTGRES
+    polls_of_user: sql::POLLS_OF_USER_POSTGRES,
+    polls_after: sql::POLLS_AFTER_POSTGRES
 );

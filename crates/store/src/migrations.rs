@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
     step!(11, "0011", "key_terms"),
     step!(12, "0012", "spending_of_keys"),
     step!(13, "0013", "webhooks"),
+    step!(14, "0014", "cancellations"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

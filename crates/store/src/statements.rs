@@ -45,10 +45,13 @@ macro_rules! renew_leases {
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
 /// before anything but the index is read, and options are taken out of a plan once per poll.
 macro_rules! polls_of_user {
-    ($options:literal) => {
+    ($options:literal, $after:literal, $offset:literal) => {
         concat!(
-            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE owner = $1 \
-                 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3), \
+            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE owner = $1 ",
+            $after,
+            " ORDER BY created_at DESC, id DESC LIMIT $2 ",
+            $offset,
+            "), \
              listed AS MATERIALIZED (SELECT id, created_at, closing, unused_cost, ",
             $options,
             " AS options, \
@@ -130,6 +133,14 @@ pub(crate) const RENEW_LEASES_POSTGRES: &str =
 pub(crate) const ADOPT_POLLS: &str = adopt_polls!("");
 pub(crate) const ADOPT_POLLS_FOR_UPDATE: &str = adopt_polls!(" FOR UPDATE SKIP LOCKED");
 
+pub(crate) const CANCEL_POLL: &str = "INSERT INTO cancellations (poll_id, created_at) \
+     SELECT id, $2 FROM polls WHERE id = $1 AND closing IS NULL ON CONFLICT (poll_id) DO NOTHING";
+pub(crate) const IS_CANCELLED: &str = "SELECT poll_id AS id FROM cancellations WHERE poll_id = $1";
+pub(crate) const CANCELLED_OF: &str = "SELECT poll_id AS id FROM cancellations \
+     JOIN polls ON polls.id = poll_id WHERE closing IS NULL AND lease_worker = $1";
+pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
+    "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
+
 /// Old anonymous polls that are settled. They have no hold: nobody pays for them.
 macro_rules! old_anonymous_polls {
     () => {
@@ -147,9 +158,13 @@ pub(crate) const DELETE_OLD_POLLS: &str = concat!(
     " AND NOT EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id)"
 );
 
-pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'");
+pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'", "", "OFFSET $3");
 pub(crate) const POLLS_OF_USER_POSTGRES: &str =
-    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)");
+    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)", "", "OFFSET $3");
+pub(crate) const POLLS_AFTER: &str =
+    polls_of_user!("plan -> 'options'", "AND (created_at, id) < ($3, $4)", "");
+pub(crate) const POLLS_AFTER_POSTGRES: &str =
+    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)", "AND (created_at, id) < ($3, $4)", "");
 
 // Webhooks.
 

@@ -51,7 +51,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let shown = BallotViews::new(seed, &question, &options);
             let views: Vec<BallotView> = (0..members.len()).map(|n| shown.at(n)).collect();
             let within = Duration::from_secs(10);
-            let asked = members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within));
+            let asked =
+                members.iter().zip(&views).map(|(member, view)| upstream.vote(member, view, within.into()));
             votes += join_all(asked).await.iter().filter(|answer| answer.vote.is_ok()).count();
         }
         let (took, used) = (start.elapsed(), cpu().saturating_sub(before));

@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let question = "On which planet do people live?".into();
             let view = BallotViews::new(Seed::new([7; 32]), &question, &options).at(round);
             let start = Instant::now();
-            let answer = upstream.vote(member, &view, Duration::from_mins(1)).await;
+            let answer = upstream.vote(member, &view, Duration::from_mins(1).into()).await;
             let vote = answer.vote.as_ref().map(|&option| &options[option]);
             println!("{} {:?} {vote:?} {:?}", member.model, start.elapsed(), answer.spend);
         }

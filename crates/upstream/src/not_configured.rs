@@ -1,10 +1,8 @@
 //! No models: used when no upstream is configured and the demo roster is off.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Abandon, Models, Registry};
+use ep_kernel::ports::{Abandon, Models, Registry, Wanted};
 use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::money::Spend;
 use ep_polling::roster::{Member, ModelChoice, Roster};
@@ -42,7 +40,7 @@ impl Models for NotConfigured {
         Err(Self::fault())
     }
 
-    async fn vote(&self, _: &Member, _: &BallotView, _: Duration) -> ModelAnswer {
+    async fn vote(&self, _: &Member, _: &BallotView, _: Wanted) -> ModelAnswer {
         let vote = Err(NoVote::new(Reason::Rejected, "no model upstream is configured"));
         ModelAnswer { vote, spend: Spend::NOTHING, casting: None, answered_by: None }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamCache};
+use ep_kernel::ports::{Abandon, Clock, Models, Registry, UpstreamCache, Wanted};
 use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ impl Models for Upstream {
         self.presets.roster(choice, &snapshot, RosterContext { simulated: false, free_per_minute })
     }
 
-    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {
+    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {
         let span = tracing::info_span!(
             "vote",
             model = %member.model,
@@ -117,7 +117,7 @@ impl Models for Upstream {
             let snapshot = self.model_list.snapshot_if_known().await;
             let listed = snapshot.as_deref().and_then(|snapshot| snapshot.get(&member.model));
             let capabilities = listed.map_or(Capabilities::UNKNOWN, |listed| listed.capabilities);
-            self.voting.vote(member, view, capabilities, within).await
+            self.voting.vote(member, view, capabilities, wanted).await
         };
         vote.instrument(span).await
     }

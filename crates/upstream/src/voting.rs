@@ -8,10 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ep_kernel::ports::Wanted;
 use ep_polling::ballot::{BallotMode, BallotView, Casting, ModelAnswer, NoVote, Reason};
 use ep_polling::roster::{Member, PAID_ANSWERS};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::chat::cost::VoteCost;
 use crate::chat::error::{RetryAction, UpstreamError, public_text};
@@ -63,6 +65,8 @@ struct Vote<'v> {
     fallback: ModelFallback<'v>,
     /// The end of the time given by the poll.
     poll_deadline: Instant,
+    /// Cancelled once the answer is wanted no longer.
+    dropped: CancellationToken,
     /// The end of the time given to this model, which begins when its first request may be sent.
     model_deadline: Option<Instant>,
     cost: VoteCost,
@@ -94,9 +98,9 @@ impl Voting {
         member: &Member,
         view: &BallotView,
         capabilities: Capabilities,
-        within: Duration,
+        wanted: Wanted,
     ) -> ModelAnswer {
-        let poll_deadline = Instant::now() + within.min(MAX_DURATION);
+        let poll_deadline = Instant::now() + wanted.within.min(MAX_DURATION);
         let mut vote = Vote {
             voting: self,
             member,
@@ -104,6 +108,7 @@ impl Voting {
             capabilities,
             fallback: self.fallback.of_model(&member.model, capabilities.first_level).await,
             poll_deadline,
+            dropped: wanted.dropped,
             model_deadline: None,
             cost: VoteCost::new(member.price),
             paid_answers: 0,
@@ -138,7 +143,12 @@ impl Vote<'_> {
         let mut level = self.fallback.profile().level;
         let mut bad_answer: Option<String> = None;
         loop {
-            let deadline = self.wait_for_rate_limit().await?;
+            let dropped = self.dropped.clone();
+            let deadline = tokio::select! {
+                biased;
+                () = dropped.cancelled() => return Err(not_wanted()),
+                deadline = self.wait_for_rate_limit() => deadline?,
+            };
             self.requests += 1;
             tracing::Span::current().record("fallback_level", level.as_str());
             let first_answer = self.paid_answers == 0;
@@ -152,7 +162,7 @@ impl Vote<'_> {
                 is_openrouter: self.voting.is_openrouter,
                 bad_answer: bad_answer.as_deref(),
             };
-            let step = match self.voting.chat.send(request.body(), deadline).await {
+            let step = match self.voting.chat.send(request.body(), deadline, &dropped).await {
                 Ok(response) => self.after_response(&response, &request),
                 Err(error) => self.after_transport_error(error, level),
             };
@@ -222,12 +232,14 @@ impl Vote<'_> {
         {
             return Err(otherwise);
         }
-        tokio::time::sleep(wait).await;
-        Ok(())
+        tokio::select! {
+            () = tokio::time::sleep(wait) => Ok(()),
+            () = self.dropped.cancelled() => Err(otherwise),
+        }
     }
 
     fn after_transport_error(&mut self, error: TransportError, level: FallbackLevel) -> NextStep {
-        use TransportError::{BeforeResponse, Connect, DuringResponse, NoSlot, Timeout, TooLong};
+        use TransportError::{BeforeResponse, Connect, DuringResponse, NoSlot, NotWanted, Timeout, TooLong};
         if matches!(error, BeforeResponse | DuringResponse | TooLong | Timeout) {
             self.cost.add_unreported();
             self.paid_answers += 1;
@@ -240,6 +252,7 @@ impl Vote<'_> {
             }
             TooLong => (Reason::UpstreamError, "the upstream's answer was too long to be a vote"),
             Timeout => return NextStep::Finish(Err(self.out_of_time())),
+            NotWanted => return NextStep::Finish(Err(not_wanted())),
             NoSlot => {
                 (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
             }
@@ -429,4 +442,9 @@ fn keeps_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
         }
         FallbackLevel::Prose => true,
     }
+}
+
+/// The poll ended before this member was asked.
+fn not_wanted() -> NoVote {
+    NoVote::new(Reason::Deadline, "the poll ended before this model was asked")
 }

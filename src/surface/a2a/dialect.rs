@@ -19,6 +19,7 @@ pub(super) enum State {
     Working,
     Completed,
     Failed,
+    Cancelled,
 }
 
 /// Who wrote a message.
@@ -43,9 +44,11 @@ impl Dialect {
             (Self::V1, State::Working) => "TASK_STATE_WORKING",
             (Self::V1, State::Completed) => "TASK_STATE_COMPLETED",
             (Self::V1, State::Failed) => "TASK_STATE_FAILED",
+            (Self::V1, State::Cancelled) => "TASK_STATE_CANCELED",
             (_, State::Working) => "working",
             (_, State::Completed) => "completed",
             (_, State::Failed) => "failed",
+            (_, State::Cancelled) => "canceled",
         }
     }
 

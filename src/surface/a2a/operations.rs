@@ -111,11 +111,13 @@ pub(super) async fn get(
 pub(super) async fn cancel(agent: &AgentRequest, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
     // An unknown task is reported as such, whether tasks can be cancelled or not.
     get(agent, id, History::Whole, dialect).await?;
-    match on_task(agent, Task::Cancel, id).await? {
-        Some(_) => get(agent, id, History::Whole, dialect).await,
-        None => Err(Refusal::NotCancelable(format!(
-            "task {id} cannot be canceled: a poll cannot be stopped once it has started"
-        ))),
+    let Some(entry) = skill_for(agent.tools(), Task::Cancel) else {
+        return Err(Refusal::NotCancelable(format!("task {id} cannot be canceled")));
+    };
+    match agent.dispatch(entry, json!({ "poll_id": id }), None, None).await {
+        Ok(_) => get(agent, id, History::Whole, dialect).await,
+        Err(fault) if fault.kind() == Kind::Conflict => Err(Refusal::NotCancelable(fault.to_string())),
+        Err(fault) => Err(fault.into()),
     }
 }
 

@@ -99,10 +99,11 @@ impl Frame<'_> {
         let dialect = self.dialect;
         let presentation = &answer.presentation;
         let context = self.context_id.unwrap_or(id);
-        let state = match (presentation.interim, presentation.failed) {
-            (Some(_), _) => State::Working,
-            (None, true) => State::Failed,
-            (None, false) => State::Completed,
+        let state = match presentation.interim {
+            Some(_) => State::Working,
+            None if presentation.cancelled => State::Cancelled,
+            None if presentation.failed => State::Failed,
+            None => State::Completed,
         };
         let since = presentation.since.unwrap_or(self.now);
         let mut status = json!({ "state": dialect.state(state), "timestamp": since });

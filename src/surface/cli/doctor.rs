@@ -120,7 +120,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let within = Duration::from_secs(arguments.timeout);
     let ask = async |(position, member): (usize, &Member)| {
         let asked = Instant::now();
-        let answer = models.vote(member, &views.at(position), within).await;
+        let answer = models.vote(member, &views.at(position), within.into()).await;
         (position, answer, asked.elapsed())
     };
     let mut answers = futures::stream::iter(members.iter().enumerate())

@@ -99,7 +99,10 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
                 answer = &mut asked => break answer,
                 _ = tokio::signal::ctrl_c() => {
                     // The first Ctrl-C ends the poll with the votes it has, the second one exits at once.
-                    let ended = !cancelled && live.poll_id().zip(target.app()).is_some_and(|(id, app)| app.ports.polls.cancel(id));
+                    let ended = !cancelled && match live.poll_id().zip(target.app()) {
+                        Some((id, app)) => app.ports.polls.cancel(id).await.unwrap_or(false),
+                        None => false,
+                    };
                     if !ended {
                         live.clear();
                         eprintln!("interrupted{}", if target.app().is_none() { "; the poll goes on at the server" } else { "" });

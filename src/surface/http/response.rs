@@ -7,7 +7,6 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Response, StatusCode};
 use ep_kernel::answer::{Answer, Body as AnswerBody, Cache};
 use ep_kernel::fault::{Fault, whole_seconds};
-use ep_kernel::method::Method;
 use ep_kernel::ports::Allowance;
 use ep_kernel::tool::Rest;
 use serde::Serialize;
@@ -71,9 +70,7 @@ pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str)
         Cache::Shared(_) | Cache::Immutable => EntityTag::of(&bytes),
     };
     let mut response = Response::new(Body::from(bytes));
-    // What is read is complete as it is; what was asked for is accepted, and not done yet.
-    let accepted = presentation.interim.is_some() && rest.method != Method::Get;
-    *response.status_mut() = if accepted { StatusCode::ACCEPTED } else { status(rest.status) };
+    *response.status_mut() = status(if presentation.interim.is_some() { rest.interim } else { rest.status });
     let headers = response.headers_mut();
     set(headers, CONTENT_TYPE, rest.media_type);
     match presentation.cache {

@@ -45,6 +45,11 @@ impl Binding {
         Self { kinds: kinds.collect(), entry, rest, streamed }
     }
 
+    /// Whether the operation has a scalar input of this name.
+    pub(super) fn takes(&self, name: &str) -> bool {
+        self.kinds.contains_key(name)
+    }
+
     /// The members of query and path.
     pub(super) fn input_of(&self, query: &str, params: &RawPathParams) -> Value {
         let mut members = Map::new();

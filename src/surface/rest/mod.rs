@@ -9,6 +9,7 @@ use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::tool::Rest;
+use serde_json::Value;
 
 use self::bind::with_path;
 use super::http::{AppState, Exchange, answer, counted, fault, read_json, replayed};
@@ -36,6 +37,7 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
         ..Call::new(head.guarded(route.surface(), head.credential.clone()))
     };
     if binding.streamed {
+        let input = input.and_then(|input| after_last_event(binding, &parts.headers, input));
         return sse::stream(&state, &parts.headers, binding, call, input).await;
     }
     let done = dispatch(&state.app, binding.entry, call, input).await;
@@ -43,6 +45,21 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
         state.end_earlier_session(&head).await;
     }
     respond(&state, &parts.headers, &binding.rest, done)
+}
+
+/// The number of the last event that a client has seen, which it sends again when it comes back (WHATWG HTML, section
+/// 9.2.4), where the operation takes it.
+fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) -> Result<Value, Fault> {
+    let Some(last) = headers.get("last-event-id").filter(|_| binding.takes("after")) else {
+        return Ok(input);
+    };
+    let number = last.to_str().ok().and_then(|last| last.parse::<u32>().ok());
+    let number =
+        number.ok_or_else(|| Fault::invalid("Last-Event-ID", "must be the id of an event that was seen"))?;
+    if let Some(members) = input.as_object_mut() {
+        members.insert("after".to_owned(), number.into());
+    }
+    Ok(input)
 }
 
 /// The response to a finished call.

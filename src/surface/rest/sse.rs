@@ -12,6 +12,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use ep_kernel::answer::Answer;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, admit};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
@@ -56,14 +57,14 @@ pub(super) async fn stream(
         drop(steps.send(Step::End(Box::new(done))).await);
     });
     let first = match received.recv().await {
-        // Errors and dry runs get a plain response, not a stream; a replayed poll gets its last event.
-        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| done.replayed) => {
+        // Errors and dry runs get a plain response, not a stream; a poll of which all is known gets its last event.
+        Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.answer)) => {
             return respond(state, request, &binding.rest, *done);
         }
         Some(step) => step,
         None => return fault(Fault::internal("the call ended without a result")),
     };
-    let is_replay = matches!(&first, Step::End(_));
+    let is_replay = matches!(&first, Step::End(done) if done.result.as_ref().is_ok_and(|done| done.replayed));
     let rest =
         futures::stream::unfold(
             received,
@@ -82,6 +83,10 @@ pub(super) async fn stream(
         replayed(&mut response);
     }
     counted(response, allowance)
+}
+
+fn is_poll(answer: &Answer) -> bool {
+    answer.presentation.task_id.is_some()
 }
 
 fn event(links: &Links, request_id: RequestId, step: Step) -> Event {

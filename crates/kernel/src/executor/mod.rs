@@ -64,6 +64,8 @@ struct Inner {
     /// Whether all leases have been given up.
     released: AtomicBool,
     recent: recent::RecentLatencies,
+    /// Notified whenever a poll begins to run here.
+    begun: Notify,
     /// Notified whenever this process has closed a poll.
     closed: Arc<Notify>,
     /// Recently read polls that can never change again.
@@ -132,6 +134,7 @@ impl PollExecutor {
             renewing: AtomicBool::new(false),
             released: AtomicBool::new(false),
             recent: recent::RecentLatencies::default(),
+            begun: Notify::new(),
             closed: Arc::default(),
             settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
         }))
@@ -274,9 +277,14 @@ impl PollExecutor {
         self.0.recent.median()
     }
 
-    /// Ends a poll that this process runs, with the votes it has; `false` if it runs none of that id.
-    pub fn cancel(&self, id: &PollId) -> bool {
-        self.0.running.cancel(id)
+    /// Ends a poll with the votes it has, whichever process runs it: within a second, and even if that process dies.
+    /// `false` if it has ended by itself.
+    pub async fn cancel(&self, id: &PollId) -> Result<bool, Fault> {
+        let cancelled = self.0.polls.cancel(id, self.0.clock.now()).await?;
+        if cancelled {
+            self.0.running.cancel(id);
+        }
+        Ok(cancelled)
     }
 
     /// Resumes polls whose lease has ended, as many as this process has room for; returns how many. Without
@@ -323,15 +331,29 @@ impl PollExecutor {
         let too_long = waited > Duration::from_millis(record.plan.deadline_ms) * 2;
         let deadline = adopted.left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
         let place = inner.slots.take_again(record.owner);
-        self.begin(Job { record, prior: ballots, lease, place, deadline, cancelled: false });
+        let cancelled = inner.polls.is_cancelled(&record.id).await?;
+        self.begin(Job { record, prior: ballots, lease, place, deadline, cancelled });
         Ok(())
     }
 
-    /// Renews the leases of the polls that this process runs, in the background, until it stops and none is left.
+    /// Renews the leases of the polls that this process runs, and looks which of them are to be ended, in the background,
+    /// until it stops and none is left.
     fn keep_leases(&self) {
         if self.0.renewing.swap(true, Ordering::SeqCst) {
             return;
         }
+        let inner = Arc::clone(&self.0);
+        self.0.tasks.spawn(async move {
+            loop {
+                tokio::select! {
+                    () = inner.while_running(LOOK_FOR_CANCELLED) => {}
+                    () = inner.finished() => return,
+                }
+                if let Err(error) = inner.end_cancelled().await {
+                    tracing::warn!(error = %error, "it cannot be read which polls are to be ended");
+                }
+            }
+        });
         let inner = Arc::clone(&self.0);
         self.0.tasks.spawn(async move {
             loop {
@@ -378,6 +400,7 @@ impl PollExecutor {
     fn begin(&self, job: Job) {
         self.keep_leases();
         work::begin(Arc::clone(&self.0), job);
+        self.0.begun.notify_one();
     }
 }
 
@@ -418,6 +441,22 @@ impl Inner {
         Ok(())
     }
 
+    /// Waits until a poll runs here, and then this long.
+    async fn while_running(&self, time: Duration) {
+        while self.running.count() == 0 {
+            self.begun.notified().await;
+        }
+        tokio::time::sleep(time).await;
+    }
+
+    /// Ends the polls that run here and are to be ended.
+    async fn end_cancelled(&self) -> Result<(), StoreError> {
+        for id in self.polls.cancelled_of(&self.worker).await? {
+            self.running.cancel(&id);
+        }
+        Ok(())
+    }
+
     /// Resolves when the service stops and no poll runs here any more.
     async fn finished(&self) {
         self.tasks.stopping().await;
@@ -435,6 +474,9 @@ const ADOPT_WITHOUT_ROOM: u32 = 8;
 
 /// How long a caller waits to learn whether a poll was opened although the database failed.
 const LOOK_UP_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often a process looks which of its polls are to be ended.
+const LOOK_FOR_CANCELLED: Duration = Duration::from_millis(500);
 
 /// How often a stopping service looks whether a poll still runs.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);

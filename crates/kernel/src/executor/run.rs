@@ -17,7 +17,7 @@ use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{Abandon, Models, StoreError};
+use crate::ports::{Abandon, Models, StoreError, Wanted};
 use ep_polling::ballot::{Ballot, BallotViews, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
@@ -115,6 +115,8 @@ struct Run<'a> {
     first_launch: Option<Instant>,
     last_answer: Instant,
     busy: Vec<(Instant, Instant)>,
+    /// Cancelled when the poll ends: what has not been asked by then is not.
+    dropped: CancellationToken,
 }
 
 /// Runs a poll to its end. `prior` are the ballots it already has (after a crash); `deadline` is when it must
@@ -145,6 +147,7 @@ pub async fn run(
         first_launch: None,
         last_answer: now,
         busy: Vec::new(),
+        dropped: CancellationToken::new(),
     };
     for ballot in prior {
         run.tally(ballot);
@@ -232,8 +235,9 @@ impl Run<'_> {
         let member = self.plan.roster[position].clone();
         let models = Arc::clone(self.models);
         let within = self.deadline.saturating_duration_since(launched);
+        let wanted = Wanted { within, dropped: self.dropped.clone() };
         let reply = async move {
-            let answer = models.vote(&member, &view, within).await;
+            let answer = models.vote(&member, &view, wanted).await;
             let finished = Instant::now();
             Reply { position, option_order: view.option_order(), answer, launched, finished }
         };
@@ -340,6 +344,7 @@ impl Run<'_> {
 
     /// Answers that have not been tallied by now are not part of the poll, neither as votes nor as failures.
     fn finish(self, decision: Decision, cancelled: bool, too_late: Vec<Reply>) -> Finished {
+        self.dropped.cancel();
         let unused_calls = (self.calls.len() + too_late.len()) as u32;
         let drains = |call: &Call| self.models.abandon(&self.plan.roster[call.position]) == Abandon::Drain;
         let unfinished: FuturesUnordered<Call> = self.calls.into_iter().filter(drains).collect();

@@ -236,7 +236,8 @@ impl Work<'_> {
         let finished = run(&record.plan, prior, deadline, ceiling, &inner.models, self, &cancel).await?;
         let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
         let draining = !finished.unfinished.is_empty();
-        let closing = closing(inner, record, &finished, lost);
+        let cancelled = self.running.cancel.is_cancelled();
+        let closing = Closing { cancelled, ..closing(inner, record, &finished, lost) };
         // Nobody is charged more than was set aside.
         let held = record.held.unwrap_or_default();
         let settlement =
@@ -295,6 +296,7 @@ fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, lost: MicroU
     let closed_at = inner.clock.now();
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),
+        cancelled: false,
         p_value: finished.decision.p,
         gather_ms: finished.gather.as_millis() as u64,
         upstream_us: finished.upstream.as_micros() as u64,

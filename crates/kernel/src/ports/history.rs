@@ -43,4 +43,13 @@ pub struct PastEnd {
 pub trait PollHistory: Send + Sync {
     /// Up to `limit` polls of this user, newest first, after `offset` newer ones.
     async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError>;
+
+    /// Up to `limit` polls of this user, newest first, that come after this one in the list; from the newest on without
+    /// one.
+    async fn polls_after(
+        &self,
+        user: UserId,
+        limit: u32,
+        after: Option<(Timestamp, &PollId)>,
+    ) -> Result<Vec<PastPoll>, StoreError>;
 }

@@ -41,7 +41,7 @@ pub use keys::{
     StoredKey,
 };
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
-pub use models::{Abandon, Models, Registry, Variant, VariantPricing};
+pub use models::{Abandon, Models, Registry, Variant, VariantPricing, Wanted};
 pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
 pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore};
 pub use sessions::{NewSession, SessionStore, StoredSession};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use crate::fault::Fault;
 use ep_polling::ballot::{BallotView, ModelAnswer};
@@ -71,6 +72,21 @@ pub enum Abandon {
     Drain,
 }
 
+/// How long an answer is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// From now on.
+    pub within: Duration,
+    /// Cancelled when it is wanted no longer, because the poll has ended.
+    pub dropped: CancellationToken,
+}
+
+impl From<Duration> for Wanted {
+    fn from(within: Duration) -> Self {
+        Self { within, dropped: CancellationToken::new() }
+    }
+}
+
 /// Finds and asks models.
 #[async_trait]
 pub trait Models: Send + Sync {
@@ -87,9 +103,10 @@ pub trait Models: Send + Sync {
     /// the failures of [`Models::registry`].
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault>;
 
-    /// Asks one model for its vote within this time, using fallback levels, one repair and retries. Never
-    /// fails: a failure is an answer without a vote.
-    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer;
+    /// Asks one model for its vote as long as that is wanted, using fallback levels, one repair and retries. Never
+    /// fails: a failure is an answer without a vote. Once it is dropped no request is sent any more; one that was sent
+    /// is waited for.
+    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer;
 
     /// What to do with a call to this member that is no longer wanted.
     fn abandon(&self, member: &Member) -> Abandon;

@@ -113,8 +113,11 @@ pub struct PollRecord {
 /// How a poll ended. Its tally and its votes follow from its ballots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// The rule that ended it; `None` if it was cancelled.
+    /// The rule that ended it; `None` if it was cancelled, or nobody could go on with it in time.
     pub reason: Option<TerminationReason>,
+    /// Whether its owner ended it.
+    #[serde(default)]
+    pub cancelled: bool,
     /// The bound on the probability that the whole roster would have answered otherwise. Stored instead of
     /// the confidence (one minus it), which would round very small values away.
     pub p_value: f64,
@@ -197,6 +200,16 @@ pub trait PollStore: Send + Sync {
     /// Makes the leases on these polls last this long from now, where they are still of these epochs; returns
     /// those. No time at all ends them.
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError>;
+
+    /// Asks whoever runs a poll to end it, for good; `false` if it has ended without that, or there is
+    /// none.
+    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError>;
+
+    /// Whether a poll is to be ended.
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError>;
+
+    /// The running polls leased to this worker that are to be ended.
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError>;
 
     /// Whether the database can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;

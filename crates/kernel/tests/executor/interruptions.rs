@@ -297,3 +297,31 @@ async fn calls_lost_in_the_middle_of_a_poll_are_charged_an_estimate() {
     assert_eq!(closing.unused_calls_cost.unwrap().micro(), lost);
     assert_eq!(database.row(&id).captured.unwrap().micro(), 20 * 50 + lost);
 }
+
+/// Whoever runs the poll ends it within a second, and asks nobody more; so does a process that takes it over.
+#[tokio::test(start_paused = true)]
+async fn a_poll_is_cancelled_wherever_it_runs() {
+    let (case, script, database) = long(40, 10);
+    let (runs, hears) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
+    let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    let before = asked(&script);
+    assert!(hears.executor.cancel(&id).await.unwrap());
+    let since = Instant::now();
+    let closing = runs.ended(&id).await;
+    assert!(since.elapsed() <= Duration::from_secs(1), "{:?}", since.elapsed());
+    assert_eq!((closing.reason, closing.cancelled, asked(&script)), (None, true, before));
+    assert!(hears.executor.cancel(&id).await.unwrap(), "it was what ended it");
+
+    let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
+    sleep(Duration::from_secs(5)).await;
+    let before = asked(&script);
+    runs.store.down.store(true, Ordering::SeqCst);
+    assert!(hears.executor.cancel(&id).await.unwrap());
+    sleep(LEASE + Duration::from_secs(1)).await;
+    let during = asked(&script);
+    // The first one may be settled late, too.
+    assert!(hears.executor.resume().await.unwrap() >= 1);
+    assert!(hears.ended(&id).await.cancelled);
+    assert_eq!(asked(&script), during, "of {before}");
+}

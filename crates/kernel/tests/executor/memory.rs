@@ -32,6 +32,8 @@ pub struct Row {
     pub deadline: Option<Instant>,
     pub request_ref: Option<String>,
     pub captured: Option<MicroUsd>,
+    pub cancelled: bool,
+    pub worker: String,
 }
 
 /// What all replicas share.
@@ -134,6 +136,8 @@ impl PollStore for Connection {
             deadline: time.map(|time| now + time),
             request_ref,
             captured: None,
+            cancelled: false,
+            worker: lease.worker.clone(),
         };
         self.database.rows().insert(id, row);
         if self.loses_opening.swap(false, Ordering::SeqCst) {
@@ -224,6 +228,7 @@ impl PollStore for Connection {
         let adopted = orphans.take(limit as usize).map(|row| {
             row.epoch = Epoch::new(row.epoch.number() + 1);
             row.lease_until = now + lease.lasts;
+            row.worker.clone_from(&lease.worker);
             let left = row.deadline.map(|deadline| deadline.saturating_duration_since(now));
             Adopted { id: row.record.id.clone(), epoch: row.epoch, left }
         });
@@ -240,6 +245,26 @@ impl PollStore for Connection {
             }
         }
         Ok(renewed)
+    }
+    async fn cancel(&self, id: &PollId, _: Timestamp) -> Result<bool, StoreError> {
+        self.up().await?;
+        match self.database.rows().get_mut(id) {
+            Some(row) if row.record.closing.is_none() || row.cancelled => {
+                row.cancelled = true;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
+        self.up().await?;
+        Ok(self.database.rows().get(id).is_some_and(|row| row.cancelled))
+    }
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
+        self.up().await?;
+        let rows = self.database.rows();
+        let cancelled = rows.values().filter(|row| row.cancelled && row.worker == worker);
+        Ok(cancelled.map(|row| row.record.id.clone()).collect())
     }
     async fn ping(&self) -> Result<(), StoreError> {
         self.up().await

@@ -81,7 +81,7 @@ async fn a_waiting_poll_can_be_cancelled_and_leaves_the_queue() {
     let replica = Replica::limited(1, &database, &script, LIMITS);
     open(&replica, &case, 1).await.unwrap();
     let (second, third) = (open(&replica, &case, 1).await.unwrap(), open(&replica, &case, 1).await.unwrap());
-    assert!(replica.executor.cancel(&second));
+    assert!(replica.executor.cancel(&second).await.unwrap());
     let closing = replica.ended(&second).await;
     assert_eq!((closing.reason, database.row(&second).ballots.len()), (None, 0));
     assert_eq!(position(&replica, &third).await, Some(1));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::run::{Finished, Recorder, run};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Abandon, Models, Registry, StoreError};
+use ep_kernel::ports::{Abandon, Models, Registry, StoreError, Wanted};
 use ep_polling::ballot::{Ballot, BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::budget::Budget;
 use ep_polling::money::{MicroUsd, PicoUsd, Price, Spend, SpendBasis};
@@ -61,7 +61,7 @@ impl Models for Script {
     async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
-    async fn vote(&self, member: &Member, _: &BallotView, within: Duration) -> ModelAnswer {
+    async fn vote(&self, member: &Member, _: &BallotView, Wanted { within, .. }: Wanted) -> ModelAnswer {
         self.asked.lock().unwrap().push(member.model.to_string());
         let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_in_flight.fetch_max(now, Ordering::SeqCst);

@@ -102,6 +102,21 @@ impl<E: Engine> PollStore for Database<E> {
         renewed.iter().map(|row| rows::poll_id(&row.id)).collect()
     }
 
+    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
+        let added = self.0.execute(Durability::PowerLoss, sql::CANCEL_POLL, values![id, at]).await?;
+        Ok(added == 1 || self.is_cancelled(id).await?)
+    }
+
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
+        let row: Option<IdRow> = self.0.fetch_optional(sql::IS_CANCELLED, values![id]).await?;
+        Ok(row.is_some())
+    }
+
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
+        let rows: Vec<IdRow> = self.0.fetch_all(sql::CANCELLED_OF, values![worker]).await?;
+        rows.iter().map(|row| rows::poll_id(&row.id)).collect()
+    }
+
     async fn ping(&self) -> Result<(), StoreError> {
         self.0.ping().await
     }

@@ -6,7 +6,7 @@ use ep_polling::tally::Tally;
 
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, usd};
 
-on_both_engines!(lists_what_a_poll_came_to, pages_begin_with_the_newest);
+on_both_engines!(lists_what_a_poll_came_to, pages_begin_with_the_newest, pages_after_a_poll_do_not_shift);
 
 async fn lists_what_a_poll_came_to(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(1_000).await);
@@ -69,4 +69,29 @@ async fn pages_begin_with_the_newest(db: TestDatabase) {
         let expected: Vec<_> = opened.iter().skip(offset as usize).take(limit as usize).cloned().collect();
         assert_eq!(page, expected, "{limit} after {offset}");
     }
+}
+
+async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let mut ids = Vec::new();
+    for number in 0..9 {
+        // Three polls of each millisecond.
+        let poll = NewPoll { created_at: at(number / 3), ..new_poll(Some(user), None) };
+        db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+        ids.push((poll.created_at, poll.id));
+    }
+    db.running(Some(other), None).await;
+    ids.sort_by(|a, b| b.cmp(a));
+    let history = db.store.history();
+    let mut seen = Vec::new();
+    while let Ok(page) = history.polls_after(user, 2, seen.last().map(|(time, id)| (*time, id))).await
+        && !page.is_empty()
+    {
+        assert!(page.len() <= 2);
+        seen.extend(page.into_iter().map(|poll| (poll.created_at, poll.id)));
+        // What is opened meanwhile is newer.
+        let newer = NewPoll { created_at: at(100), ..new_poll(Some(user), None) };
+        db.polls.open(&newer, &lease("a", 60_000)).await.unwrap();
+    }
+    assert_eq!(seen, ids);
 }

@@ -9,7 +9,7 @@ use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
     Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, Registry,
-    StoreError,
+    StoreError, Wanted,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -60,7 +60,7 @@ impl Models for Voters {
     async fn roster(&self, _: &ModelChoice) -> Result<Roster, Fault> {
         Err(Fault::new(Kind::NotConfigured, "scripted"))
     }
-    async fn vote(&self, member: &Member, _: &BallotView, _: Duration) -> ModelAnswer {
+    async fn vote(&self, member: &Member, _: &BallotView, _: Wanted) -> ModelAnswer {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         sleep(self.takes).await;
@@ -154,6 +154,18 @@ impl PollStore for Connection {
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
         self.stall().await;
         self.store.renew(held, lasts).await
+    }
+    async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
+        self.stall().await;
+        self.answer(self.store.cancel(id, at).await)
+    }
+    async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
+        self.stall().await;
+        self.store.is_cancelled(id).await
+    }
+    async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
+        self.stall().await;
+        self.store.cancelled_of(worker).await
     }
     async fn ping(&self) -> Result<(), StoreError> {
         self.store.ping().await

@@ -11,6 +11,7 @@ on_both_engines!(
     concurrent_requests_open_one_poll,
     an_id_is_taken_once,
     closes_once,
+    whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended,
     answers_pings_until_it_is_closed,
     old_anonymous_polls_are_deleted_a_few_at_a_time,
     a_poll_outlives_its_connection,
@@ -139,4 +140,31 @@ async fn a_poll_outlives_its_connection(db: TestDatabase) {
     let db = db.reopened().await;
     assert_eq!(db.store.engine(), engine);
     assert!(db.polls.poll(&poll).await.unwrap().is_some());
+}
+
+async fn whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended(db: TestDatabase) {
+    let (polls, user) = (&db.polls, db.user(1_000).await);
+    let poll = db.running(Some(user), Some(hold(1, 400))).await;
+    let other = db.running(Some(user), None).await;
+    assert!(!polls.is_cancelled(&poll).await.unwrap());
+    assert!(polls.cancel(&poll, at(9)).await.unwrap());
+    assert!(polls.cancel(&poll, at(10)).await.unwrap(), "twice is once");
+    assert!(polls.is_cancelled(&poll).await.unwrap() && !polls.is_cancelled(&other).await.unwrap());
+    assert_eq!(polls.cancelled_of("worker").await.unwrap(), std::slice::from_ref(&poll));
+    assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
+
+    // Another process has adopted it.
+    db.pass(100_000).await;
+    let adopted = polls.adopt(&lease("another", 60_000), std::time::Duration::ZERO, 9).await.unwrap();
+    let epoch = adopted.iter().find(|adopted| adopted.id == poll).unwrap().epoch;
+    assert_eq!(polls.cancelled_of("worker").await.unwrap(), []);
+    assert_eq!(polls.cancelled_of("another").await.unwrap(), std::slice::from_ref(&poll));
+    polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(33))).await.unwrap();
+    assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
+    assert!(polls.cancel(&poll, at(11)).await.unwrap(), "it was what ended it");
+
+    let ended = db.running(Some(user), None).await;
+    polls.close(&ended, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    assert!(!polls.cancel(&ended, at(12)).await.unwrap());
+    assert!(!polls.cancel(&new_poll(None, None).id, at(12)).await.unwrap());
 }

@@ -17,6 +17,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, Url};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::Endpoint;
 
@@ -66,6 +67,8 @@ pub(crate) enum TransportError {
     Timeout,
     /// Time ran out before the request was sent, because too many requests were in flight.
     NoSlot,
+    /// The answer was no longer wanted before the request was sent.
+    NotWanted,
 }
 
 impl Chat {
@@ -96,10 +99,18 @@ impl Chat {
         &self.label
     }
 
-    /// Sends one request and reads the response; both must be done by `deadline`.
-    pub(crate) async fn send(&self, body: Vec<u8>, deadline: Instant) -> Result<RawResponse, TransportError> {
-        let Ok(Ok(_slot)) = tokio::time::timeout_at(deadline, self.slots.acquire()).await else {
-            return Err(TransportError::NoSlot);
+    /// Sends one request and reads the response; both must be done by `deadline`. It is not sent once it is `dropped`.
+    pub(crate) async fn send(
+        &self,
+        body: Vec<u8>,
+        deadline: Instant,
+        dropped: &CancellationToken,
+    ) -> Result<RawResponse, TransportError> {
+        let slot = tokio::time::timeout_at(deadline, self.slots.acquire());
+        let _slot = tokio::select! {
+            biased;
+            () = dropped.cancelled() => return Err(TransportError::NotWanted),
+            slot = slot => slot.ok().and_then(Result::ok).ok_or(TransportError::NoSlot)?,
         };
         if self.now() < self.open_until.load(Ordering::Relaxed) {
             return Err(TransportError::Connect);
@@ -155,6 +166,7 @@ impl Chat {
             Ok(_) => "failed",
             Err(TransportError::Timeout | TransportError::NoSlot) => "timeout",
             Err(TransportError::TooLong) => "too_long",
+            Err(TransportError::NotWanted) => "not_sent",
             Err(_) => "unreachable",
         };
         let upstream = Arc::clone(&self.label);

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
-use ep_kernel::ports::{Abandon, Clock, Models, Registry};
+use ep_kernel::ports::{Abandon, Clock, Models, Registry, Wanted};
 use ep_polling::ballot::{BallotView, ModelAnswer, NoVote, Reason};
 use ep_polling::money::{Spend, SpendBasis};
 use ep_polling::roster::{Member, ModelChoice, ModelId, Roster};
@@ -137,7 +137,8 @@ impl Models for Demo {
         self.presets.roster(choice, &self.snapshot, RosterContext { simulated: true, free_per_minute: None })
     }
 
-    async fn vote(&self, member: &Member, view: &BallotView, within: Duration) -> ModelAnswer {
+    async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {
+        let within = wanted.within;
         let no_vote = |reason, detail| ModelAnswer {
             vote: Err(NoVote::new(reason, detail)),
             spend: Spend::NOTHING,

@@ -10,7 +10,7 @@ use super::{Fixture, LONG, member, priced, view};
 
 async fn spend_of(behaviour: Behaviour, member: &Member) -> (i64, SpendBasis) {
     let fixture = Fixture::new(Script::default().with("m", behaviour));
-    let Spend { amount, basis } = fixture.upstream().vote(member, &view(), LONG).await.spend;
+    let Spend { amount, basis } = fixture.upstream().vote(member, &view(), LONG.into()).await.spend;
     (amount.micro(), basis)
 }
 
@@ -64,7 +64,7 @@ async fn every_request_is_counted() {
 async fn at_most_two_answers_are_paid() {
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
     let fixture = Fixture::new(Script::default().with("m", Behaviour::of([Action::Status(502, charged)])));
-    fixture.upstream().vote(&priced("m"), &view(), LONG).await;
+    fixture.upstream().vote(&priced("m"), &view(), LONG.into()).await;
     assert_eq!(fixture.server.calls("m"), 2);
 }
 

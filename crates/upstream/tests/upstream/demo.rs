@@ -26,7 +26,7 @@ async fn poll(demo: &Demo, question: &str, seed: u8) -> Vec<ModelAnswer> {
         demo.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap().members().iter().enumerate()
     {
         let view = BallotViews::new(Seed::new([seed; 32]), &question.into(), &options).at(position);
-        let answer = demo.vote(member, &view, LONG).await;
+        let answer = demo.vote(member, &view, LONG.into()).await;
         let worst = member.worst_case(700 + question.len() as u64 + 200).unwrap();
         assert!(answer.spend.amount <= worst);
         assert_eq!(answer.spend.basis, SpendBasis::Priced);
@@ -102,10 +102,10 @@ async fn latencies_are_plausible() {
     let view = BallotViews::new(Seed::new([1; 32]), &"Is it?".into(), &options).at(0);
     for member in &members {
         let start = tokio::time::Instant::now();
-        demo.vote(member, &view, LONG).await;
+        demo.vote(member, &view, LONG.into()).await;
         let took = start.elapsed();
         assert!((Duration::from_millis(50)..Duration::from_millis(902)).contains(&took), "{took:?}");
     }
-    let late = demo.vote(&members[0], &view, Duration::from_millis(10)).await;
+    let late = demo.vote(&members[0], &view, Duration::from_millis(10).into()).await;
     assert!(late.vote.is_err());
 }

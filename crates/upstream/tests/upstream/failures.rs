@@ -103,15 +103,15 @@ async fn a_silent_upstream_ends_at_the_model_timeout_or_the_poll_deadline() {
     for act in [Action::Hang, Action::HalfOpen, Action::Slow(Duration::from_millis(100))] {
         let fixture = Fixture::with_actions([act]);
         let upstream = fixture.upstream_with(|config| config.model_timeout = Duration::from_millis(300));
-        let answer = upstream.vote(&priced("m"), &view(), LONG).await;
+        let answer = upstream.vote(&priced("m"), &view(), LONG.into()).await;
         let no_vote = answer.vote.unwrap_err();
         assert_eq!((no_vote.reason, no_vote.detail.as_str()), (Reason::Timeout, "no answer within 0.3 s"));
         assert_eq!(answer.spend.basis, SpendBasis::Unknown, "it may have been charged");
-        let answer = upstream.vote(&member("m"), &view(), Duration::from_millis(100)).await;
+        let answer = upstream.vote(&member("m"), &view(), Duration::from_millis(100).into()).await;
         assert_eq!(answer.vote.unwrap_err().reason, Reason::Deadline);
     }
     let fixture = Fixture::with_actions([GOOD]);
-    let answer = fixture.upstream().vote(&member("m"), &view(), Duration::ZERO).await;
+    let answer = fixture.upstream().vote(&member("m"), &view(), Duration::ZERO.into()).await;
     assert_eq!(answer.vote.unwrap_err().reason, Reason::Deadline);
     assert_eq!(fixture.server.calls("m"), 0);
 }
@@ -173,7 +173,7 @@ async fn models_with_different_behaviours_are_asked_at_once() {
     let members: Vec<_> =
         (0..90).map(|n| member(&format!("maker/line-{n}@{}", behaviours[n % behaviours.len()]))).collect();
     let view = view();
-    let votes = members.iter().map(|member| upstream.vote(member, &view, LONG));
+    let votes = members.iter().map(|member| upstream.vote(member, &view, LONG.into()));
     let answers = futures::future::join_all(votes).await;
     assert_eq!(answers.iter().filter(|answer| answer.vote == Ok(FIRST)).count(), 40);
 }
@@ -182,7 +182,7 @@ async fn models_with_different_behaviours_are_asked_at_once() {
 async fn absurd_retry_after_values_do_no_harm() {
     for wait in ["99999999999999999999", "1e300", "NaN", "-1"] {
         let fixture = Fixture::with_actions([limited(503, wait), GOOD]);
-        let answer = fixture.upstream().vote(&member("m"), &view(), Duration::MAX).await;
+        let answer = fixture.upstream().vote(&member("m"), &view(), Duration::MAX.into()).await;
         assert!(answer.vote == Ok(FIRST) || answer.vote.unwrap_err().reason == Reason::UpstreamError);
     }
 }

@@ -130,7 +130,7 @@ fn listed(id: &str, more: &Value) -> Value {
 }
 
 async fn first_request(upstream: &Upstream, fixture: &Fixture, model: &str) -> (RequestedForm, Value) {
-    assert_eq!(upstream.vote(&member(model), &view(), LONG).await.vote, Ok(FIRST), "{model}");
+    assert_eq!(upstream.vote(&member(model), &view(), LONG.into()).await.vote, Ok(FIRST), "{model}");
     let received = fixture.server.received(model).swap_remove(0);
     (received.requested_form, received.body)
 }

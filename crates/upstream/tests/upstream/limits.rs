@@ -21,13 +21,13 @@ async fn a_rate_limit_is_kept_and_reported() {
     });
     let free = Member { price: Some(Price::FREE), ..member("m") };
     for _ in 0..3 {
-        assert_eq!(upstream.vote(&free, &view(), LONG).await.vote, Ok(FIRST));
+        assert_eq!(upstream.vote(&free, &view(), LONG.into()).await.vote, Ok(FIRST));
     }
-    let no_vote = upstream.vote(&free, &view(), LONG).await.vote.unwrap_err();
+    let no_vote = upstream.vote(&free, &view(), LONG.into()).await.vote.unwrap_err();
     assert_eq!(no_vote.reason, Reason::RateLimited);
     assert!(no_vote.detail.contains("3 requests a minute for free models"), "{}", no_vote.detail);
     assert_eq!(
-        upstream.vote(&priced("m"), &view(), LONG).await.vote,
+        upstream.vote(&priced("m"), &view(), LONG.into()).await.vote,
         Ok(FIRST),
         "paid models are not limited"
     );
@@ -41,10 +41,10 @@ async fn no_more_requests_are_in_flight_than_allowed() {
     let upstream = fixture.upstream_with(|config| config.max_concurrent = 2);
     let start = Instant::now();
     let (member, view) = (member("m"), view());
-    let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &view, LONG))).await;
+    let answers = futures::future::join_all((0..6).map(|_| upstream.vote(&member, &view, LONG.into()))).await;
     assert!(answers.iter().all(|answer| answer.vote == Ok(FIRST)));
     assert!(start.elapsed() >= Duration::from_millis(1200));
-    let hurried = (0..4).map(|_| upstream.vote(&member, &view, Duration::from_millis(700)));
+    let hurried = (0..4).map(|_| upstream.vote(&member, &view, Duration::from_millis(700).into()));
     let answers = futures::future::join_all(hurried).await;
     let late = answers.iter().filter_map(|answer| answer.vote.as_ref().err()).collect::<Vec<_>>();
     assert_eq!(late.len(), 2);

@@ -113,7 +113,7 @@ fn priced(model: &str) -> Member {
 const LONG: Duration = Duration::from_secs(20);
 
 async fn vote(upstream: &Upstream) -> ModelAnswer {
-    upstream.vote(&member("m"), &view(), LONG).await
+    upstream.vote(&member("m"), &view(), LONG.into()).await
 }
 
 /// Why a model that does these things casts no vote, how often it was asked, and the detail.

@@ -1,0 +1,48 @@
+//! `cancel_poll`: ends a poll with the votes it has.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+
+use super::follow::follow;
+use super::get_poll_status::{PollQuery, PollStatus};
+use crate::results::owned;
+
+/// Ends a poll with the votes it has.
+pub struct CancelPoll;
+
+/// How long a caller waits for the end: the process that runs the poll looks twice a second.
+const WAIT: Duration = Duration::from_secs(2);
+
+impl Tool for CancelPoll {
+    const SPEC: Spec = Spec {
+        name: "cancel_poll",
+        title: "Cancel a poll",
+        summary: "Ends one of your polls with the votes it has; no further model is asked.",
+        manual: include_str!("cancel_poll.md"),
+        example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Stop,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/polls/{poll_id}/cancel")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::Cancel,
+        intents: &["cancel my poll", "stop asking models"],
+        faults: &[Kind::NotFound, Kind::Conflict],
+    };
+    type Input = PollQuery;
+    type Output = PollStatus;
+
+    async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
+        let id = owned(cx, &query.poll_id).await?.record.id.clone();
+        if !cx.polls().cancel(&id).await? {
+            return Err(Fault::new(Kind::Conflict, format!("poll {id} has ended already; read its result")));
+        }
+        Ok(PollStatus::of(cx, &follow(cx, &id, Some(WAIT)).await?))
+    }
+}

@@ -1,0 +1,54 @@
+//! `get_poll`: a poll as its owner sees it.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::executor::PollState;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+
+use super::get_poll_status::PollQuery;
+use super::reply::{PollReply, PollResponse, RunningPoll};
+use crate::results::{owned, result_url};
+
+/// Reads a poll as its owner sees it.
+pub struct GetPoll;
+
+/// A poll's response, or how far it is.
+pub fn reply(cx: &Ctx, state: &PollState, notices: Vec<String>) -> PollReply {
+    let url = result_url(cx, &state.record.id);
+    if let Some(closing) = &state.record.closing {
+        let mut response = PollResponse::new(state, closing, url);
+        response.notices.extend(notices);
+        PollReply::Complete(Box::new(response))
+    } else {
+        let mut running = RunningPoll::new(state, cx.polls().position(&state.record), url);
+        running.notices.extend(notices);
+        PollReply::Running(running)
+    }
+}
+
+impl Tool for GetPoll {
+    const SPEC: Spec = Spec {
+        name: "get_poll",
+        title: "Get your poll",
+        summary: "Reads one of your polls with every vote and its cost, or its progress while it runs. Free.",
+        manual: include_str!("get_poll.md"),
+        example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/polls/{poll_id}/result").accepted_until_final()),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["what did my poll cost"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = PollQuery;
+    type Output = PollReply;
+
+    async fn call(cx: &Ctx, query: PollQuery) -> Result<PollReply, Fault> {
+        Ok(reply(cx, &owned(cx, &query.poll_id).await?, Vec::new()))
+    }
+}

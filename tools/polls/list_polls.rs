@@ -1,0 +1,128 @@
+//! `list_polls`: the polls of an account, a page at a time.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::PastPoll;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::money::Usd;
+use ep_polling::poll_id::PollId;
+use ep_polling::tally::{NamedTally, Outcome};
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::summary::Status;
+
+/// Lists an account's polls.
+pub struct ListPolls;
+
+/// Which page.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct PollPage {
+    /// How many at most.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    pub limit: u32,
+    /// `next_cursor` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+const MAX_LIMIT: u32 = 100;
+
+const fn default_limit() -> u32 {
+    20
+}
+
+/// A page of an account's polls.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PollList {
+    /// Newest first.
+    pub polls: Vec<ListedPoll>,
+    /// Where the next page begins; null on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// One poll of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListedPoll {
+    /// Its id.
+    pub poll_id: PollId,
+    /// `running`, or whether all, some or none of the models that counted voted.
+    pub status: Status,
+    /// The winning option, or the literal `tie`, or the literal `no_votes`; null while it runs.
+    pub outcome: Option<String>,
+    /// Votes per option, so far.
+    pub tally: NamedTally,
+    /// What it cost, unused calls included, in USD; null while it runs.
+    #[schemars(with = "Option<f64>")]
+    pub cost_usd: Option<Usd>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+}
+
+impl ToolOutput for PollList {}
+
+impl From<PastPoll> for ListedPoll {
+    fn from(poll: PastPoll) -> Self {
+        let outcome = poll.end.map(|_| match poll.tally.outcome() {
+            Outcome::Winner(option) => poll.options.get(option).cloned().unwrap_or_default(),
+            Outcome::Tie => "tie".to_owned(),
+            Outcome::NoVotes => "no_votes".to_owned(),
+        });
+        Self {
+            status: poll.end.map_or(Status::Running, |_| Status::of(poll.answered, poll.tally.votes())),
+            outcome,
+            tally: poll.tally.named(&poll.options),
+            cost_usd: poll.end.map(|end| Usd(end.cost)),
+            poll_id: poll.id,
+            created_at: poll.created_at,
+        }
+    }
+}
+
+/// A place in the list: after this poll.
+fn place(cursor: &str) -> Result<(Timestamp, PollId), Fault> {
+    let wrong = || Fault::invalid("cursor", "must be the next_cursor of an earlier page");
+    let (at, id) = cursor.split_once('.').ok_or_else(wrong)?;
+    let at = Timestamp::from_millis(at.parse().map_err(|_| wrong())?);
+    Ok((at, id.parse().map_err(|_| wrong())?))
+}
+
+impl Tool for ListPolls {
+    const SPEC: Spec = Spec {
+        name: "list_polls",
+        title: "List your polls",
+        summary: "Lists your polls, newest first, with what each came to and cost. Free.",
+        manual: include_str!("list_polls.md"),
+        example: r#"{ "limit": 10 }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/polls")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &["list my polls", "which of my polls are running"],
+        faults: &[],
+    };
+    type Input = PollPage;
+    type Output = PollList;
+
+    async fn call(cx: &Ctx, page: PollPage) -> Result<PollList, Fault> {
+        if !(1..=MAX_LIMIT).contains(&page.limit) {
+            return Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")));
+        }
+        let after = page.cursor.as_deref().map(place).transpose()?;
+        let after = after.as_ref().map(|(at, id)| (*at, id));
+        // One more than is shown tells whether there is a next page.
+        let mut found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
+        let more = found.len() > page.limit as usize;
+        found.truncate(page.limit as usize);
+        let last = found.last().filter(|_| more);
+        let next_cursor = last.map(|poll| format!("{}.{}", poll.created_at.millis(), poll.id));
+        Ok(PollList { polls: found.into_iter().map(Into::into).collect(), next_cursor })
+    }
+}

@@ -1,0 +1,85 @@
+//! `start_poll`: opens a poll without waiting for it.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::poll_id::PollId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::poll_question::{Begun, PollQuestion, begin};
+use super::raw_request::RawPollRequest;
+use super::reply::POLL_AFTER_MS;
+use super::{GetPoll, GetPollStatus, WatchPoll};
+
+/// Opens a poll without waiting for it.
+pub struct StartPoll;
+
+/// A poll that was opened, and where it is read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StartedPoll {
+    /// Its id.
+    pub poll_id: PollId,
+    /// Where to read how far it is.
+    pub status_url: String,
+    /// Where its result will be.
+    pub result_url: String,
+    /// Its event stream.
+    pub events_url: String,
+    /// What to know about the request.
+    pub notices: Vec<String>,
+}
+
+impl ToolOutput for StartedPoll {
+    fn presentation(&self) -> Presentation {
+        let location = Some(self.status_url.clone());
+        Presentation { location, ..Presentation::interim(Duration::from_millis(POLL_AFTER_MS.into())) }
+    }
+}
+
+impl Tool for StartPoll {
+    const SPEC: Spec = Spec {
+        name: "start_poll",
+        title: "Start a poll",
+        summary: "Opens a poll and answers at once with the addresses of its status, result and events. Costs what \
+                  poll_question costs.",
+        manual: include_str!("start_poll.md"),
+        example: include_str!("poll_question.example.json"),
+        access: Access::ACCOUNT,
+        effect: Effect::Consult,
+        cost: Cost::Metered,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/polls").status(202)),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["start a poll and look at it later"],
+        faults: <PollQuestion as Tool>::SPEC.faults,
+    };
+    type Input = RawPollRequest;
+    type Output = StartedPoll;
+
+    async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<StartedPoll, Fault> {
+        let (request, notices) = raw.decode()?;
+        if request.dry_run {
+            return Err(Fault::invalid("dry_run", "has an operation of its own: dry_run_poll"));
+        }
+        let poll_id = match begin(cx, request, Vec::new()).await? {
+            Begun::Poll(id) => id,
+            Begun::DryRun(_) => return Err(Fault::new(Kind::Internal, "a dry run was not asked for")),
+        };
+        let url = |name: &str| cx.links().url(name, &[("poll_id", poll_id.as_str())]);
+        Ok(StartedPoll {
+            status_url: url(GetPollStatus::SPEC.name),
+            result_url: url(GetPoll::SPEC.name),
+            events_url: url(WatchPoll::SPEC.name),
+            notices,
+            poll_id,
+        })
+    }
+}

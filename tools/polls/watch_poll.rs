@@ -1,0 +1,59 @@
+//! `watch_poll`: the events of a poll.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::follow::follow_after;
+use super::get_poll::reply;
+use super::reply::PollReply;
+use crate::results::owned;
+
+/// The events of a poll.
+pub struct WatchPoll;
+
+/// Which poll, and from where on.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WatchedPoll {
+    /// The poll's id: EP-<date>-<suffix>.
+    pub poll_id: String,
+    /// The number of the last vote that was seen.
+    #[serde(default)]
+    pub after: Option<u32>,
+}
+
+impl Tool for WatchPoll {
+    const SPEC: Spec = Spec {
+        name: "watch_poll",
+        title: "Watch a poll",
+        summary: "The events of one of your polls, as they happen. Free.",
+        manual: include_str!("watch_poll.md"),
+        example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Models,
+        rate: Rate::Default,
+        rest: None,
+        stream: Some(Rest::get("/api/polls/{poll_id}/events")),
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["watch my poll"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = WatchedPoll;
+    type Output = PollReply;
+
+    async fn call(cx: &Ctx, watched: WatchedPoll) -> Result<PollReply, Fault> {
+        let state = owned(cx, &watched.poll_id).await?;
+        let known = state.ballots.len() as u32;
+        if watched.after.is_some_and(|after| after > known) {
+            let rule = format!("must be the number of a vote that was seen: there are {known} so far");
+            return Err(Fault::invalid("after", rule));
+        }
+        let state = follow_after(cx, &state.record.id, None, watched.after).await?;
+        Ok(reply(cx, &state, Vec::new()))
+    }
+}
