@@ -318,6 +318,11 @@ impl Assembled {
             app.guard.sessions.sweep().await?;
             app.accounts.forget_starter_credits().await
         });
+        let store = Arc::clone(&self.store);
+        self.every("delete cancellations of ended polls", Duration::from_hours(1), move |_| {
+            let store = Arc::clone(&store);
+            async move { Ok(store.delete_cancellations().await.map(drop)?) }
+        });
         if let Some(keep) = self.keep_anonymous {
             let store = Arc::clone(&self.store);
             self.every("delete old anonymous polls", Duration::from_hours(1), move |app| {

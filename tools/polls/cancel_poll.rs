@@ -39,7 +39,11 @@ impl Tool for CancelPoll {
     type Output = PollStatus;
 
     async fn call(cx: &Ctx, query: PollQuery) -> Result<PollStatus, Fault> {
-        let id = owned(cx, &query.poll_id).await?.record.id.clone();
+        let state = owned(cx, &query.poll_id).await?;
+        if state.record.closing.as_ref().is_some_and(|closing| closing.cancelled) {
+            return Ok(PollStatus::of(cx, &state));
+        }
+        let id = state.record.id.clone();
         if !cx.polls().cancel(&id).await? {
             return Err(Fault::new(Kind::Conflict, format!("poll {id} has ended already; read its result")));
         }

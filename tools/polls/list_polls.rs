@@ -6,12 +6,13 @@ use ep_kernel::ports::PastPoll;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
-use ep_polling::tally::{NamedTally, Outcome};
+use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::summary::Status;
+use super::summary::{Status, outcome_text};
+use crate::results::{MAX_LIMIT, check_limit, default_limit};
 
 /// Lists an account's polls.
 pub struct ListPolls;
@@ -26,12 +27,6 @@ pub struct PollPage {
     /// `next_cursor` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
-}
-
-const MAX_LIMIT: u32 = 100;
-
-const fn default_limit() -> u32 {
-    20
 }
 
 /// A page of an account's polls.
@@ -65,14 +60,9 @@ impl ToolOutput for PollList {}
 
 impl From<PastPoll> for ListedPoll {
     fn from(poll: PastPoll) -> Self {
-        let outcome = poll.end.map(|_| match poll.tally.outcome() {
-            Outcome::Winner(option) => poll.options.get(option).cloned().unwrap_or_default(),
-            Outcome::Tie => "tie".to_owned(),
-            Outcome::NoVotes => "no_votes".to_owned(),
-        });
         Self {
-            status: poll.end.map_or(Status::Running, |_| Status::of(poll.answered, poll.tally.votes())),
-            outcome,
+            status: Status::of_listed(&poll),
+            outcome: poll.end.map(|_| outcome_text(poll.tally.outcome(), &poll.options)),
             tally: poll.tally.named(&poll.options),
             cost_usd: poll.end.map(|end| Usd(end.cost)),
             poll_id: poll.id,
@@ -112,9 +102,7 @@ impl Tool for ListPolls {
     type Output = PollList;
 
     async fn call(cx: &Ctx, page: PollPage) -> Result<PollList, Fault> {
-        if !(1..=MAX_LIMIT).contains(&page.limit) {
-            return Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")));
-        }
+        check_limit(page.limit)?;
         let after = page.cursor.as_deref().map(place).transpose()?;
         let after = after.as_ref().map(|(at, id)| (*at, id));
         // One more than is shown tells whether there is a next page.

@@ -7,6 +7,7 @@ use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use ep_kernel::webhook_url::WebhookUrl;
+use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use serde_json::Value;
 
@@ -71,40 +72,43 @@ impl Tool for PollQuestion {
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed);
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
-        let id = match begin(cx, request, misspelt.clone()).await? {
-            Begun::Poll(id) => id,
-            Begun::DryRun(dry_run) => return Ok(PollReply::DryRun(dry_run)),
-        };
+        let dry_run = request.dry_run;
+        let planned = PlannedPoll::new(cx, request).await?;
+        if dry_run {
+            return Ok(PollReply::DryRun(DryRun::of(cx, &planned.plan, misspelt)));
+        }
+        let id = planned.open(cx).await?;
         let state = follow(cx, &id, wait_limit).await?;
         Ok(reply(cx, &state, misspelt))
     }
 }
 
-/// What became of a request.
-pub enum Begun {
-    /// A poll was opened.
-    Poll(PollId),
-    /// It was only checked and priced.
-    DryRun(DryRun),
+/// A poll that has been planned for a request, and is not open yet.
+pub struct PlannedPoll {
+    plan: Plan,
+    notify: Option<WebhookUrl>,
 }
 
-/// Opens the poll that a request asks for, or prices it.
-pub async fn begin(cx: &Ctx, request: PollRequest, misspelt: Vec<String>) -> Result<Begun, Fault> {
-    let dry_run = request.dry_run;
-    let notify = notify(cx, request.notify_url.as_deref())?;
-    let plan = plan(cx, request.draft()?).await?;
-    if dry_run {
-        return Ok(Begun::DryRun(DryRun::of(cx, &plan, misspelt)));
+impl PlannedPoll {
+    /// Checks a request and plans its poll.
+    pub async fn new(cx: &Ctx, request: PollRequest) -> Result<Self, Fault> {
+        let notify = notify(cx, request.notify_url.as_deref())?;
+        Ok(Self { plan: plan(cx, request.draft()?).await?, notify })
     }
-    affordable(&plan)?;
-    let owner = cx.caller.user();
-    let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
-        (false, _) => Billing::None,
-        (true, None) => Billing::Owner,
-        (true, Some(key)) => Billing::Capped(key),
-    };
-    let opener = Opener { owner, billing, request_ref: cx.request_ref.clone(), notify };
-    cx.polls().open(plan, opener).await.map(Begun::Poll)
+
+    /// Opens it for the caller.
+    pub async fn open(self, cx: &Ctx) -> Result<PollId, Fault> {
+        let Self { plan, notify } = self;
+        affordable(&plan)?;
+        let owner = cx.caller.user();
+        let billing = match (cx.settings().billing && owner.is_some(), cx.caller.capped_key()) {
+            (false, _) => Billing::None,
+            (true, None) => Billing::Owner,
+            (true, Some(key)) => Billing::Capped(key),
+        };
+        let opener = Opener { owner, billing, request_ref: cx.request_ref.clone(), notify };
+        cx.polls().open(plan, opener).await
+    }
 }
 
 /// Where this poll's owner wants to be told of its end.

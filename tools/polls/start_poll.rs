@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Fault;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -11,7 +11,7 @@ use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::poll_question::{Begun, PollQuestion, begin};
+use super::poll_question::{PlannedPoll, PollQuestion};
 use super::raw_request::RawPollRequest;
 use super::reply::POLL_AFTER_MS;
 use super::{GetPoll, GetPollStatus, WatchPoll};
@@ -69,10 +69,7 @@ impl Tool for StartPoll {
         if request.dry_run {
             return Err(Fault::invalid("dry_run", "has an operation of its own: dry_run_poll"));
         }
-        let poll_id = match begin(cx, request, Vec::new()).await? {
-            Begun::Poll(id) => id,
-            Begun::DryRun(_) => return Err(Fault::new(Kind::Internal, "a dry run was not asked for")),
-        };
+        let poll_id = PlannedPoll::new(cx, request).await?.open(cx).await?;
         let url = |name: &str| cx.links().url(name, &[("poll_id", poll_id.as_str())]);
         Ok(StartedPoll {
             status_url: url(GetPollStatus::SPEC.name),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ep_kernel::executor::PollState;
-use ep_kernel::ports::{Closing, PollRecord};
+use ep_kernel::ports::{Closing, PastPoll, PollRecord};
 use ep_polling::ballot::Ballot;
 use ep_polling::stopping::FinalAnswer;
 use ep_polling::tally::{NamedTally, Outcome};
@@ -37,6 +37,11 @@ impl Status {
         }
     }
 
+    /// How a listed poll went, or that it runs.
+    pub fn of_listed(poll: &PastPoll) -> Self {
+        poll.end.map_or(Self::Running, |_| Self::of(poll.answered, poll.tally.votes()))
+    }
+
     /// The word used in answers.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,6 +63,20 @@ pub struct Families {
     /// How evenly the votes spread over families: the inverse Simpson index of the votes per family. Not a number of
     /// independent opinions.
     pub effective: f64,
+}
+
+/// The option that won.
+pub fn winning_option(outcome: Outcome, options: &[String]) -> Option<String> {
+    match outcome {
+        Outcome::Winner(option) => options.get(option).cloned(),
+        Outcome::Tie | Outcome::NoVotes => None,
+    }
+}
+
+/// The winning option, or the literal `tie`, or the literal `no_votes`.
+pub fn outcome_text(outcome: Outcome, options: &[String]) -> String {
+    winning_option(outcome, options)
+        .unwrap_or_else(|| if outcome == Outcome::Tie { "tie" } else { "no_votes" }.to_owned())
 }
 
 /// What a poll that has ended came to.
@@ -94,18 +113,12 @@ impl Summary {
         let plan = &state.record.plan;
         let tally = state.tally();
         let (counted, succeeded) = (state.ballots.len() as u32, tally.votes());
-        let (outcome, winner, is_tie) = match tally.outcome() {
-            Outcome::Winner(option) => {
-                (plan.options[option].clone(), Some(plan.options[option].clone()), false)
-            }
-            Outcome::Tie => ("tie".to_owned(), None, true),
-            Outcome::NoVotes => ("no_votes".to_owned(), None, false),
-        };
+        let outcome = tally.outcome();
         Self {
             status: Status::of(counted, succeeded),
-            outcome,
-            winning_option: winner,
-            is_tie,
+            outcome: outcome_text(outcome, &plan.options),
+            winning_option: winning_option(outcome, &plan.options),
+            is_tie: outcome == Outcome::Tie,
             tally: tally.named(&plan.options),
             counted,
             succeeded,

@@ -11,7 +11,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::polls::summary::Status;
+use crate::polls::summary::{Status, winning_option};
 
 /// Lists the caller's polls.
 pub struct ListResults;
@@ -28,10 +28,21 @@ pub struct Page {
     pub offset: u32,
 }
 
-const MAX_LIMIT: u32 = 100;
+/// The most of one page.
+pub const MAX_LIMIT: u32 = 100;
 
-const fn default_limit() -> u32 {
+/// How many a page has unless its caller says otherwise.
+pub const fn default_limit() -> u32 {
     20
+}
+
+/// Refuses a page that is too long, or empty.
+pub fn check_limit(limit: u32) -> Result<(), Fault> {
+    if (1..=MAX_LIMIT).contains(&limit) {
+        Ok(())
+    } else {
+        Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")))
+    }
 }
 
 /// The polls of an account.
@@ -81,7 +92,7 @@ impl ToolOutput for ResultList {}
 impl From<PastPoll> for HistoryResult {
     fn from(poll: PastPoll) -> Self {
         Self {
-            status: poll.end.map_or(Status::Running, |_| Status::of(poll.answered, poll.tally.votes())),
+            status: Status::of_listed(&poll),
             outcome: ListedOutcome::of(&poll),
             total_cost_usd: poll.end.map(|end| dollars(end.cost)),
             total_ms: poll.end.map(|end| end.total_ms),
@@ -97,10 +108,7 @@ impl ListedOutcome {
         let outcome = poll.end.map(|_| poll.tally.outcome());
         Self {
             poll_type: "fptp",
-            winning_option: match outcome {
-                Some(Outcome::Winner(option)) => poll.options.get(option).cloned(),
-                _ => None,
-            },
+            winning_option: outcome.and_then(|outcome| winning_option(outcome, &poll.options)),
             is_tie: outcome == Some(Outcome::Tie),
             models_requested: poll.answered + poll.end.map_or(0, |end| end.unused_calls),
             models_succeeded: poll.tally.votes(),
@@ -136,9 +144,7 @@ impl Tool for ListResults {
     type Output = ResultList;
 
     async fn call(cx: &Ctx, page: Page) -> Result<ResultList, Fault> {
-        if !(1..=MAX_LIMIT).contains(&page.limit) {
-            return Err(Fault::invalid("limit", format!("must be a number from 1 to {MAX_LIMIT}")));
-        }
+        check_limit(page.limit)?;
         let polls = cx.history().polls_of(cx.account()?, page.limit, page.offset).await?;
         Ok(ResultList { results: polls.into_iter().map(Into::into).collect() })
     }

@@ -7,6 +7,7 @@ mod list_results;
 pub use get_poll_result::{GetPollResult, PollResult};
 pub use list_recent_results::ListRecentResults;
 pub use list_results::ListResults;
+pub(crate) use list_results::{MAX_LIMIT, check_limit, default_limit};
 
 use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;

@@ -92,7 +92,7 @@ impl Cards {
             tracing::error!(error = %error, "what was taken back of payments by card is not applied yet");
         }
         let Some(processor) = &self.processor else { return Ok(0) };
-        let before = Timestamp::from_millis(now.millis() - ASK_AFTER.as_millis() as i64);
+        let before = now.before(ASK_AFTER);
         let mut asked = 0;
         for OpenCheckout { checkout, session } in self.store.open_checkouts(before, AT_ONCE).await? {
             asked += 1;

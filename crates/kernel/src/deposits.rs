@@ -18,7 +18,6 @@ use crate::ports::{
 };
 use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
-use ep_polling::time::Timestamp;
 
 /// A deposit is looked after when it has been under way this long.
 const LOOK_AFTER: Duration = Duration::from_mins(2);
@@ -184,7 +183,7 @@ impl Deposits {
     /// Looks after deposits of which nobody could say what became of them. Returns how many were looked after.
     pub async fn reconcile(&self) -> Result<u32, Fault> {
         let now = self.clock.now();
-        let before = Timestamp::from_millis(now.millis() - LOOK_AFTER.as_millis() as i64);
+        let before = now.before(LOOK_AFTER);
         let mut looked = 0;
         for StoredDeposit { deposit, .. } in self.store.settling_deposits(before, AT_ONCE).await? {
             looked += 1;

@@ -5,18 +5,18 @@
 //! store has made.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
 
+mod sample;
+
 use std::time::{Duration, Instant};
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Closing, Epoch, Lease, NewPoll, NewUser};
-use ep_polling::ballot::Ballot;
+use ep_kernel::ports::{Epoch, Lease, NewPoll, NewUser};
 use ep_polling::money::{Hold, MicroUsd, Settlement};
-use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
-use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
+
+use sample::{ballot, closing, now, plan};
 
 const FIRST: &str = "EP-20260131-0000000000";
 
@@ -102,7 +102,7 @@ async fn make_first_poll(store: &Store) -> UserId {
     let poll = NewPoll {
         id: id.clone(),
         owner: Some(user),
-        plan: plan(),
+        plan: plan(3),
         created_at: now(),
         request_ref: None,
         hold: Some(Hold { at_least: MicroUsd::new(1), at_most: MicroUsd::new(100) }),
@@ -164,62 +164,4 @@ async fn copy(url: &str, from: u32, to: u32) {
             db.execute(AssertSqlSafe(sql)).await.unwrap();
         }
     }
-}
-
-fn plan() -> Plan {
-    let member = |number: u32| {
-        json!({
-            "model": format!("maker-{number}/some-model"),
-            "family": format!("family-{number}"),
-            "price": { "prompt": 300_000, "completion": 1_500_000, "request": 0 },
-            "output_tokens": 400,
-        })
-    };
-    serde_json::from_value(json!({
-        "question": "Which of these is the better way to indent source code, all things considered?",
-        "options": ["Tabs", "Spaces", "Neither"],
-        "preset": "generalist",
-        "threshold": 0.95,
-        "budget": 1.0,
-        "pace": "balanced",
-        "private": false,
-        "simulated": true,
-        "roster": (0..3).map(member).collect::<Vec<_>>(),
-        "seed": vec![7; 32],
-        "deadline_ms": 120_000,
-        "notices": [],
-    }))
-    .unwrap()
-}
-
-fn ballot(seq: u32) -> Ballot {
-    serde_json::from_value(json!({
-        "seq": seq,
-        "position": seq - 1,
-        "model": format!("maker-{seq}/some-model"),
-        "vote": { "Ok": seq % 3 },
-        "option_order": [2, 0, 1],
-        "latency_ms": 850,
-        "at_ms": 900 * seq,
-        "spend": { "amount": 23, "basis": "reported" },
-        "answered_by": null,
-    }))
-    .unwrap()
-}
-
-fn closing() -> Closing {
-    serde_json::from_value(json!({
-        "reason": "confidence",
-        "p_value": 0.012_345,
-        "gather_ms": 4_321,
-        "upstream_us": 4_000_001,
-        "total_ms": 4_400,
-        "closed_at": now(),
-        "unused_calls_cost": 0,
-    }))
-    .unwrap()
-}
-
-const fn now() -> Timestamp {
-    Timestamp::from_millis(1_769_817_600_000)
 }

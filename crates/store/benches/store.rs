@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
 #![expect(clippy::disallowed_methods, reason = "what is spawned here is waited for")]
 
+mod sample;
+
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -13,14 +15,14 @@ use std::time::{Duration, Instant};
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::key_terms::KeyTerms;
-use ep_kernel::ports::{Closing, Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
+use ep_kernel::ports::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{Hold, MicroUsd, Settlement};
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use ep_polling::time::Timestamp;
 use ep_store::{DatabaseUrl, Store, StoreOptions, testing};
-use serde_json::json;
+
+use sample::{closing, now};
 
 const BALLOTS: u32 = 50;
 
@@ -230,69 +232,11 @@ async fn open(polls: &dyn PollStore, owner: Option<UserId>) -> PollId {
 }
 
 fn plan() -> Plan {
-    static PLAN: LazyLock<Plan> = LazyLock::new(make_plan);
+    static PLAN: LazyLock<Plan> = LazyLock::new(|| sample::plan(BALLOTS));
     PLAN.clone()
 }
 
-fn make_plan() -> Plan {
-    let member = |number: u32| {
-        json!({
-            "model": format!("maker-{}/some-model-{number}-instruct", number % 7),
-            "family": format!("family-{}", number % 7),
-            "price": { "prompt": 300_000, "completion": 1_500_000, "request": 0 },
-            "output_tokens": 400,
-        })
-    };
-    serde_json::from_value(json!({
-        "question": "Which of these is the better way to indent source code, all things considered?",
-        "options": ["Tabs", "Spaces", "Neither"],
-        "preset": "generalist",
-        "threshold": 0.95,
-        "budget": 1.0,
-        "pace": "balanced",
-        "private": false,
-        "simulated": true,
-        "roster": (0..BALLOTS).map(member).collect::<Vec<_>>(),
-        "seed": vec![7; 32],
-        "deadline_ms": 120_000,
-        "notices": [],
-    }))
-    .unwrap()
-}
-
 fn ballot(seq: u32) -> Ballot {
-    static ALL: LazyLock<Vec<Ballot>> = LazyLock::new(|| (1..=BALLOTS).map(make_ballot).collect());
+    static ALL: LazyLock<Vec<Ballot>> = LazyLock::new(|| (1..=BALLOTS).map(sample::ballot).collect());
     ALL[seq as usize - 1].clone()
-}
-
-fn make_ballot(seq: u32) -> Ballot {
-    serde_json::from_value(json!({
-        "seq": seq,
-        "position": seq - 1,
-        "model": format!("maker-{}/some-model-{seq}-instruct", seq % 7),
-        "vote": { "Ok": seq % 3 },
-        "option_order": [2, 0, 1],
-        "latency_ms": 850,
-        "at_ms": 900 * seq,
-        "spend": { "amount": 120, "basis": "reported" },
-        "answered_by": null,
-    }))
-    .unwrap()
-}
-
-fn closing() -> Closing {
-    serde_json::from_value(json!({
-        "reason": "confidence",
-        "p_value": 0.012_345,
-        "gather_ms": 4_321,
-        "upstream_us": 4_000_001,
-        "total_ms": 4_400,
-        "closed_at": now(),
-        "unused_calls_cost": 0,
-    }))
-    .unwrap()
-}
-
-fn now() -> Timestamp {
-    Timestamp::from_millis(1_769_817_600_000)
 }

@@ -83,6 +83,7 @@ trait AnyDatabase:
     fn engine(&self) -> &'static str;
     fn close_connections(&self) -> BoxFuture<'_, ()>;
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
+    fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
 impl<E: Engine> AnyDatabase for Database<E> {
@@ -96,6 +97,10 @@ impl<E: Engine> AnyDatabase for Database<E> {
 
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
         transactions::polls::delete_anonymous(self, before, limit).boxed()
+    }
+
+    fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        transactions::polls::delete_cancellations(self).boxed()
     }
 }
 
@@ -198,6 +203,11 @@ impl Store {
     /// transaction. Returns how many.
     pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.database.delete_anonymous(before, limit).await
+    }
+
+    /// Deletes what asked for the end of polls that are settled: their closings say so. Returns how many.
+    pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
+        self.database.delete_cancellations().await
     }
 
     /// The engine's name: `sqlite` or `postgres`.

@@ -109,9 +109,9 @@ pub(super) async fn get(
 
 /// `CancelTask`, `tasks/cancel`.
 pub(super) async fn cancel(agent: &AgentRequest, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
-    // An unknown task is reported as such, whether tasks can be cancelled or not.
-    get(agent, id, History::Whole, dialect).await?;
     let Some(entry) = skill_for(agent.tools(), Task::Cancel) else {
+        // An unknown task is reported as such, whether tasks can be cancelled or not.
+        get(agent, id, History::Whole, dialect).await?;
         return Err(Refusal::NotCancelable(format!("task {id} cannot be canceled")));
     };
     match agent.dispatch(entry, json!({ "poll_id": id }), None, None).await {

@@ -66,7 +66,7 @@ struct Inner {
     recent: recent::RecentLatencies,
     /// Notified whenever a poll begins to run here.
     begun: Notify,
-    /// Notified whenever this process has closed a poll.
+    /// Notified whenever this process has closed a poll whose owner is told.
     closed: Arc<Notify>,
     /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
@@ -170,32 +170,33 @@ impl PollExecutor {
         let poll =
             NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, notify, time };
         let opening = Opening { begun: Instant::now(), place, poll };
-        let held = match inner.polls.open(&opening.poll, &inner.lease()).await {
+        let (held, notifies) = match inner.polls.open(&opening.poll, &inner.lease()).await {
             Ok(Opened::Existing(id)) => return Ok(id),
-            Ok(Opened::New { held }) => held,
+            Ok(Opened::New { held, notifies }) => (held, notifies),
             // The answer can be lost after the commit.
             Err(error @ StoreError::Failed(_)) => {
                 let Some(record) = self.found(&id, LOOK_UP_WITHIN).await else {
                     self.watch_for(opening);
                     return Err(error.into());
                 };
-                record.held
+                // Whether its owner is told is not known: then nobody is in a hurry to look.
+                (record.held, false)
             }
             Err(error) => return Err(error.into()),
         };
-        self.begin_opened(opening, held, false);
+        self.begin_opened(opening, held, notifies, false);
         Ok(id)
     }
 
     /// Runs a poll that was opened by this process.
-    fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, cancelled: bool) {
+    fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool, cancelled: bool) {
         let Opening { begun, place, poll } = opening;
         let NewPoll { id, owner, plan, created_at, time, .. } = poll;
         metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
         let record = PollRecord { id, owner, plan, created_at, held, closing: None, settled: false };
         let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
         let deadline = time.map(|time| begun + time);
-        self.begin(Job { record, prior: Vec::new(), lease, place, deadline, cancelled });
+        self.begin(Job { record, prior: Vec::new(), lease, place, deadline, notifies, cancelled });
     }
 
     /// Looks for a poll that may have been opened, until this much time has passed.
@@ -224,7 +225,7 @@ impl PollExecutor {
             if let Some(record) = found {
                 let cancelled = opening.poll.request_ref.is_none();
                 tracing::warn!(poll = %record.id, cancelled, "a poll was opened although the database had failed");
-                this.begin_opened(opening, record.held, cancelled);
+                this.begin_opened(opening, record.held, false, cancelled);
             }
         });
     }
@@ -267,7 +268,7 @@ impl PollExecutor {
         Ok(state.map(|state| Follow::in_database(self.clone(), state)))
     }
 
-    /// Notified whenever this process has closed a poll. Who waits for it may miss some: it is a hint to look.
+    /// Notified when this process has closed a poll that it has opened and whose owner is told: a hint to look at once.
     pub fn closed(&self) -> Arc<Notify> {
         Arc::clone(&self.0.closed)
     }
@@ -332,7 +333,7 @@ impl PollExecutor {
         let deadline = adopted.left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
         let place = inner.slots.take_again(record.owner);
         let cancelled = inner.polls.is_cancelled(&record.id).await?;
-        self.begin(Job { record, prior: ballots, lease, place, deadline, cancelled });
+        self.begin(Job { record, prior: ballots, lease, place, deadline, notifies: false, cancelled });
         Ok(())
     }
 

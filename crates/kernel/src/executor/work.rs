@@ -32,13 +32,15 @@ pub(super) struct Job {
     pub(super) place: Place,
     /// When it must end; `None` if its time begins with its turn.
     pub(super) deadline: Option<Instant>,
+    /// Whether its owner is told that it has ended, where that is known.
+    pub(super) notifies: bool,
     /// Whether it is to be closed with what it has.
     pub(super) cancelled: bool,
 }
 
 /// Starts or resumes a poll in the background. It can be watched at once.
 pub(super) fn begin(inner: Arc<Inner>, job: Job) {
-    let Job { record, prior, lease, place, deadline, cancelled } = job;
+    let Job { record, prior, lease, place, deadline, notifies, cancelled } = job;
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
     let record = Arc::new(record);
     let ballots = prior.iter().cloned().map(Arc::new).collect();
@@ -50,7 +52,8 @@ pub(super) fn begin(inner: Arc<Inner>, job: Job) {
     let tasks = inner.tasks.clone();
     tasks.spawn(
         async move {
-            let work = Work { inner: &inner, record: &record, running: &running, publisher: &publisher };
+            let work =
+                Work { inner: &inner, record: &record, running: &running, publisher: &publisher, notifies };
             // What is not done when the service has stopped is resumed by the next process from its ballots.
             work.until_closed(prior, place, deadline).await;
             inner.running.remove(&record.id, &running.lease);
@@ -65,6 +68,8 @@ struct Work<'a> {
     record: &'a PollRecord,
     running: &'a Running,
     publisher: &'a watch::Sender<PollState>,
+    /// Whether its owner is told that it has ended, where that is known.
+    notifies: bool,
 }
 
 /// Why the work on a poll was interrupted.
@@ -236,15 +241,16 @@ impl Work<'_> {
         let finished = run(&record.plan, prior, deadline, ceiling, &inner.models, self, &cancel).await?;
         let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
         let draining = !finished.unfinished.is_empty();
-        let cancelled = self.running.cancel.is_cancelled();
-        let closing = Closing { cancelled, ..closing(inner, record, &finished, lost) };
+        let closing = closing(inner, record, &finished, self.running.cancel.is_cancelled(), lost);
         // Nobody is charged more than was set aside.
         let held = record.held.unwrap_or_default();
         let settlement =
             if draining { Settlement::Later } else { Settlement::Capture(spent.plus(lost).min(held)) };
         let epoch = self.lease().epoch();
         inner.polls.close(&record.id, epoch, &closing, settlement).await?;
-        inner.closed.notify_one();
+        if self.notifies {
+            inner.closed.notify_one();
+        }
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
         measure(record, &finished, spent);
         publish_end(publisher, closing, !draining);
@@ -292,11 +298,17 @@ fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
     lost.map(|position| plan.charged(position, Spend::UNKNOWN).amount).sum()
 }
 
-fn closing(inner: &Inner, record: &PollRecord, finished: &Finished, lost: MicroUsd) -> Closing {
+fn closing(
+    inner: &Inner,
+    record: &PollRecord,
+    finished: &Finished,
+    cancelled: bool,
+    lost: MicroUsd,
+) -> Closing {
     let closed_at = inner.clock.now();
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),
-        cancelled: false,
+        cancelled,
         p_value: finished.decision.p,
         gather_ms: finished.gather.as_millis() as u64,
         upstream_us: finished.upstream.as_micros() as u64,

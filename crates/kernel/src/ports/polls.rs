@@ -46,6 +46,8 @@ pub enum Opened {
     New {
         /// The amount set aside; `None` if no hold was requested.
         held: Option<MicroUsd>,
+        /// Whether its owner is told that it has ended.
+        notifies: bool,
     },
     /// The same request has opened this poll before; nothing changed.
     Existing(PollId),

@@ -97,8 +97,7 @@ impl Sessions {
     /// Deletes sessions that have ended by time, and used nonces that have expired.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = self.clock.now();
-        let before = |lifetime: Duration| Timestamp::from_millis(now.millis() - lifetime.as_millis() as i64);
-        let (idle, absolute) = (before(self.idle()), before(self.lifetimes.absolute));
+        let (idle, absolute) = (now.before(self.idle()), now.before(self.lifetimes.absolute));
         self.store.delete_old_sessions(idle, absolute, now).await?;
         Ok(())
     }

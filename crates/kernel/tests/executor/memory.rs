@@ -144,7 +144,7 @@ impl PollStore for Connection {
             self.down.store(true, Ordering::SeqCst);
             return Err(broken());
         }
-        Ok(Opened::New { held })
+        Ok(Opened::New { held, notifies: false })
     }
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
         self.up().await?;

@@ -59,7 +59,6 @@ impl<E: Engine> IdempotencyStore for Database<E> {
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError> {
         self.0.sweep().await?;
-        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await?;
         self.0.execute(Durability::ProcessCrash, sql::DELETE_EXPIRED, values![now]).await
     }
 }

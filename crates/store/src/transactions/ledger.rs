@@ -107,16 +107,31 @@ pub(super) async fn move_funds<C: Connection>(
     reference: &str,
     at: Timestamp,
 ) -> Result<CreditOutcome, StoreError> {
+    let debited = debit(db, from, &to.to_string(), amount, reference, at).await?;
+    if debited == CreditOutcome::Credited {
+        exactly_one(db.execute(sql::CREDIT, values![to, amount]).await?)?;
+    }
+    Ok(debited)
+}
+
+/// Takes an amount of what an account has available, once per reference, to an account of the service or of another.
+pub(super) async fn debit<C: Connection>(
+    db: &mut C,
+    from: UserId,
+    to: &str,
+    amount: MicroUsd,
+    reference: &str,
+    at: Timestamp,
+) -> Result<CreditOutcome, StoreError> {
     let AvailableRow { available, .. } = lock(db, from).await?;
     let transfer = values![reference, from, to, amount, at];
     if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
-        return made_before(db, reference, &from.to_string(), &to.to_string(), amount).await;
+        return made_before(db, reference, &from.to_string(), to, amount).await;
     }
-    if db.execute(sql::DEBIT, values![from, amount]).await? == 0 {
-        return Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount });
+    match db.execute(sql::DEBIT, values![from, amount]).await? {
+        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
+        _ => Ok(CreditOutcome::Credited),
     }
-    exactly_one(db.execute(sql::CREDIT, values![to, amount]).await?)?;
-    Ok(CreditOutcome::Credited)
 }
 
 /// Whether the transfer with this reference is this one.

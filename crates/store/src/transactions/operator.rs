@@ -15,7 +15,6 @@ use ep_polling::time::Timestamp;
 
 use super::{Database, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
-use crate::error::{UnexpectedData, failed};
 use crate::rows::{self, IdentityRow, TransferRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;
@@ -53,7 +52,8 @@ impl<E: Engine> UserAdmin for Database<E> {
         let reference = reference.to_owned();
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { debit(db, user, amount, &reference, at).await }.boxed()
+                async move { ledger::debit(db, user, sql::CREDITS_ACCOUNT, amount, &reference, at).await }
+                    .boxed()
             })
             .await
     }
@@ -125,23 +125,4 @@ async fn lock_out<C: Connection>(db: &mut C, user: UserId, at: Timestamp) -> Res
         keys: keys::revoke_all(db, user, at).await?,
         sessions: db.execute(sql::END_SESSIONS, values![user]).await?,
     })
-}
-
-async fn debit<C: Connection>(
-    db: &mut C,
-    user: UserId,
-    amount: MicroUsd,
-    reference: &str,
-    at: Timestamp,
-) -> Result<CreditOutcome, StoreError> {
-    let available = ledger::lock(db, user).await?.available;
-    let transfer = values![reference, user, sql::CREDITS_ACCOUNT, amount, at];
-    if db.execute(sql::ADD_TRANSFER, transfer).await? == 0 {
-        return ledger::made_before(db, reference, &user.to_string(), sql::CREDITS_ACCOUNT, amount).await;
-    }
-    match db.execute(sql::DEBIT, values![user, amount]).await? {
-        1 => Ok(CreditOutcome::Credited),
-        0 => Err(StoreError::InsufficientBalance { available: MicroUsd::new(available), needed: amount }),
-        _ => Err(failed(UnexpectedData::RowCount)),
-    }
 }

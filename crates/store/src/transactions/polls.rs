@@ -140,6 +140,13 @@ pub(crate) async fn delete_anonymous<E: Engine>(
         .await
 }
 
+/// Deletes what asked for the end of polls that are settled.
+pub(crate) async fn delete_cancellations<E: Engine>(
+    Database(engine): &Database<E>,
+) -> Result<u64, StoreError> {
+    engine.execute(Durability::ProcessCrash, sql::DELETE_OLD_CANCELLATIONS, values![]).await
+}
+
 async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
     let NewPoll { id, owner, plan, created_at, request_ref, hold, notify, time, .. } = poll;
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
@@ -150,15 +157,18 @@ async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Resul
         let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));
     }
-    if let Some(owner) = owner {
-        let url = notify.as_ref().map(WebhookUrl::as_str);
-        db.execute(sql::ADD_NOTIFICATION, values![id, *owner, url, *created_at]).await?;
-    }
+    let notifies = match owner {
+        Some(owner) => {
+            let url = notify.as_ref().map(WebhookUrl::as_str);
+            db.execute(sql::ADD_NOTIFICATION, values![id, *owner, url, *created_at]).await? == 1
+        }
+        None => false,
+    };
     let held = match hold {
         Some(hold) => Some(holds::reserve(db, poll, *hold).await?),
         None => None,
     };
-    Ok(Opened::New { held })
+    Ok(Opened::New { held, notifies })
 }
 
 async fn close<C: Connection>(

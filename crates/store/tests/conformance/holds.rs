@@ -22,8 +22,8 @@ async fn holds_what_is_available_and_refuses_too_little(db: TestDatabase) {
     let open = async |at_least, at_most| {
         db.polls.open(&new_poll(Some(user), Some(hold(at_least, at_most))), &lease("a", 10)).await
     };
-    assert_eq!(open(100, 700).await.unwrap(), Opened::New { held: Some(usd(700)) });
-    assert_eq!(open(100, 700).await.unwrap(), Opened::New { held: Some(usd(300)) });
+    assert_eq!(open(100, 700).await.unwrap(), Opened::New { held: Some(usd(700)), notifies: false });
+    assert_eq!(open(100, 700).await.unwrap(), Opened::New { held: Some(usd(300)), notifies: false });
     match open(100, 700).await {
         Err(StoreError::InsufficientBalance { available, needed }) => {
             assert_eq!((available, needed), (usd(0), usd(100)));
@@ -54,7 +54,7 @@ async fn a_hold_of_zero_moves_nothing(db: TestDatabase) {
     let user = db.user(0).await;
     let poll = new_poll(Some(user), Some(hold(0, 500)));
     let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
-    assert_eq!(opened, Opened::New { held: Some(usd(0)) });
+    assert_eq!(opened, Opened::New { held: Some(usd(0)), notifies: false });
     assert_eq!(db.polls.poll(&poll.id).await.unwrap().unwrap().held, Some(usd(0)));
     db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(9))).await.unwrap();
     assert_eq!(db.money(user).await, [0, 0, 0]);

@@ -85,7 +85,7 @@ impl Model {
                     assert!(matches!(opened, Err(StoreError::InsufficientBalance { .. })), "{opened:?}");
                 } else {
                     let held = at_most.min(available);
-                    assert_eq!(opened.unwrap(), Opened::New { held: Some(usd(held)) });
+                    assert_eq!(opened.unwrap(), Opened::New { held: Some(usd(held)), notifies: false });
                     self.held += held;
                     self.polls.push((poll.id, held, State::Running));
                 }

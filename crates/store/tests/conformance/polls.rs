@@ -21,7 +21,7 @@ async fn reads_back_what_it_was_given(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = new_poll(Some(user), Some(hold(10, 400)));
     let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
-    assert_eq!(opened, Opened::New { held: Some(usd(400)) });
+    assert_eq!(opened, Opened::New { held: Some(usd(400)), notifies: false });
     let record = db.polls.poll(&poll.id).await.unwrap().unwrap();
     assert_eq!((&record.id, record.owner, &record.plan), (&poll.id, poll.owner, &poll.plan));
     assert_eq!((record.created_at, record.held), (poll.created_at, Some(usd(400))));
@@ -49,7 +49,7 @@ async fn one_request_opens_one_poll(db: TestDatabase) {
     };
     let second = ep_kernel::ports::NewPoll { request_ref, ..new_poll(Some(user), Some(hold(1, 600))) };
     let opened = db.polls.open(&first, &lease("a", 10)).await.unwrap();
-    assert_eq!(opened, Opened::New { held: Some(usd(600)) });
+    assert_eq!(opened, Opened::New { held: Some(usd(600)), notifies: false });
     for _ in 0..2 {
         let again = db.polls.open(&second, &lease("b", 10)).await.unwrap();
         assert_eq!(again, Opened::Existing(first.id.clone()));
@@ -162,6 +162,11 @@ async fn whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended(db: TestDatab
     polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(33))).await.unwrap();
     assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
     assert!(polls.cancel(&poll, at(11)).await.unwrap(), "it was what ended it");
+
+    // What a closing says need not be kept twice; what is still to be ended is kept.
+    assert!(polls.cancel(&other, at(11)).await.unwrap());
+    assert_eq!(db.store.delete_cancellations().await.unwrap(), 1);
+    assert!(!polls.is_cancelled(&poll).await.unwrap() && polls.is_cancelled(&other).await.unwrap());
 
     let ended = db.running(Some(user), None).await;
     polls.close(&ended, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    Attempted, DueNotification, Epoch, NewPoll, NotificationState, Webhook, WebhookSecretNumber,
+    Attempted, DueNotification, Epoch, NewPoll, NotificationState, Opened, Webhook, WebhookSecretNumber,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
@@ -32,7 +32,12 @@ fn url(text: &str) -> WebhookUrl {
 
 async fn ended(db: &TestDatabase, user: Option<UserId>, notify: Option<&str>) -> PollId {
     let poll = NewPoll { notify: notify.map(url), ..new_poll(user, None) };
-    db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+    let opened = db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+    let default = match user {
+        Some(user) => db.store.webhooks().webhook(user).await.unwrap().url,
+        None => None,
+    };
+    assert_eq!(opened, Opened::New { held: None, notifies: notify.is_some() || default.is_some() });
     close(db, &poll.id).await;
     poll.id
 }

@@ -1,0 +1,69 @@
+//! A poll as benches store it.
+
+use ep_kernel::ports::Closing;
+use ep_polling::ballot::Ballot;
+use ep_polling::plan::Plan;
+use ep_polling::time::Timestamp;
+use serde_json::json;
+
+/// A plan with this many members.
+pub fn plan(members: u32) -> Plan {
+    let member = |number: u32| {
+        json!({
+            "model": format!("maker-{}/some-model-{number}-instruct", number % 7),
+            "family": format!("family-{}", number % 7),
+            "price": { "prompt": 300_000, "completion": 1_500_000, "request": 0 },
+            "output_tokens": 400,
+        })
+    };
+    serde_json::from_value(json!({
+        "question": "Which of these is the better way to indent source code, all things considered?",
+        "options": ["Tabs", "Spaces", "Neither"],
+        "preset": "generalist",
+        "threshold": 0.95,
+        "budget": 1.0,
+        "pace": "balanced",
+        "private": false,
+        "simulated": true,
+        "roster": (0..members).map(member).collect::<Vec<_>>(),
+        "seed": vec![7; 32],
+        "deadline_ms": 120_000,
+        "notices": [],
+    }))
+    .unwrap()
+}
+
+/// A vote.
+pub fn ballot(seq: u32) -> Ballot {
+    serde_json::from_value(json!({
+        "seq": seq,
+        "position": seq - 1,
+        "model": format!("maker-{}/some-model-{seq}-instruct", seq % 7),
+        "vote": { "Ok": seq % 3 },
+        "option_order": [2, 0, 1],
+        "latency_ms": 850,
+        "at_ms": 900 * seq,
+        "spend": { "amount": 120, "basis": "reported" },
+        "answered_by": null,
+    }))
+    .unwrap()
+}
+
+/// The end of a poll that nobody asked any more.
+pub fn closing() -> Closing {
+    serde_json::from_value(json!({
+        "reason": "confidence",
+        "p_value": 0.012_345,
+        "gather_ms": 4_321,
+        "upstream_us": 4_000_001,
+        "total_ms": 4_400,
+        "closed_at": now(),
+        "unused_calls_cost": 0,
+    }))
+    .unwrap()
+}
+
+/// The time of all that is stored.
+pub const fn now() -> Timestamp {
+    Timestamp::from_millis(1_769_817_600_000)
+}
