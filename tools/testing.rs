@@ -46,6 +46,7 @@ impl Service {
         let models: Arc<dyn Models> = Arc::new(Demo::new(&demo, Arc::clone(&clock)).unwrap());
         let executor = executor::Ports {
             polls: store.polls(),
+            changes: None,
             models: Arc::clone(&models),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),

@@ -5,11 +5,10 @@
 //! votes are split, the pace is fast. Rounds of both kinds take turns, so that a noisy machine is noisy
 //! for both.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::process::{Server, ep_json, median};
-use ep_upstream::testing::{Script, ScriptedUpstream, VoteFor};
+use ep_upstream::testing::{Script, ScriptedUpstream};
 use futures::future::join_all;
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -20,11 +19,7 @@ const CONCURRENT: usize = 32;
 
 /// Measures whole polls.
 pub(crate) async fn run() {
-    let halves: HashMap<String, String> = (0..MODELS)
-        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()))
-        .collect();
-    let mut script =
-        Script { votes_for: VoteFor::ByModel(halves), keep_requests: false, ..Script::panel(MODELS) };
+    let mut script = Script { keep_requests: false, ..Script::divided_panel(MODELS) };
     script.default.latency = Duration::from_millis(50);
     let upstream = ScriptedUpstream::start(script).expect("an upstream");
     let data = tempfile::tempdir().expect("a folder");

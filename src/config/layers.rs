@@ -22,6 +22,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_MAX_CONNECTIONS_PER_ADDRESS", "server", "max_connections_per_address"),
     ("EP_FIRST_REQUEST_S", "server", "first_request_s"),
     ("EP_NEXT_REQUEST_S", "server", "next_request_s"),
+    ("EP_SHUTDOWN_GRACE_S", "server", "shutdown_grace_s"),
     ("EP_OPERATOR_NAME", "operator", "name"),
     ("EP_OPERATOR_URL", "operator", "url"),
     ("EP_CONTACT", "operator", "contact"),

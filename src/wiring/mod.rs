@@ -113,6 +113,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let limits = PollLimits { running: config.polls.max_running, waiting: config.polls.max_waiting };
     let ports = executor::Ports {
         polls: store.polls(),
+        changes: store.poll_changes(),
         models: Arc::clone(&models),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
@@ -280,6 +281,7 @@ impl Assembled {
     /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
     /// forgetting callers, deleting expired records, ended sessions and old anonymous polls.
     pub fn start_background_work(&self) {
+        self.app.ports.polls.share_changes();
         self.every(
             "resume polls",
             self.lease / 2,

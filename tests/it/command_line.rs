@@ -100,9 +100,7 @@ fn faults_have_exit_codes_and_words() {
 #[tokio::test]
 async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
     let data = tempfile::tempdir().unwrap();
-    let halves = (0..20)
-        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    let script = Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) };
+    let script = Script::divided_panel(20);
     let upstream = ep_upstream::testing::ScriptedUpstream::start(script).unwrap();
     let variables = || vec![("EP_UPSTREAM_URL", upstream.base_url())];
     let ask = [ASK, &["--threshold", "1"]].concat();

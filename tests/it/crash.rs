@@ -17,22 +17,23 @@ use crate::harness::{Client, Setup, Stripe, WalletLibraries, question};
 async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
     command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear();
-    started(command, data, upstream, database).await
+    started(command, data, upstream, database, 1500).await
 }
 
-/// The same with a command that has its listener and further settings.
+/// The same with a command that has its listener and further settings, and leases that last so many milliseconds.
 pub async fn started(
     mut command: Command,
     data: &Path,
     upstream: &ScriptedUpstream,
     database: Option<&str>,
+    lease_ms: u32,
 ) -> (Child, String) {
     command.env("EP_DATA_DIR", data);
     command
         .env("EP_UPSTREAM_URL", upstream.base_url())
         .env("EP_LOG_FORMAT", "json")
         .env("EP_RATE_LIMIT_PER_MINUTE", "0");
-    command.env("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0").env("EP_LEASE_MS", "1500");
+    command.env("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "0").env("EP_LEASE_MS", lease_ms.to_string());
     if let Some(url) = database {
         command.env("EP_DATABASE_URL", url);
     }
@@ -154,7 +155,7 @@ async fn killed_while_payments_are_reported(database: Option<&str>) {
             .env("EP_STRIPE_WEBHOOK_SECRET", "whsec_of_the_tests")
             .env("EP_STRIPE_API_URL", &stripe.api_url)
             .env("EP_STARTER_CREDIT_USD", "0");
-        started(command, data.path(), &upstream, database)
+        started(command, data.path(), &upstream, database, 1500)
     };
     let (mut child, _) = serve().await;
     let client = Client::new(&url, None);
@@ -233,7 +234,7 @@ async fn a_graceful_stop_lets_requests_end_and_loses_nothing() {
     assert_eq!(admin(data.path(), None, &["audit", "--json"]).await["clean"], true);
 }
 
-async fn signal(child: &Child, signal: &str) {
+pub async fn signal(child: &Child, signal: &str) {
     let sent = Command::new("kill").args([signal, &child.id().unwrap().to_string()]).status().await.unwrap();
     assert!(sent.success());
 }

@@ -425,7 +425,7 @@ async fn killed_while_a_deposit_is_carried_out() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
             command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear().envs(world.settings());
             command.env("EP_X402_RPC_URL", world.chain.rpc_url());
-            crash::started(command, data.path(), &upstream, database)
+            crash::started(command, data.path(), &upstream, database, 1500)
         };
         let (mut child, mut url) = serve().await;
         let mut payments = 0;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Billing, Script, VoteFor};
+use ep_upstream::testing::{Billing, Script};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::harness::{Client, Engine, Setup, question};
 
 /// Models that take this long, and charge.
 fn models(count: usize, latency_ms: u64) -> Script {
-    let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(count) };
+    let mut script = Script::divided_panel(count);
     script.default.latency = Duration::from_millis(latency_ms);
     script.default.billing = Billing::Cost(120, 12, 0.000_01);
     script

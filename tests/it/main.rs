@@ -36,6 +36,7 @@ mod oidc;
 mod parity;
 mod polls;
 mod real_model;
+mod replicas;
 mod sessions;
 mod streams;
 mod telemetry;

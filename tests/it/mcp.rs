@@ -410,13 +410,7 @@ fn fits(value: &Value, schema: &Value, asked: &[&Value]) -> Result<(), String> {
 
 #[tokio::test]
 async fn structured_content_is_what_the_output_schemas_declare() {
-    let halves = (0..20).map(|n| {
-        let option = if n % 2 == 0 { "Alpha" } else { "Beta" };
-        (format!("maker{}/line-{n}", n % 10), option.to_owned())
-    });
-    let service =
-        Setup::scripted(Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) });
-    let service = service.boot().await;
+    let service = Setup::scripted(Script::divided_panel(20)).boot().await;
     let client = service.user().await;
     let tools = client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200);
     let tools = tools["result"]["tools"].as_array().unwrap().clone();

@@ -85,10 +85,7 @@ async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn a_small_balance_is_a_small_budget() {
     // Thirty calls fit; the dissent of every second model would want all fifty.
-    let mut script = Script::panel(50);
-    let halves = (0..50)
-        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    script.votes_for = VoteFor::ByModel(halves.collect());
+    let mut script = Script::divided_panel(50);
     script.default.billing = Billing::Silent;
     let service = Setup::scripted(script).boot().await;
     let worst = {

@@ -105,9 +105,7 @@ async fn a_poll_end_to_end_on_postgres() {
 
 #[tokio::test]
 async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
-    let halves = (0..20)
-        .map(|n| (format!("maker{}/line-{n}", n % 10), if n % 2 == 0 { "Alpha" } else { "Beta" }.to_owned()));
-    let script = Script { votes_for: VoteFor::ByModel(halves.collect()), ..Script::panel(20) };
+    let script = Script::divided_panel(20);
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let tie = client.poll(json!({ "confidence_threshold": 1 })).await.expect(200);

@@ -39,9 +39,9 @@ pub async fn follow_after(
     loop {
         // A timer fires a millisecond late, which is long enough for a quick poll to end.
         if Instant::now() >= until {
-            return follower.state().await;
+            return Ok(follower.state());
         }
-        let Ok(ballots) = timeout_at(until, follower.next()).await else { return follower.state().await };
+        let Ok(ballots) = timeout_at(until, follower.next()).await else { return Ok(follower.state()) };
         let ballots = ballots?;
         if ballots.is_empty() {
             break;
@@ -59,7 +59,7 @@ pub async fn follow_after(
             }
         }
     }
-    let state = follower.state().await?;
+    let state = follower.state();
     if let Some(closing) = &state.record.closing {
         cx.waited_for_models(Duration::from_micros(closing.upstream_us));
     }

@@ -28,8 +28,8 @@ use std::time::Duration;
 
 use ep_kernel::ports::{
     AgentMessages, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
-    PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore,
-    WebhookStore,
+    PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin,
+    UserStore, WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -62,6 +62,7 @@ impl Default for StoreOptions {
 pub struct Store {
     database: Arc<dyn AnyDatabase>,
     limiter: Option<Arc<dyn Limiter>>,
+    changes: Option<Arc<dyn PollChanges>>,
 }
 
 /// A [`Database`] on either engine.
@@ -109,11 +110,11 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, 
     match &url.0 {
         Location::Sqlite(file) => {
             let database = Database(sqlite::Sqlite::open(file.as_deref(), &options).await?);
-            Ok(Store { database: Arc::new(database), limiter: None })
+            Ok(Store { database: Arc::new(database), limiter: None, changes: None })
         }
         Location::Postgres(server) => {
             let database = Arc::new(Database(postgres::Postgres::open(server, &options).await?));
-            Ok(Store { database: database.clone(), limiter: Some(database) })
+            Ok(Store { database: database.clone(), limiter: Some(database.clone()), changes: Some(database) })
         }
     }
 }
@@ -197,6 +198,11 @@ impl Store {
     /// Request limits that all replicas share; `None` on SQLite, which has no replicas.
     pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
         self.limiter.clone()
+    }
+
+    /// Changes to polls, announced among the processes that share the database; `None` on SQLite.
+    pub fn poll_changes(&self) -> Option<Arc<dyn PollChanges>> {
+        self.changes.clone()
     }
 
     /// Deletes polls that nobody owns, opened before a time and settled, with their ballots: up to `limit` in one

@@ -120,6 +120,8 @@ pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1");
+pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, settled, \
+     (SELECT COALESCE(MAX(seq), 0) FROM ballots WHERE poll_id = polls.id) AS ballots FROM polls WHERE id = $1";
 pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
 pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5 \

@@ -143,12 +143,7 @@ impl Vote<'_> {
         let mut level = self.fallback.profile().level;
         let mut bad_answer: Option<String> = None;
         loop {
-            let dropped = self.dropped.clone();
-            let deadline = tokio::select! {
-                biased;
-                () = dropped.cancelled() => return Err(not_wanted()),
-                deadline = self.wait_for_rate_limit() => deadline?,
-            };
+            let deadline = self.wait_for_rate_limit().await?;
             self.requests += 1;
             tracing::Span::current().record("fallback_level", level.as_str());
             let first_answer = self.paid_answers == 0;
@@ -162,7 +157,7 @@ impl Vote<'_> {
                 is_openrouter: self.voting.is_openrouter,
                 bad_answer: bad_answer.as_deref(),
             };
-            let step = match self.voting.chat.send(request.body(), deadline, &dropped).await {
+            let step = match self.voting.chat.send(request.body(), deadline, &self.dropped).await {
                 Ok(response) => self.after_response(&response, &request),
                 Err(error) => self.after_transport_error(error, level),
             };
@@ -193,7 +188,12 @@ impl Vote<'_> {
     async fn wait_for_rate_limit(&mut self) -> Result<Instant, NoVote> {
         let free = self.member.price.is_some_and(|price| price.is_free());
         match self.voting.limits.reserve(free, self.deadline()) {
-            Ok(reservation) => reservation.wait().await,
+            Ok(reservation) => tokio::select! {
+                // Most need not wait.
+                biased;
+                () = reservation.wait() => {}
+                () = self.dropped.cancelled() => return Err(not_wanted()),
+            },
             Err(reached) => {
                 let text = format!(
                     "the upstream takes {} requests a minute for {}; the next one is possible in {} s, too late for this vote",

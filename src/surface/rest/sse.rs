@@ -1,7 +1,7 @@
 //! Server-sent events (WHATWG HTML, section 9.2): a call whose progress is sent as it happens.
 //!
 //! `started`, then one event per vote, then exactly one `complete`, `running` or `error`. What fails before the
-//! first event is an ordinary response with its status. A client that disconnects does not end its call.
+//! first event is an ordinary response with its status. A client that disconnects ends a call that only reads, and no other.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
+use ep_kernel::tool::Effect;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -52,8 +53,13 @@ pub(super) async fn stream(
         Err(refused) => return respond(state, request, &binding.rest, refused),
     };
     let allowance = admitted.admission().allowance;
+    let reads = binding.entry.spec.effect == Effect::Read;
     state.app.tasks.spawn(async move {
-        let done = admitted.run(input).await;
+        let done = tokio::select! {
+            done = admitted.run(input) => done,
+            // Nobody waits for what was only to be read.
+            () = steps.closed(), if reads => return,
+        };
         drop(steps.send(Step::End(Box::new(done))).await);
     });
     let first = match received.recv().await {

@@ -1,85 +1,52 @@
 //! Follows one poll, whichever process runs it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::PollExecutor;
 use super::live::{PollState, Watch};
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::ports::PollRecord;
 use ep_polling::ballot::Ballot;
 
-/// How often the database is read for a poll that another process runs.
-const READ_INTERVAL: Duration = Duration::from_millis(250);
-
-/// Follows one poll to its end: from memory where this process runs it, else from the database.
+/// Follows one poll to its end.
 pub struct Follow {
     executor: PollExecutor,
-    source: Source,
-}
-
-/// Where the ballots come from.
-enum Source {
-    /// This process runs the poll.
-    Memory(Watch),
-    /// Another process runs it.
-    Database { state: PollState, seen: usize },
+    watch: Watch,
 }
 
 impl Follow {
-    pub(super) fn in_memory(executor: PollExecutor, watch: Watch) -> Self {
-        Self { executor, source: Source::Memory(watch) }
-    }
-
-    pub(super) fn in_database(executor: PollExecutor, state: PollState) -> Self {
-        Self { executor, source: Source::Database { state, seen: 0 } }
+    pub(super) const fn new(executor: PollExecutor, watch: Watch) -> Self {
+        Self { executor, watch }
     }
 
     /// The stored poll: its plan and, once it has ended, how it ended.
     pub fn record(&self) -> Arc<PollRecord> {
-        match &self.source {
-            Source::Memory(watch) => watch.state().record,
-            Source::Database { state, .. } => Arc::clone(&state.record),
-        }
+        self.watch.state().record
     }
 
-    /// The current state.
-    pub async fn state(&mut self) -> Result<PollState, Fault> {
-        match &mut self.source {
-            Source::Memory(watch) => Ok(watch.state()),
-            Source::Database { state, .. } => {
-                if state.record.closing.is_none() {
-                    let id = state.record.id.clone();
-                    *state = self.executor.state(&id).await?.ok_or_else(|| super::interrupted(&id))?;
-                }
-                Ok(state.clone())
-            }
-        }
+    /// What is known of it now.
+    pub fn state(&self) -> PollState {
+        self.watch.state()
     }
 
     /// Waits for ballots since the last call and returns them; an empty list once the poll has ended.
     pub async fn next(&mut self) -> Result<Vec<Arc<Ballot>>, Fault> {
         loop {
-            if let Source::Memory(watch) = &mut self.source {
-                let record = watch.state().record;
-                if let Some(ballots) = watch.next().await {
-                    return Ok(ballots);
-                }
-                if self.executor.is_stopping() {
-                    return Err(super::interrupted(&record.id));
-                }
-                // Another process has adopted it.
-                let seen = watch.seen();
-                self.source = Source::Database { state: PollState { record, ballots: Vec::new() }, seen };
+            if let Some(ballots) = self.watch.next().await {
+                return Ok(ballots);
             }
-            let state = self.state().await?;
-            let Source::Database { seen, .. } = &mut self.source else { continue };
-            let new = state.ballots.get(*seen..).unwrap_or_default().to_vec();
-            if !new.is_empty() || state.record.closing.is_some() {
-                *seen += new.len();
-                return Ok(new);
+            let id = self.record().id.clone();
+            if self.executor.is_stopping() {
+                let message = format!(
+                    "this server is stopping; poll {id} keeps its votes and goes on elsewhere or after the restart: \
+                     ask for it again in a few seconds"
+                );
+                return Err(Fault::new(Kind::PollFailed, message));
             }
-            tokio::time::sleep(READ_INTERVAL).await;
+            // Another process has adopted it, or this one has.
+            let missing = || Fault::new(Kind::NotFound, format!("poll {id} has been deleted"));
+            let watch = self.executor.watch(&id).await?.ok_or_else(missing)?;
+            self.watch = watch.after(self.watch.seen());
         }
     }
 }

@@ -85,7 +85,7 @@ impl RunningPolls {
     }
 
     pub(super) fn watch(&self, id: &PollId) -> Option<Watch> {
-        Some(Watch { receiver: self.get(id)?.state, seen: 0 })
+        Some(Watch::of(self.get(id)?.state))
     }
 
     pub(super) fn count(&self) -> usize {
@@ -93,13 +93,22 @@ impl RunningPolls {
     }
 }
 
-/// Follows one running poll.
+/// Watches one poll.
 pub(super) struct Watch {
     receiver: watch::Receiver<PollState>,
     seen: usize,
 }
 
 impl Watch {
+    pub(super) const fn of(receiver: watch::Receiver<PollState>) -> Self {
+        Self { receiver, seen: 0 }
+    }
+
+    /// The same for someone who has seen this many ballots.
+    pub(super) fn after(self, seen: usize) -> Self {
+        Self { seen, ..self }
+    }
+
     /// The current state.
     pub(super) fn state(&self) -> PollState {
         self.receiver.borrow().clone()
@@ -111,7 +120,7 @@ impl Watch {
     }
 
     /// Waits for ballots since the last call and returns them; an empty list once the poll has ended, `None`
-    /// if this process runs it no longer.
+    /// if its end is not shown here.
     pub(super) async fn next(&mut self) -> Option<Vec<Arc<Ballot>>> {
         loop {
             {

@@ -5,7 +5,9 @@
 //! event log: watchers of a running poll read the copy in this process's memory, everyone else reads the
 //! database, and both see the same.
 
+mod announce;
 mod follow;
+mod followers;
 mod lease;
 mod live;
 mod projection;
@@ -22,7 +24,8 @@ use std::time::Duration;
 use crate::caller::{CappedKey, UserId};
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    Adopted, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, StoreError,
+    Adopted, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges, PollRecord,
+    PollStore, StoreError,
 };
 use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
@@ -39,6 +42,7 @@ pub use projection::EventProjection;
 pub use slots::PollLimits;
 
 use lease::HeldLease;
+use live::Watch;
 use slots::{Place, Slots};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -68,6 +72,12 @@ struct Inner {
     begun: Notify,
     /// Notified whenever this process has closed a poll whose owner is told.
     closed: Arc<Notify>,
+    /// Polls that other processes run and somebody follows here.
+    followers: followers::Followers,
+    /// `None` where no other process shares the database.
+    announcer: Option<announce::Announcer>,
+    /// Notified whenever another process has given up polls.
+    released_elsewhere: Notify,
     /// Recently read polls that can never change again.
     settled: quick_cache::sync::Cache<PollId, PollState>,
 }
@@ -104,6 +114,8 @@ const SETTLED_POLLS: usize = 500;
 pub struct Ports {
     /// Polls and ballots.
     pub polls: Arc<dyn PollStore>,
+    /// Announces changes to polls; `None` where no other process shares the database.
+    pub changes: Option<Arc<dyn PollChanges>>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
     /// The time of day.
@@ -118,7 +130,7 @@ impl PollExecutor {
     /// An executor whose leases last `lease`, whose polls may take `deadline`, and which runs no more of them at
     /// once than `limits` say.
     pub fn new(ports: Ports, lease: Duration, deadline: Duration, limits: PollLimits) -> Self {
-        let Ports { polls, models, clock, entropy, tasks } = ports;
+        let Ports { polls, changes, models, clock, entropy, tasks } = ports;
         let worker = hex::encode(entropy.bytes::<16>());
         Self(Arc::new(Inner {
             polls,
@@ -136,6 +148,9 @@ impl PollExecutor {
             recent: recent::RecentLatencies::default(),
             begun: Notify::new(),
             closed: Arc::default(),
+            followers: followers::Followers::default(),
+            announcer: changes.map(announce::Announcer::new),
+            released_elsewhere: Notify::new(),
             settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
         }))
     }
@@ -261,11 +276,15 @@ impl PollExecutor {
 
     /// Follows a poll to its end, whichever process runs it.
     pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
-        if let Some(watch) = self.0.running.watch(id) {
-            return Ok(Some(Follow::in_memory(self.clone(), watch)));
+        Ok(self.watch(id).await?.map(|watch| Follow::new(self.clone(), watch)))
+    }
+
+    async fn watch(&self, id: &PollId) -> Result<Option<Watch>, Fault> {
+        let inner = &self.0;
+        if let Some(watch) = inner.running.watch(id).or_else(|| inner.followers.watch(id)) {
+            return Ok(Some(watch));
         }
-        let state = self.state(id).await?;
-        Ok(state.map(|state| Follow::in_database(self.clone(), state)))
+        Ok(self.state(id).await?.map(|state| followers::watch(inner, state)))
     }
 
     /// Notified when this process has closed a poll that it has opened and whose owner is told: a hint to look at once.
@@ -282,8 +301,8 @@ impl PollExecutor {
     /// `false` if it has ended by itself.
     pub async fn cancel(&self, id: &PollId) -> Result<bool, Fault> {
         let cancelled = self.0.polls.cancel(id, self.0.clock.now()).await?;
-        if cancelled {
-            self.0.running.cancel(id);
+        if cancelled && !self.0.running.cancel(id) {
+            self.0.changed(id, Change::Cancelled);
         }
         Ok(cancelled)
     }
@@ -385,6 +404,7 @@ impl PollExecutor {
             .collect();
         if !held.is_empty() {
             inner.polls.renew(&held, Duration::ZERO).await?;
+            inner.announce_released(held.iter().map(|(id, _)| id)).await;
         }
         Ok(())
     }
@@ -489,14 +509,4 @@ fn busy() -> Fault {
         "too many polls are running and waiting here; send the request again in a few seconds",
     )
     .retry_after(Duration::from_secs(10))
-}
-
-/// The fault returned to followers of a poll that this process could not finish.
-fn interrupted(id: &PollId) -> Fault {
-    Fault::new(
-        Kind::PollFailed,
-        format!(
-            "poll {id} was interrupted; its votes are kept and it will be resumed: ask for its result later"
-        ),
-    )
 }

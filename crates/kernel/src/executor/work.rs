@@ -15,7 +15,7 @@ use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Place, Slot};
 use crate::executor::run::{Finished, Recorder, run};
-use crate::ports::{Closing, PollRecord, StoreError};
+use crate::ports::{Change, Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
 use ep_polling::plan::Plan;
@@ -103,6 +103,7 @@ impl Recorder for Work<'_> {
     async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError> {
         self.inner.polls.record(&self.record.id, self.lease().epoch(), ballots).await?;
         publish(self.publisher, ballots);
+        self.inner.changed(&self.record.id, Change::Ballots);
         Ok(())
     }
 }
@@ -201,6 +202,7 @@ impl Work<'_> {
         if let Err(error) = self.inner.polls.renew(&held, Duration::ZERO).await {
             tracing::warn!(error = %error, "a lease could not be ended; it ends by itself");
         }
+        self.inner.announce_released(std::iter::once(&self.record.id)).await;
     }
 
     /// Reads a poll again after an interruption.
@@ -254,6 +256,7 @@ impl Work<'_> {
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
         measure(record, &finished, spent);
         publish_end(publisher, closing, !draining);
+        inner.changed(&record.id, Change::Ended);
         if draining {
             let unused = finished.unfinished.drain(&record.plan).await.plus(lost);
             metrics::counter!("ep_unused_calls_cost_micro_usd_total")

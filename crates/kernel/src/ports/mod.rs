@@ -12,6 +12,7 @@ mod keys;
 mod ledger;
 mod models;
 mod operator;
+mod poll_changes;
 mod polls;
 mod sessions;
 mod upstreams;
@@ -43,7 +44,8 @@ pub use keys::{
 pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing, Wanted};
 pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
-pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore};
+pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
+pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollProgress, PollRecord, PollStore};
 pub use sessions::{NewSession, SessionStore, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};

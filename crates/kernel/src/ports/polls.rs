@@ -112,6 +112,17 @@ pub struct PollRecord {
     pub settled: bool,
 }
 
+/// How far a poll is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PollProgress {
+    /// The sequence number of its last ballot; 0 before the first.
+    pub ballots: u32,
+    /// How it ended, once it has: then it gets no more ballots.
+    pub closing: Option<Closing>,
+    /// Whether it is closed and its hold, if any, has ended.
+    pub settled: bool,
+}
+
 /// How a poll ended. Its tally and its votes follow from its ballots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
@@ -191,6 +202,9 @@ pub trait PollStore: Send + Sync {
 
     /// The poll that was opened with this request reference.
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError>;
+
+    /// How far a poll is.
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError>;
 
     /// The ballots of a poll with a sequence number above `after`, in order.
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;

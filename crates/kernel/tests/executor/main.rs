@@ -4,6 +4,7 @@
 mod budgets;
 mod crashes;
 mod deadlines;
+mod followers;
 mod interruptions;
 mod memory;
 mod outcomes;

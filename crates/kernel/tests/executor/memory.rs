@@ -7,14 +7,19 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
-use ep_kernel::ports::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::ports::{
+    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollProgress, PollRecord,
+    PollStore, StoreError,
+};
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use tokio::sync::watch;
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 
 use super::scripted::Script;
@@ -42,9 +47,16 @@ pub struct Database {
     rows: Mutex<HashMap<PollId, Row>>,
     /// Rows that cannot be decoded.
     pub unreadable: Mutex<HashSet<PollId>>,
+    /// Where changes are announced, if they are.
+    pub changes: Option<broadcast::Sender<PollChange>>,
 }
 
 impl Database {
+    /// One whose processes hear of each other's changes.
+    pub fn announcing() -> Arc<Self> {
+        Arc::new(Self { changes: Some(broadcast::channel(1024).0), ..Self::default() })
+    }
+
     pub fn rows(&self) -> MutexGuard<'_, HashMap<PollId, Row>> {
         self.rows.lock().unwrap()
     }
@@ -58,6 +70,8 @@ impl Database {
 pub struct Connection {
     pub database: Arc<Database>,
     writes: AtomicU32,
+    /// Reads of how far a poll is and of its ballots.
+    pub reads: AtomicU32,
     /// Every n-th write fails, every other one of them after it was done; 0 is never.
     pub fails_every: AtomicU32,
     /// Whether every operation fails.
@@ -73,6 +87,7 @@ impl Connection {
         Arc::new(Self {
             database: Arc::clone(database),
             writes: AtomicU32::default(),
+            reads: AtomicU32::default(),
             fails_every: AtomicU32::default(),
             down: AtomicBool::default(),
             loses_opening: AtomicBool::default(),
@@ -216,8 +231,18 @@ impl PollStore for Connection {
         let opened = rows.values().find(|row| row.request_ref.as_deref() == Some(request_ref));
         Ok(opened.map(|row| row.record.id.clone()))
     }
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
+        self.up().await?;
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        Ok(self.database.rows().get(id).map(|row| PollProgress {
+            ballots: row.ballots.len() as u32,
+            closing: row.record.closing.clone(),
+            settled: row.record.settled,
+        }))
+    }
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
         self.up().await?;
+        self.reads.fetch_add(1, Ordering::SeqCst);
         Ok(self.database.rows()[id].ballots.iter().filter(|ballot| ballot.seq > after).cloned().collect())
     }
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
@@ -271,6 +296,25 @@ impl PollStore for Connection {
     }
 }
 
+#[async_trait]
+impl PollChanges for Connection {
+    async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
+        self.up().await?;
+        for change in changes {
+            let _ = self.database.changes.as_ref().map(|sender| sender.send(change.clone()));
+        }
+        Ok(())
+    }
+    async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {
+        self.up().await?;
+        let sender = self.database.changes.as_ref().ok_or_else(broken)?;
+        let changes = futures::stream::unfold(sender.subscribe(), |mut changes| async move {
+            Some((changes.recv().await.ok()?, changes))
+        });
+        Ok(changes.boxed())
+    }
+}
+
 /// A process: an executor and what it works with.
 pub struct Replica {
     pub executor: PollExecutor,
@@ -288,12 +332,15 @@ impl Replica {
         let (store, tasks) = (Connection::to(database), Tasks::default());
         let ports = Ports {
             polls: Arc::clone(&store) as Arc<dyn PollStore>,
+            changes: database.changes.as_ref().map(|_| Arc::clone(&store) as Arc<dyn PollChanges>),
             models: Arc::clone(script) as _,
             clock: Arc::<ManualClock>::default(),
             entropy: Arc::new(SeededEntropy::new(seed)),
             tasks: tasks.clone(),
         };
-        Self { executor: PollExecutor::new(ports, LEASE, DEADLINE, limits), store, tasks }
+        let executor = PollExecutor::new(ports, LEASE, DEADLINE, limits);
+        executor.share_changes();
+        Self { executor, store, tasks }
     }
 
     /// Resumes polls whenever this process would.
@@ -309,6 +356,6 @@ impl Replica {
     pub async fn ended(&self, id: &PollId) -> Closing {
         let mut follow = self.executor.follow(id).await.unwrap().unwrap();
         while !follow.next().await.unwrap().is_empty() {}
-        follow.state().await.unwrap().record.closing.clone().unwrap()
+        follow.state().record.closing.clone().unwrap()
     }
 }

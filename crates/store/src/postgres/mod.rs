@@ -1,6 +1,7 @@
 //! PostgreSQL: any number of identical replicas on one server, every transaction READ COMMITTED.
 
 mod ballots;
+mod changes;
 mod limiter;
 
 use std::time::Duration;
@@ -30,6 +31,8 @@ const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
 /// A pool of connections.
 pub(crate) struct Postgres {
     pool: PgPool,
+    /// For the connection that listens.
+    server: PgConnectOptions,
     timeout: Duration,
 }
 
@@ -53,10 +56,10 @@ impl Postgres {
             .max_lifetime(MAX_CONNECTION_AGE)
             // A connection is tested when it comes back; one that dies in between fails one operation.
             .test_before_acquire(false)
-            .connect_with(limited)
+            .connect_with(limited.clone())
             .await
             .map_err(failed)?;
-        Ok(Self { pool, timeout: options.timeout })
+        Ok(Self { pool, server: limited, timeout: options.timeout })
     }
 
     /// Runs an operation within the time limit. The server has the same limit for each statement; this one

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Adopted, Closing, Epoch, PastEnd, PastPoll, PollRecord, StoreError};
+use ep_kernel::ports::{Adopted, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
 use ep_polling::poll_id::PollId;
@@ -52,6 +52,11 @@ row! {
 row! {
     /// What an agent sent.
     MessageRow { message: String }
+}
+
+row! {
+    /// How far a poll is.
+    ProgressRow { closing: Option<String>, unused_cost: Option<i64>, settled: i64, ballots: i64 }
 }
 
 row! {
@@ -173,13 +178,7 @@ impl TryFrom<PollRow> for PollRecord {
     type Error = StoreError;
 
     fn try_from(row: PollRow) -> Result<Self, StoreError> {
-        let closing = match row.closing {
-            Some(text) => Some(Closing {
-                unused_calls_cost: row.unused_cost.map(MicroUsd::new),
-                ..serde_json::from_str(&text).map_err(failed)?
-            }),
-            None => None,
-        };
+        let closing = closing(row.closing, row.unused_cost)?;
         Ok(Self {
             id: poll_id(&row.id)?,
             owner: row.owner.as_deref().map(user_id).transpose()?,
@@ -190,6 +189,25 @@ impl TryFrom<PollRow> for PollRecord {
             settled: row.settled != 0,
         })
     }
+}
+
+impl TryFrom<ProgressRow> for PollProgress {
+    type Error = StoreError;
+
+    fn try_from(row: ProgressRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            ballots: u32::try_from(row.ballots).map_err(|_| unreadable("a ballot"))?,
+            closing: closing(row.closing, row.unused_cost)?,
+            settled: row.settled != 0,
+        })
+    }
+}
+
+/// How a poll ended, from its columns.
+fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Closing>, StoreError> {
+    let Some(text) = text else { return Ok(None) };
+    let closing = serde_json::from_str(&text).map_err(failed)?;
+    Ok(Some(Closing { unused_calls_cost: unused_cost.map(MicroUsd::new), ..closing }))
 }
 
 /// A listed poll, from its rows: one for each choice.

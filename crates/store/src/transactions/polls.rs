@@ -5,7 +5,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use ep_kernel::ports::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollRecord, PollStore, StoreError};
+use ep_kernel::ports::{
+    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollProgress, PollRecord, PollStore, StoreError,
+};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
@@ -14,7 +16,7 @@ use ep_polling::time::Timestamp;
 
 use super::{Database, holds};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, AdoptedRow, IdRow, PollRow, SettledRow};
+use crate::rows::{self, AdoptedRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -73,6 +75,11 @@ impl<E: Engine> PollStore for Database<E> {
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
         let poll: Option<PollRow> = self.0.fetch_optional(sql::POLL, values![id]).await?;
         poll.map(TryInto::try_into).transpose()
+    }
+
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
+        let row: Option<ProgressRow> = self.0.fetch_optional(sql::POLL_PROGRESS, values![id]).await?;
+        row.map(TryInto::try_into).transpose()
     }
 
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
-    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollRecord, PollStore, Registry,
-    StoreError, Wanted,
+    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollProgress, PollRecord, PollStore,
+    Registry, StoreError, Wanted,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -143,6 +143,10 @@ impl PollStore for Connection {
     async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, StoreError> {
         self.store.opened_by(request_ref).await
     }
+    async fn progress(&self, id: &PollId) -> Result<Option<PollProgress>, StoreError> {
+        self.stall().await;
+        self.store.progress(id).await
+    }
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError> {
         self.stall().await;
         self.store.ballots(id, after).await
@@ -176,6 +180,7 @@ fn replica(seed: u64, store: &Arc<Connection>, voters: &Arc<Voters>, lease: Dura
     let tasks = Tasks::default();
     let ports = Ports {
         polls: Arc::clone(store) as _,
+        changes: None,
         models: Arc::clone(voters) as _,
         clock: Arc::<ManualClock>::default(),
         entropy: Arc::new(SeededEntropy::new(seed)),

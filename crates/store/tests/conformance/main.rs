@@ -11,6 +11,7 @@ mod accounts;
 mod agent_messages;
 mod await_points;
 mod ballots;
+mod changes;
 mod checkouts;
 mod connect;
 mod constraints;

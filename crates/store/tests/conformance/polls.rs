@@ -1,6 +1,6 @@
 //! Opening, reading and closing polls.
 
-use ep_kernel::ports::{Epoch, Opened, StoreError};
+use ep_kernel::ports::{Epoch, Opened, PollProgress, StoreError};
 use ep_polling::money::Settlement;
 
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
@@ -11,6 +11,7 @@ on_both_engines!(
     concurrent_requests_open_one_poll,
     an_id_is_taken_once,
     closes_once,
+    says_how_far_a_poll_is,
     whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended,
     answers_pings_until_it_is_closed,
     old_anonymous_polls_are_deleted_a_few_at_a_time,
@@ -97,6 +98,24 @@ async fn closes_once(db: TestDatabase) {
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     let record = db.polls.poll(&poll).await.unwrap().unwrap();
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
+}
+
+async fn says_how_far_a_poll_is(db: TestDatabase) {
+    let poll = db.running(None, None).await;
+    let progress = || async { db.polls.progress(&poll).await.unwrap().unwrap() };
+    assert_eq!(progress().await, PollProgress { ballots: 0, closing: None, settled: false });
+    db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0), ballot(2, 7)]).await.unwrap();
+    assert_eq!(progress().await.ballots, 2);
+    let after: Vec<u32> = db.polls.ballots(&poll, 1).await.unwrap().iter().map(|ballot| ballot.seq).collect();
+    assert_eq!(after, [2]);
+    db.polls.close(&poll, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    assert_eq!(progress().await, PollProgress { ballots: 2, closing: Some(closing(None)), settled: false });
+    db.polls.settle(&poll, Epoch::FIRST, usd(0), usd(5), at(9)).await.unwrap();
+    let settled = progress().await;
+    assert!(settled.settled);
+    assert_eq!(settled.closing.unwrap().unused_calls_cost, Some(usd(5)));
+    let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
+    assert_eq!(db.polls.progress(&unknown).await.unwrap(), None);
 }
 
 async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {

@@ -108,10 +108,14 @@ impl Chat {
     ) -> Result<RawResponse, TransportError> {
         let slot = tokio::time::timeout_at(deadline, self.slots.acquire());
         let _slot = tokio::select! {
+            // Most need not wait.
             biased;
-            () = dropped.cancelled() => return Err(TransportError::NotWanted),
             slot = slot => slot.ok().and_then(Result::ok).ok_or(TransportError::NoSlot)?,
+            () = dropped.cancelled() => return Err(TransportError::NotWanted),
         };
+        if dropped.is_cancelled() {
+            return Err(TransportError::NotWanted);
+        }
         if self.now() < self.open_until.load(Ordering::Relaxed) {
             return Err(TransportError::Connect);
         }

@@ -300,6 +300,13 @@ impl Script {
         Self { models: models.collect(), votes_for: VoteFor::Hash, ..Self::default() }
     }
 
+    /// The same with models that choose Alpha and Beta in turns, so that no poll of all of them ends early.
+    pub fn divided_panel(size: usize) -> Self {
+        let choice = |n: usize| if n.is_multiple_of(2) { "Alpha" } else { "Beta" };
+        let table = (0..size).map(|n| (format!("maker{}/line-{n}", n % 10), choice(n).to_owned()));
+        Self { votes_for: VoteFor::ByModel(table.collect()), ..Self::panel(size) }
+    }
+
     /// Sets the behaviour of a model.
     #[must_use]
     pub fn with(mut self, model: &str, behaviour: Behaviour) -> Self {

@@ -1,0 +1,57 @@
+//! Changes to polls, announced with LISTEN and NOTIFY.
+
+use async_trait::async_trait;
+use ep_kernel::ports::{PollChange, PollChanges, StoreError};
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryFutureExt};
+use serde_json::Value;
+use sqlx::postgres::{PgListener, PgPoolOptions};
+
+use super::{Postgres, within};
+use crate::engine::{Durability, Engine};
+use crate::error::database_error;
+use crate::rows;
+use crate::transactions::Database;
+use crate::value::values;
+
+const CHANNEL: &str = "ep_poll_changes";
+/// Announcements need not survive anything: the commit does not wait for the disk.
+const ANNOUNCE: &str =
+    "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify('ep_poll_changes', $1)";
+
+#[async_trait]
+impl PollChanges for Database<Postgres> {
+    async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
+        let payload = rows::json(&changes)?;
+        self.0.execute(Durability::ProcessCrash, ANNOUNCE, values![&*payload]).await.map(drop)
+    }
+
+    async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {
+        // A connection of its own, which waits without holding one of the pool's.
+        let Postgres { server, timeout, .. } = &self.0;
+        let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(*timeout).max_lifetime(None);
+        let pool = pool.idle_timeout(None).connect_lazy_with(server.clone());
+        let listening = async {
+            let mut listener = PgListener::connect_with(&pool).await?;
+            listener.eager_reconnect(false);
+            listener.listen(CHANNEL).await?;
+            Ok(listener)
+        };
+        let listener = within(*timeout, Box::pin(listening).map_err(database_error)).await?;
+        let notifications = futures::stream::unfold(listener, |mut listener| async move {
+            match listener.try_recv().await {
+                Ok(Some(notification)) => Some((notification, listener)),
+                // The connection was lost, and with it perhaps some notifications.
+                Ok(None) | Err(_) => None,
+            }
+        });
+        let changes = notifications.flat_map(|notification| {
+            // What another version announces may not be readable.
+            let changes: Vec<Value> = serde_json::from_str(notification.payload()).unwrap_or_default();
+            futures::stream::iter(
+                changes.into_iter().filter_map(|change| serde_json::from_value(change).ok()),
+            )
+        });
+        Ok(changes.boxed())
+    }
+}
