@@ -54,7 +54,7 @@ fn card(site: &Site) -> Map<String, Value> {
         "provider": provider(site),
         "version": "1.0.0",
         "supportedInterfaces": [interface("1.0"), interface("0.3")],
-        "capabilities": { "streaming": false, "pushNotifications": false, "extendedAgentCard": false },
+        "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],
         "securitySchemes": {

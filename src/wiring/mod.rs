@@ -183,7 +183,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),
         },
-        agent_messages: store.agent_messages(),
+        agent_tasks: store.agent_tasks(),
         idempotency: Idempotency {
             store: store.idempotency(),
             clock,
@@ -316,6 +316,10 @@ impl Assembled {
         self.every("delete old notifications", Duration::from_hours(1), |app| async move {
             app.ports.webhooks.sweep().await
         });
+        self.every("delete abandoned tasks", Duration::from_hours(1), |app| async move {
+            let before = app.ports.clock.now().before(KEEP_ABANDONED_TASKS);
+            Ok(app.agent_tasks.delete_abandoned(before).await.map(drop)?)
+        });
         self.every("delete ended sessions", Duration::from_mins(10), |app| async move {
             app.guard.sessions.sweep().await?;
             app.accounts.forget_starter_credits().await
@@ -362,6 +366,9 @@ impl Assembled {
         self.store.close().await;
     }
 }
+
+/// How long a task of an agent that never said what to ask is kept.
+const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
 
 /// Deletes a few polls at a time, so that others who write need not wait long.
 async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {

@@ -39,7 +39,7 @@ async fn tasks_send_takes_every_form_and_answers_in_kind() {
             (&json!("completed"), &json!("session-1"))
         );
         assert_eq!(data(&task)["winning_option"], "Beta");
-        assert_eq!(task["id"], data(&task)["poll_id"], "a task and a poll are the same row");
+        assert_eq!(task["id"], "task-1", "the client's id comes back");
         assert_eq!(task["artifacts"][0]["parts"][0]["type"], "data");
         let enveloped = json!({ "jsonrpc": "2.0", "id": 9, "method": "tasks/send", "params": params });
         let reply = client.post("/api/a2a/tasks/send", &enveloped).await.expect(200);
@@ -221,8 +221,6 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
         ("tasks/cancel", -32001),
         ("CreateTaskPushNotificationConfig", -32003),
         ("tasks/pushNotificationConfig/set", -32003),
-        ("SendStreamingMessage", -32004),
-        ("message/stream", -32004),
         ("GetExtendedAgentCard", -32004),
     ] {
         let reply =
@@ -294,16 +292,16 @@ async fn a_task_keeps_its_message_context_and_time_over_a_restart() {
     let bare = json!({ "id": sent["id"], "historyLength": 0 });
     let bare = client.rpc("/api/a2a", "GetTask", bare).await.expect(200)["result"].clone();
     assert_eq!((bare.get("history"), &bare["contextId"]), (None, &json!("conversation")));
-    let foreign = other.rpc("/api/a2a", "GetTask", by_id.clone()).await.expect(200)["result"].clone();
-    assert_eq!(
-        (foreign.get("history"), &foreign["contextId"]),
-        (None, &sent["id"]),
-        "what was sent is its sender's"
-    );
+    let foreign = other.rpc("/api/a2a", "GetTask", by_id.clone()).await.expect(200);
+    assert_eq!(foreign["error"]["code"], -32001, "to others it does not exist");
     drop(first);
     let second = setup().boot().await;
     let client = second.anonymous().with_key(&key);
-    assert_eq!(client.rpc("/api/a2a", "GetTask", by_id).await.expect(200)["result"], got);
+    let later = client.rpc("/api/a2a", "GetTask", by_id).await.expect(200)["result"].clone();
+    for member in ["id", "contextId", "status", "history"] {
+        assert_eq!(later[member], got[member], "{member}");
+    }
+    assert_eq!(self::data(&later)["votes"], self::data(&got)["votes"]);
 }
 
 #[tokio::test]
@@ -351,12 +349,16 @@ async fn a_message_sent_again_while_it_is_answered_finds_the_running_poll() {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let again = client.rpc("/api/a2a", "SendMessage", params).await.expect(200);
+    let at_once = json!({ "message": params["message"], "configuration": { "returnImmediately": true } });
+    let again = client.rpc("/api/a2a", "SendMessage", at_once).await.expect(200);
     let running = &again["result"]["task"];
     assert_eq!(running["status"]["state"], "TASK_STATE_WORKING", "{again}");
     assert_eq!(running["contextId"], "conversation");
     assert_eq!(running["history"][0]["messageId"], "m");
+    let waited = client.rpc("/api/a2a", "SendMessage", params).await.expect(200)["result"]["task"].clone();
+    assert_eq!((&waited["id"], &waited["status"]["state"]), (&running["id"], &json!("TASK_STATE_COMPLETED")));
     assert_eq!(first.await.unwrap()["result"]["task"]["id"], running["id"]);
+    assert_eq!(client.rpc("/api/a2a", "ListTasks", json!({})).await.expect(200)["result"]["totalSize"], 1);
 }
 
 #[tokio::test]
@@ -422,15 +424,6 @@ async fn plain_words_are_read_like_those_of_a_free_poll() {
     let task = &reply["result"]["task"];
     assert_eq!(data(task)["options"], json!(["Rust", "Go"]));
     assert_eq!(task["history"][0]["parts"][0]["text"], "Which is better, Rust or Go?");
-    let unclear = v1("n", json!({ "text": "What is the capital of France?" }));
-    let reply = client.rpc("/api/a2a", "SendMessage", unclear).await.expect(200);
-    let said = reply["error"]["message"].as_str().unwrap();
-    assert!(
-        reply["error"]["code"] == -32602
-            && said.contains("[Option A, Option B]")
-            && said.contains("data part"),
-        "{said}"
-    );
     let skill = json!({ "message": { "messageId": "o", "role": "ROLE_USER", "parts": [{ "data": {} }], "metadata": { "skillId": "nope" } } });
     let reply = client.rpc("/api/a2a", "SendMessage", skill).await.expect(200);
     let said = reply["error"]["message"].as_str().unwrap();

@@ -119,7 +119,7 @@ async fn every_kind_of_fault_is_in_the_catalogue_as_it_is_shown() {
 
 #[test]
 fn tasks_have_one_operation_each() {
-    for task in [Task::Start, Task::Read, Task::Cancel] {
+    for task in [Task::Start, Task::Read, Task::Follow, Task::Cancel] {
         let count = TOOLS.iter().filter(|entry| entry.spec.task == task).count();
         assert!(count <= 1, "{task:?} has {count} operations");
     }

@@ -9,6 +9,8 @@
 mod harness;
 
 mod a2a;
+mod a2a_streams;
+mod a2a_tasks;
 mod access;
 mod adding_a_tool;
 mod architecture;

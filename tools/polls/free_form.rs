@@ -2,13 +2,14 @@
 
 use ep_kernel::fault::Fault;
 use ep_kernel::schema;
+use ep_kernel::tool::{Said, Understood, with};
 use ep_polling::options::FreeOptions;
-use ep_polling::question::FreeQuestion;
+use ep_polling::question::{FreeQuestion, Question};
 use ep_polling::roster::ModelNames;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,20 +75,61 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
     Ok((question, options))
 }
 
-/// A question and its options in plain words, as members of a request: `Question? [Option A, Option B]`, or a
-/// question of a plain form.
-pub fn read_words(words: &str) -> Result<Value, Fault> {
-    let (question, options) = combined(words)?;
-    let options = match options {
-        Some(options) => options,
-        None => propose(question.as_str()).ok_or_else(|| {
-            Fault::invalid(
-                "options",
-                "options are missing and cannot be derived from these words: write Question? [Option A, Option B]",
-            )
-        })?,
+/// Reads a poll's request from what an agent says: members of it, `Question? [Option A, Option B]`, a question of a
+/// plain form, or the options of a question that is known.
+pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
+    let members = match said {
+        Said::Members(said) => with(known, said),
+        Said::Words(words) => match words_after(known, words) {
+            Ok(said) => with(known, said),
+            Err(fault) => {
+                let ask = format!("{fault}. Write Question? [Option A, Option B], or send a data part.");
+                return Understood::Missing { known: known.clone(), ask };
+            }
+        },
     };
-    Ok(json!({ "question": String::from(question), "options": Vec::from(options) }))
+    let asked = ["question", "prompt"].iter().find_map(|name| members.get(*name));
+    match (asked, members.contains_key("options")) {
+        (Some(question), false) => {
+            let shown: String = question.as_str().unwrap_or_default().chars().take(200).collect();
+            let ask = format!(
+                "Options are missing: which can be chosen for “{shown}”? Write them like this: [Option A, Option B]; \
+                 or send a data part with options."
+            );
+            Understood::Missing { known: members, ask }
+        }
+        _ => Understood::Input(members),
+    }
+}
+
+/// The members that plain words have, after what is known.
+fn words_after(known: &Map<String, Value>, words: &str) -> Result<Map<String, Value>, Fault> {
+    if known.contains_key("question")
+        && let Some(options) = listed(words)
+    {
+        return Ok(Map::from_iter([("options".to_owned(), json!(Vec::from(options)))]));
+    }
+    let (question, options) = combined(words)?;
+    Question::new(question.as_str()).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    let options = options.or_else(|| propose(question.as_str()));
+    if options.is_none() && known.contains_key("question") {
+        return Err(Fault::invalid("options", "these words hold no options of the question before"));
+    }
+    let options = options.map(|options| ("options".to_owned(), json!(Vec::from(options))));
+    let question = ("question".to_owned(), json!(String::from(question)));
+    Ok([question].into_iter().chain(options).collect())
+}
+
+/// Options alone: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one in each line.
+fn listed(words: &str) -> Option<FreeOptions> {
+    let words = words.trim().trim_start_matches('[').trim_end_matches([']', '.', '?']);
+    if words.contains('[') {
+        return None;
+    }
+    let commas = words.replace(" or ", ",").replace('\n', ",");
+    let options = commas.split(',').map(|option| option.trim().trim_start_matches(['-', '*', ' ']));
+    let options: Vec<&str> = options.filter(|option| !option.is_empty()).collect();
+    FreeOptions::new(&options).ok()
 }
 
 /// `Question? [Option A, Option B]`.
@@ -187,10 +229,33 @@ mod tests {
         assert_eq!(question.as_str(), "Best drink?");
         assert_eq!(Vec::from(options.unwrap()), ["Tea", "Coffee"]);
         assert_eq!(combined("What about a[0]? [Yes, No]").unwrap().0.as_str(), "What about a[0]?");
-        let words = read_words("Which is better, Rust or Go?").unwrap();
-        assert_eq!(words, json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] }));
-        assert!(read_words("Just chatting").unwrap_err().message().contains("Option A"));
         assert!(combined("Best drink? [Tea, Coffee").is_err());
         assert!(combined("Best drink? [Tea]").is_err());
+    }
+
+    fn said(known: &Value, words: &str) -> Understood {
+        understand(known.as_object().unwrap(), Said::Words(words))
+    }
+
+    #[test]
+    fn understands_words_and_asks_for_what_is_missing() {
+        let input = |value: Value| Understood::Input(value.as_object().unwrap().clone());
+        let both = json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] });
+        assert_eq!(said(&json!({}), "Which is better, Rust or Go?"), input(both));
+        let question = json!({ "question": "What is the capital of France?" });
+        let Understood::Missing { known, ask } = said(&json!({}), "What is the capital of France?") else {
+            panic!("options are missing")
+        };
+        assert_eq!(Value::Object(known), question);
+        assert!(ask.contains("[Option A, Option B]"), "{ask}");
+        let answered = json!({ "question": "What is the capital of France?", "options": ["Paris", "Lyon"] });
+        for words in ["Paris, Lyon", "[Paris, Lyon]", "Paris or Lyon?", "- Paris\n- Lyon"] {
+            assert_eq!(said(&question, words), input(answered.clone()), "{words}");
+        }
+        let other = json!({ "question": "Best drink of all?", "options": ["Tea", "Coffee"] });
+        assert_eq!(said(&question, "Best drink of all? [Tea, Coffee]"), input(other));
+        for words in ["hi", "Best drink of all? [Tea"] {
+            assert!(matches!(said(&json!({}), words), Understood::Missing { .. }), "{words}");
+        }
     }
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Rate, Rest, Said, Spec, Task, Tool, Understood,
+};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::draft::{MAX_WAIT_MS, PollRequest, affordable, plan};
 use super::estimate::DryRun;
@@ -59,8 +61,8 @@ impl Tool for PollQuestion {
     type Input = RawPollRequest;
     type Output = PollReply;
 
-    fn read_words(words: &str) -> Option<Result<Value, Fault>> {
-        Some(free_form::read_words(words))
+    fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
+        Some(free_form::understand(known, said))
     }
 
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
@@ -68,9 +70,10 @@ impl Tool for PollQuestion {
         if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
             return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
         }
-        // An event stream is followed to its end; elsewhere the caller's wait limit applies.
+        // An event stream is followed to its end, and who does not wait at all waits for nothing; elsewhere the
+        // caller's wait limit applies.
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
-        let wait = request.wait_ms.filter(|_| !streamed);
+        let wait = request.wait_ms.filter(|_| !streamed && cx.wait_limit != Some(Duration::ZERO));
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
         let dry_run = request.dry_run;
         let planned = PlannedPoll::new(cx, request).await?;

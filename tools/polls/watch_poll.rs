@@ -39,7 +39,7 @@ impl Tool for WatchPoll {
         rest: None,
         stream: Some(Rest::get("/api/polls/{poll_id}/events")),
         agents: Agents::None,
-        task: Task::None,
+        task: Task::Follow,
         intents: &["watch my poll"],
         faults: &[Kind::NotFound],
     };
@@ -53,7 +53,7 @@ impl Tool for WatchPoll {
             let rule = format!("must be the number of a vote that was seen: there are {known} so far");
             return Err(Fault::invalid("after", rule));
         }
-        let state = follow_after(cx, &state.record.id, None, watched.after).await?;
+        let state = follow_after(cx, &state.record.id, cx.wait_limit, watched.after).await?;
         Ok(reply(cx, &state, Vec::new()))
     }
 }

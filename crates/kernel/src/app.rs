@@ -6,7 +6,7 @@ use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::{AgentMessages, Entropy};
+use crate::ports::{AgentTasks, Entropy};
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
 
@@ -16,8 +16,8 @@ pub struct App {
     pub ports: ToolPorts,
     /// Identifies callers, checks access and counts requests.
     pub guard: Guard,
-    /// What agents sent to open polls.
-    pub agent_messages: Arc<dyn AgentMessages>,
+    /// Tasks of agents.
+    pub agent_tasks: Arc<dyn AgentTasks>,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
     /// Finds or makes the accounts of those who sign in.

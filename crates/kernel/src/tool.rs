@@ -37,12 +37,46 @@ pub trait Tool: 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     /// Its output.
     type Output: ToolOutput;
-    /// Reads its input from plain words, for protocols in which agents write messages; `None` if it takes none.
-    fn read_words(_words: &str) -> Option<Result<Value, Fault>> {
-        None
+    /// Reads its input from what an agent says, for protocols in which agents write messages. `known` is what it has
+    /// said before. `None` if the operation does not understand plain words.
+    fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
+        match said {
+            Said::Members(said) => Some(Understood::Input(with(known, said))),
+            Said::Words(_) => None,
+        }
     }
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
+}
+
+/// What an agent says in one message.
+#[derive(Debug, Clone)]
+pub enum Said<'a> {
+    /// Members of the input.
+    Members(Map<String, Value>),
+    /// Plain words.
+    Words(&'a str),
+}
+
+/// What an operation makes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Understood {
+    /// The input is complete.
+    Input(Map<String, Value>),
+    /// Something is missing.
+    Missing {
+        /// What is known so far.
+        known: Map<String, Value>,
+        /// What to ask the agent for.
+        ask: String,
+    },
+}
+
+/// What was known, and what is said now, which counts more.
+pub fn with(known: &Map<String, Value>, said: Map<String, Value>) -> Map<String, Value> {
+    let mut all = known.clone();
+    all.extend(said);
+    all
 }
 
 /// The input of an operation that takes nothing.
@@ -221,6 +255,8 @@ pub enum Task {
     Start,
     /// It reads one, by the member `poll_id`.
     Read,
+    /// It follows one of the caller's own to its end, by the member `poll_id`; `after` is the last event that was seen.
+    Follow,
     /// It cancels one, by the member `poll_id`.
     Cancel,
 }
@@ -310,7 +346,7 @@ pub struct Entry {
     pub spec: Spec,
     input: CachedSchema,
     output: CachedSchema,
-    read_words: fn(&str) -> Option<Result<Value, Fault>>,
+    understand: fn(&Map<String, Value>, Said<'_>) -> Option<Understood>,
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
 }
 
@@ -359,9 +395,9 @@ impl Entry {
         }
     }
 
-    /// Its input as these plain words have it; `None` if it takes none.
-    pub fn read_words(&self, words: &str) -> Option<Result<Value, Fault>> {
-        (self.read_words)(words)
+    /// What it makes of what an agent says, after what is known; `None` if it does not understand plain words.
+    pub fn understand(&self, known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
+        (self.understand)(known, said)
     }
 
     /// Its REST binding and its event stream, as far as it has them.
@@ -382,7 +418,7 @@ pub const fn entry<T: Tool>() -> Entry {
         spec: T::SPEC,
         input: CachedSchema::new(schema::input::<T::Input>),
         output: CachedSchema::new(schema::output::<T::Output>),
-        read_words: T::read_words,
+        understand: T::understand,
         run: run::<T>,
     }
 }

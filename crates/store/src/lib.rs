@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentMessages, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
+    AgentTasks, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
     PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin,
     UserStore, WebhookStore,
 };
@@ -75,7 +75,7 @@ trait AnyDatabase:
     + Ledger
     + PollStore
     + PollHistory
-    + AgentMessages
+    + AgentTasks
     + IdempotencyStore
     + UpstreamCache
     + UserAdmin
@@ -180,8 +180,8 @@ impl Store {
         self.database.clone()
     }
 
-    /// What agents sent to open polls.
-    pub fn agent_messages(&self) -> Arc<dyn AgentMessages> {
+    /// Tasks of agents.
+    pub fn agent_tasks(&self) -> Arc<dyn AgentTasks> {
         self.database.clone()
     }
 

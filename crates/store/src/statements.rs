@@ -111,6 +111,10 @@ macro_rules! available {
 
 pub(crate) use ballot_columns;
 
+mod agent_tasks;
+
+pub(crate) use agent_tasks::*;
+
 // Polls.
 
 /// Inserts nothing if a poll has this request reference.
@@ -194,13 +198,6 @@ pub(crate) const REPLACE_WEBHOOK_SECRET: &str = "INSERT INTO webhooks (user_id, 
 pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_id IN ", accounts_of!("$1"));
 pub(crate) const ERASE_NOTIFICATIONS: &str =
     concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
-
-// What agents sent.
-
-pub(crate) const KEEP_MESSAGE: &str = "INSERT INTO agent_messages (poll_id, message) \
-     SELECT id, $2 FROM polls WHERE id = $1 ON CONFLICT (poll_id) DO NOTHING";
-pub(crate) const KEPT_MESSAGE: &str = "SELECT message FROM agent_messages \
-     JOIN polls ON polls.id = poll_id WHERE poll_id = $1 AND owner = $2";
 
 // Money.
 
@@ -340,8 +337,7 @@ pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHE
 pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
 pub(crate) const ERASE_LABELS: &str =
     concat!("UPDATE api_keys SET label = '' WHERE user_id IN ", accounts_of!("$1"));
-pub(crate) const ERASE_MESSAGES: &str =
-    "DELETE FROM agent_messages WHERE poll_id IN (SELECT id FROM polls WHERE owner = $1)";
+pub(crate) const ERASE_TASKS: &str = concat!("DELETE FROM a2a_tasks WHERE owner IN ", accounts_of!("$1"));
 /// Adds a key, unless the account that it counts for ($12) has as many active keys as allowed.
 pub(crate) const ADD_KEY: &str = concat!(
     "INSERT INTO api_keys \

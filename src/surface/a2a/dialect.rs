@@ -1,5 +1,6 @@
 //! The versions of the protocol, as far as they differ.
 
+use ep_kernel::ports::TaskState;
 use serde_json::{Value, json};
 
 /// How a request is written, and so its answer.
@@ -9,17 +10,10 @@ pub(super) enum Dialect {
     V1,
     /// Specification 0.3: objects carry their `kind`.
     V03,
+    /// The HTTP+JSON binding of 0.3: the objects of its protocol buffers.
+    V03Rest,
     /// `tasks/send`, before 0.2.
     Legacy,
-}
-
-/// The state of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Working,
-    Completed,
-    Failed,
-    Cancelled,
 }
 
 /// Who wrote a message.
@@ -39,16 +33,29 @@ impl Dialect {
         }
     }
 
-    pub(super) const fn state(self, state: State) -> &'static str {
-        match (self, state) {
-            (Self::V1, State::Working) => "TASK_STATE_WORKING",
-            (Self::V1, State::Completed) => "TASK_STATE_COMPLETED",
-            (Self::V1, State::Failed) => "TASK_STATE_FAILED",
-            (Self::V1, State::Cancelled) => "TASK_STATE_CANCELED",
-            (_, State::Working) => "working",
-            (_, State::Completed) => "completed",
-            (_, State::Failed) => "failed",
-            (_, State::Cancelled) => "canceled",
+    /// Whether enumerations are written as in protocol buffers.
+    const fn is_proto(self) -> bool {
+        matches!(self, Self::V1 | Self::V03Rest)
+    }
+
+    /// Whether an error's details are a list, as gRPC has them.
+    pub(super) const fn has_details(self) -> bool {
+        self.is_proto()
+    }
+
+    pub(super) const fn state(self, state: TaskState) -> &'static str {
+        if !self.is_proto() {
+            return state.as_str();
+        }
+        match state {
+            TaskState::InputRequired => "TASK_STATE_INPUT_REQUIRED",
+            TaskState::Working => "TASK_STATE_WORKING",
+            TaskState::Completed => "TASK_STATE_COMPLETED",
+            TaskState::Failed => "TASK_STATE_FAILED",
+            TaskState::Canceled => match self {
+                Self::V03Rest => "TASK_STATE_CANCELLED",
+                _ => "TASK_STATE_CANCELED",
+            },
         }
     }
 
@@ -56,22 +63,23 @@ impl Dialect {
     pub(super) const fn offered(self) -> &'static str {
         match self {
             Self::V1 => "use SendMessage and GetTask",
+            Self::V03Rest => "use POST /message:send and GET /tasks/{id}",
             Self::V03 | Self::Legacy => "use message/send and tasks/get",
         }
     }
 
     pub(super) const fn role(self, role: Role) -> &'static str {
-        match (self, role) {
-            (Self::V1, Role::User) => "ROLE_USER",
-            (Self::V1, Role::Agent) => "ROLE_AGENT",
-            (_, Role::User) => "user",
-            (_, Role::Agent) => "agent",
+        match (self.is_proto(), role) {
+            (true, Role::User) => "ROLE_USER",
+            (true, Role::Agent) => "ROLE_AGENT",
+            (false, Role::User) => "user",
+            (false, Role::Agent) => "agent",
         }
     }
 
     pub(super) fn text_part(self, text: &str) -> Value {
         match self {
-            Self::V1 => json!({ "text": text }),
+            Self::V1 | Self::V03Rest => json!({ "text": text }),
             Self::V03 => json!({ "kind": "text", "text": text }),
             Self::Legacy => json!({ "type": "text", "text": text }),
         }
@@ -80,6 +88,7 @@ impl Dialect {
     pub(super) fn data_part(self, data: &Value) -> Value {
         match self {
             Self::V1 => json!({ "data": data, "mediaType": "application/json" }),
+            Self::V03Rest => json!({ "data": { "data": data } }),
             Self::V03 => json!({ "kind": "data", "data": data }),
             Self::Legacy => json!({ "type": "data", "data": data }),
         }

@@ -1,20 +1,23 @@
 //! The two endpoints: JSON-RPC, and the bare body of `tasks/send`.
 
 use axum::body::Body;
-use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::{HeaderMap, Response};
+use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use futures::FutureExt;
 use futures::future::BoxFuture;
-use jsonrpsee_core::server::{ConnectionId, Extensions, MethodCallback};
+use futures::{FutureExt, StreamExt};
+use jsonrpsee_core::server::{ConnectionId, Extensions, MethodCallback, MethodResponse, ResponsePayload};
 use jsonrpsee_types::{Id, Params, Request};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::envelope::{InvalidRequest, check_version, error, read};
-use super::methods::{METHODS, unknown};
+use super::errors::Refusal;
+use super::events;
+use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, json as json_response, malformed_body, read_body};
@@ -43,11 +46,16 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
         Err(fault) => {
-            let refusal = super::errors::Refusal::from(fault);
+            let refusal = Refusal::from(fault);
             return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, &base_url))));
         }
     };
     let response = match read(&body) {
+        Ok(request) if Streaming::of(&request.method).is_some() => {
+            let response = stream(&agent, &parts.headers, &request).await;
+            agent.check_allowance()?;
+            return Ok(response);
+        }
         Ok(request) => match check_version(&parts.headers) {
             Ok(()) => call(&agent, &request).await,
             Err(refusal) => {
@@ -58,6 +66,35 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     };
     agent.check_allowance()?;
     Ok(reply(&response))
+}
+
+/// Calls a method that is answered with events.
+async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>) -> Response<Body> {
+    let dialect = Dialect::of_method(&request.method);
+    let (id, base_url) = (request.id().into_owned(), agent.state.links().base_url().to_owned());
+    let frame = move |result: Result<Value, Refusal>| match result {
+        Ok(result) => {
+            MethodResponse::response(id.clone(), ResponsePayload::success(result), MAX_RESPONSE).into_json()
+        }
+        Err(refusal) => error(id.clone(), refusal.error(dialect, &base_url)),
+    };
+    let begun = async {
+        check_version(headers)?;
+        let params = read_params(request.params.as_ref().map(|params| params.get()))?;
+        match Streaming::of(&request.method) {
+            Some(Streaming::Send) => events::send(agent, &params, dialect).await,
+            _ => events::subscribe(agent, &params, dialect).await,
+        }
+    };
+    let event = |frame: Box<RawValue>| Event::default().data(frame.get());
+    match begun.await {
+        Ok(events) => events::response(events.map(move |result| event(frame(result)))),
+        // Clients of 0.3 read nothing but events.
+        Err(refusal) if dialect == Dialect::V03 => {
+            events::response(futures::stream::iter([event(frame(Err(refusal)))]))
+        }
+        Err(refusal) => reply(&frame(Err(refusal))),
+    }
 }
 
 /// Calls a method of the table.

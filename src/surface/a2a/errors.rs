@@ -86,7 +86,7 @@ impl Refusal {
     pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> ErrorObjectOwned {
         let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
         let domain = if own { "a2a-protocol.org" } else { base_url };
-        if dialect == Dialect::V1 {
+        if dialect.has_details() {
             let info = json!({
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": self.reason(),

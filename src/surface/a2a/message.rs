@@ -1,7 +1,7 @@
 //! Reads a message: what it asks, and of which skill.
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::tool::{Agents, Entry, Task};
+use ep_kernel::tool::{Agents, Entry, Said, Task, Understood};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -10,77 +10,160 @@ use super::errors::Refusal;
 /// Every operation.
 pub(super) type Tools = &'static [Entry];
 
-/// What a message asks.
+/// What a message asks of an operation.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct Asked {
     pub(super) entry: &'static Entry,
-    pub(super) input: Value,
+    pub(super) understood: Understood,
 }
 
-/// The parts of the message, checked for the dialect it is written in.
-pub(super) fn parts(message: &Value, dialect: Dialect) -> Result<&[Value], Refusal> {
-    let invalid = |field: &str, detail: &str| Refusal::Fault(Fault::invalid(field, detail));
-    if !message.is_object() {
-        return Err(invalid("message", "message is missing"));
+/// A message as it was sent, checked for the dialect it is written in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent<'a> {
+    pub(super) dialect: Dialect,
+    params: &'a Value,
+    pub(super) message: &'a Value,
+    pub(super) parts: &'a [Value],
+    /// The message's id.
+    pub(super) id: Option<&'a str>,
+    /// The task that it belongs to.
+    pub(super) task: Option<&'a str>,
+    /// The id that the client gives its task, where clients do.
+    pub(super) client_id: Option<&'a str>,
+    /// The conversation.
+    pub(super) context: Option<&'a str>,
+    pub(super) configuration: &'a Value,
+}
+
+/// What is read where nothing was sent.
+static NOTHING: Value = Value::Null;
+
+impl<'a> Sent<'a> {
+    /// Reads the parameters of a method that sends a message.
+    pub(super) fn read(params: &'a Value, dialect: Dialect) -> Result<Self, Refusal> {
+        if !params.is_object() {
+            return Err(invalid("params", "params must be an object"));
+        }
+        let message = member(params, "message", "request").unwrap_or(&NOTHING);
+        if !message.is_object() {
+            return Err(invalid("message", "message is missing"));
+        }
+        let role = message.get("role").and_then(Value::as_str);
+        let fits = match dialect {
+            Dialect::V1 | Dialect::V03Rest => matches!(role, Some("ROLE_USER" | "ROLE_AGENT")),
+            Dialect::V03 => matches!(role, Some("user" | "agent")),
+            Dialect::Legacy => matches!(role, None | Some("user" | "agent")),
+        };
+        if !fits {
+            return Err(invalid(
+                "message.role",
+                &format!("must be {}", dialect.role(super::dialect::Role::User)),
+            ));
+        }
+        let id = identifier(message, "message.messageId", ("messageId", "message_id"))?;
+        if id.is_none() && dialect != Dialect::Legacy {
+            return Err(invalid("message.messageId", "must be a non-empty string"));
+        }
+        let parts = match member(message, "parts", "content").and_then(Value::as_array) {
+            Some(parts) if !parts.is_empty() => parts,
+            _ => return Err(invalid("message.parts", "must be a list with at least one part")),
+        };
+        let configuration = member(params, "configuration", "configuration").unwrap_or(&NOTHING);
+        if !configuration.is_null() && !configuration.is_object() {
+            return Err(invalid("configuration", "must be an object"));
+        }
+        let (task, client_id, context) = match dialect {
+            Dialect::Legacy => (
+                None,
+                identifier(params, "id", ("id", "id"))?,
+                identifier(params, "sessionId", ("sessionId", "session_id"))?,
+            ),
+            _ => (
+                identifier(message, "message.taskId", ("taskId", "task_id"))?,
+                None,
+                identifier(message, "message.contextId", ("contextId", "context_id"))?,
+            ),
+        };
+        Ok(Self { dialect, params, message, parts, id, task, client_id, context, configuration })
     }
-    let role = member(message, "role", "role").and_then(Value::as_str);
-    let fits = match dialect {
-        Dialect::V1 => matches!(role, Some("ROLE_USER" | "ROLE_AGENT")),
-        Dialect::V03 => matches!(role, Some("user" | "agent")),
-        Dialect::Legacy => matches!(role, None | Some("user" | "agent")),
-    };
-    if !fits {
-        let expected = if dialect == Dialect::V1 { "ROLE_USER" } else { "user" };
-        return Err(invalid("message.role", &format!("must be {expected}")));
+
+    /// Where it says how much history is wanted.
+    pub(super) fn history_of(&self) -> &'a Value {
+        if self.dialect == Dialect::Legacy { self.params } else { self.configuration }
     }
-    if dialect != Dialect::Legacy
-        && member(message, "messageId", "message_id").and_then(Value::as_str).is_none_or(str::is_empty)
-    {
-        return Err(invalid("message.messageId", "must be a non-empty string"));
+
+    /// Whether the answer is wanted before the task has ended.
+    pub(super) fn at_once(&self) -> bool {
+        member(self.configuration, "returnImmediately", "return_immediately") == Some(&Value::Bool(true))
+            || self.configuration.get("blocking") == Some(&Value::Bool(false))
     }
-    match member(message, "parts", "content").and_then(Value::as_array) {
-        Some(parts) if !parts.is_empty() => Ok(parts),
-        _ => Err(invalid("message.parts", "must be a list with at least one part")),
+
+    /// What this message asks, after what is known from earlier ones: the first part that holds a JSON object, as data
+    /// or as text, or else its words.
+    pub(super) fn asked(&self, tools: Tools, known: &Map<String, Value>) -> Result<Asked, Refusal> {
+        let named = [self.params, self.message].into_iter().find_map(skill_named);
+        let named = named.map(|name| {
+            skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))
+        });
+        let named = named.transpose()?;
+        let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
+        let (entry, said) =
+            match (self.parts.iter().find_map(|part| object(part, self.dialect)), words(self.parts)) {
+                (Some(data), _) => {
+                    let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
+                    let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
+                    (Some(entry), Said::Members(data))
+                }
+                (None, Some(words)) => (named.or_else(|| skill_for(tools, Task::Start)), Said::Words(words)),
+                (None, None) => {
+                    let understood = self.parts.iter().any(|part| {
+                        !part.is_object() || part.get("text").is_some() || part.get("data").is_some()
+                    });
+                    return Err(if understood {
+                        invalid("message.parts", &format!("message.parts hold no JSON object: {advice}"))
+                    } else {
+                        Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
+                    });
+                }
+            };
+        let asked = entry.and_then(|entry| {
+            let understood = entry.understand(known, said)?;
+            Some(Asked { entry, understood })
+        });
+        asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
+    }
+}
+
+/// The refusal of a member that breaks a rule.
+pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
+    Refusal::Fault(Fault::invalid(field, detail))
+}
+
+/// Longest id that a client may choose, in characters.
+const MAX_ID: usize = 256;
+
+/// An id that a client has chosen; an empty one is none.
+pub(super) fn identifier<'a>(
+    object: &'a Value,
+    field: &str,
+    (name, other): (&str, &str),
+) -> Result<Option<&'a str>, Refusal> {
+    match member(object, name, other) {
+        None => Ok(None),
+        Some(Value::String(id)) if id.is_empty() => Ok(None),
+        Some(Value::String(id)) if id.chars().count() <= MAX_ID && !id.chars().any(char::is_control) => {
+            Ok(Some(id))
+        }
+        Some(_) => Err(invalid(
+            field,
+            &format!("must be a non-empty string of at most {MAX_ID} characters, without control characters"),
+        )),
     }
 }
 
 /// A member by its camelCase or its other name; the protocol's own parsers take both.
 pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
     object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
-}
-
-/// What the message asks: the first part that holds a JSON object, as data or as text; without one, its words.
-pub(super) fn ask(tools: Tools, params: &Value, message: &Value, dialect: Dialect) -> Result<Ask, Refusal> {
-    let parts = parts(message, dialect)?;
-    let named = [params, message].into_iter().find_map(skill_named);
-    let named = named.map(|name| {
-        skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))
-    });
-    let named = named.transpose()?;
-    if let Some(data) = parts.iter().find_map(object) {
-        let entry = named.map_or_else(|| default_skill(tools, &data), Ok)?;
-        return Ok(Ask { entry, input: Value::Object(data) });
-    }
-    let entry = named.or_else(|| skill_for(tools, Task::Start));
-    let asked = entry.zip(words(parts)).and_then(|(entry, words)| Some((entry, entry.read_words(words)?)));
-    let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
-    match asked {
-        Some((entry, Ok(input))) => return Ok(Ask { entry, input }),
-        Some((_, Err(fault))) => {
-            return Err(
-                Fault::invalid("message.parts", format!("message.parts: {fault}; or {advice}")).into()
-            );
-        }
-        None => {}
-    }
-    let understood = parts
-        .iter()
-        .any(|part| !part.is_object() || part.get("text").is_some() || part.get("data").is_some());
-    Err(if understood {
-        Fault::invalid("message.parts", format!("message.parts hold no JSON object: {advice}")).into()
-    } else {
-        Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
-    })
 }
 
 /// The first text among the parts, unless it looks like JSON that is broken.
@@ -133,9 +216,10 @@ fn skill_named(object: &Value) -> Option<&str> {
 }
 
 /// A part's JSON object, in any dialect.
-fn object(part: &Value) -> Option<Map<String, Value>> {
+fn object(part: &Value, dialect: Dialect) -> Option<Map<String, Value>> {
     if let Some(Value::Object(data)) = part.get("data") {
-        return Some(data.clone());
+        let inner = data.get("data").filter(|_| dialect == Dialect::V03Rest).and_then(Value::as_object);
+        return Some(inner.unwrap_or(data).clone());
     }
     let text = part.get("text")?.as_str()?.trim();
     // Models often wrap JSON in a Markdown code block.
@@ -148,13 +232,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(part: &Value) -> Result<Ask, Refusal> {
-        ask(
-            &ep_tools::TOOLS,
-            &json!({}),
-            &json!({ "role": "user", "messageId": "1", "parts": [part] }),
-            Dialect::V03,
-        )
+    fn asked(part: &Value) -> Result<(&'static str, Understood), Refusal> {
+        let params = json!({ "message": { "role": "user", "messageId": "1", "parts": [part] } });
+        let sent = Sent::read(&params, Dialect::V03)?;
+        sent.asked(&ep_tools::TOOLS, &Map::new()).map(|asked| (asked.entry.spec.name, asked.understood))
+    }
+
+    fn input(value: &Value) -> Understood {
+        Understood::Input(value.as_object().unwrap().clone())
     }
 
     #[test]
@@ -167,13 +252,9 @@ mod tests {
             json!({ "kind": "text", "text": data.to_string() }),
             json!({ "text": format!("```json\n{data}\n```") }),
         ] {
-            let ask = asked(&part).unwrap();
-            assert_eq!((ask.entry.spec.name, ask.input), ("poll_question", data.clone()));
+            assert_eq!(asked(&part).unwrap(), ("poll_question", input(&data)));
         }
-        assert_eq!(
-            asked(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().entry.spec.name,
-            "get_poll_result"
-        );
+        assert_eq!(asked(&json!({ "data": { "poll_id": "EP-1" } })).unwrap().0, "get_poll_result");
     }
 
     #[test]
@@ -183,14 +264,35 @@ mod tests {
             ("Is a tomato a fruit?", json!(["Yes", "No"])),
             (" Best drink of all? [Tea, Coffee, Water] ", json!(["Tea", "Coffee", "Water"])),
         ] {
-            let ask = asked(&json!({ "text": text })).unwrap();
-            assert_eq!((ask.entry.spec.name, &ask.input["options"]), ("poll_question", &options));
+            let (name, Understood::Input(input)) = asked(&json!({ "text": text })).unwrap() else {
+                panic!("{text}")
+            };
+            assert_eq!((name, &input["options"]), ("poll_question", &options));
         }
     }
 
     #[test]
+    fn what_is_missing_is_asked_for() {
+        for part in [
+            json!({ "text": "hello" }),
+            json!({ "text": "What is the capital of France?" }),
+            json!({ "data": { "question": "What is the capital of France?" } }),
+        ] {
+            assert!(matches!(asked(&part).unwrap().1, Understood::Missing { .. }), "{part}");
+        }
+    }
+
+    #[test]
+    fn ids_are_short_texts() {
+        for id in [json!(7), json!("a\u{0}b"), json!("x".repeat(257)), json!({})] {
+            assert!(identifier(&json!({ "id": id }), "id", ("id", "id")).is_err(), "{id}");
+        }
+        assert_eq!(identifier(&json!({ "id": "" }), "id", ("id", "id")).unwrap(), None);
+    }
+
+    #[test]
     fn a_message_without_an_object_is_refused_with_an_example() {
-        for text in ["hello", "{\"question\": ", ""] {
+        for text in ["{\"question\": ", ""] {
             assert!(
                 asked(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),
                 "{text}"

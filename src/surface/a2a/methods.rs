@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::member;
-use super::operations::{Reply, cancel, get, send};
+use super::operations::{Reply, cancel, get, list, send};
 use super::request::AgentRequest;
-use super::task::History;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +18,7 @@ enum Action {
     Send,
     Get,
     Cancel,
+    List,
     /// A method of the protocol that the agent card says is not offered.
     NotOffered,
     /// Push notifications, which this agent does not send.
@@ -35,13 +34,9 @@ const TABLE: &[(&str, Action)] = &[
     ("tasks/get", Action::Get),
     ("CancelTask", Action::Cancel),
     ("tasks/cancel", Action::Cancel),
-    ("SendStreamingMessage", Action::NotOffered),
-    ("ListTasks", Action::NotOffered),
-    ("SubscribeToTask", Action::NotOffered),
+    ("ListTasks", Action::List),
     ("GetExtendedAgentCard", Action::NotOffered),
-    ("message/stream", Action::NotOffered),
-    ("tasks/list", Action::NotOffered),
-    ("tasks/resubscribe", Action::NotOffered),
+    ("tasks/list", Action::List),
     ("agent/getAuthenticatedExtendedCard", Action::NotOffered),
     ("CreateTaskPushNotificationConfig", Action::Push),
     ("SetTaskPushNotificationConfig", Action::Push),
@@ -54,6 +49,24 @@ const TABLE: &[(&str, Action)] = &[
     ("tasks/pushNotificationConfig/list", Action::Push),
     ("tasks/pushNotificationConfig/delete", Action::Push),
 ];
+
+/// The methods that are answered with events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Streaming {
+    Send,
+    Subscribe,
+}
+
+impl Streaming {
+    /// The streaming method of this name.
+    pub(super) fn of(method: &str) -> Option<Self> {
+        match method {
+            "SendStreamingMessage" | "message/stream" => Some(Self::Send),
+            "SubscribeToTask" | "tasks/resubscribe" => Some(Self::Subscribe),
+            _ => None,
+        }
+    }
+}
 
 /// The methods, ready to be called.
 pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
@@ -69,6 +82,13 @@ pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
     module
 });
 
+/// The parameters; the envelope was read without looking into them.
+pub(super) fn read_params(params: Option<&str>) -> Result<Value, Refusal> {
+    params
+        .map_or(Ok(json!({})), serde_json::from_str)
+        .map_err(|error| Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}")).into())
+}
+
 async fn call(
     name: &'static str,
     action: Action,
@@ -81,29 +101,19 @@ async fn call(
             .error(dialect, ""));
     };
     let base_url = agent.state.links().base_url();
-    // The envelope is read without looking into them.
-    let params: Value = match params.as_str().map(serde_json::from_str) {
-        None => json!({}),
-        Some(Ok(params)) => params,
-        Some(Err(error)) => {
-            let fault = Fault::new(Kind::MalformedJson, format!("params is not valid JSON: {error}"));
-            return Err(Refusal::from(fault).error(dialect, base_url));
-        }
+    let params = match read_params(params.as_str()) {
+        Ok(params) => params,
+        Err(refusal) => return Err(refusal.error(dialect, base_url)),
     };
     let result = match action {
         // 1.0 wraps the results of SendMessage.
-        Action::Send => send(agent, &params, dialect).await.map(|reply| match (dialect, reply) {
-            (Dialect::V1, Reply::Task(task)) => json!({ "task": task }),
-            (Dialect::V1, Reply::Message(message)) => json!({ "message": message }),
-            (Dialect::V03 | Dialect::Legacy, Reply::Task(bare) | Reply::Message(bare)) => bare,
+        Action::Send => send(agent, &params, dialect).await.map(|reply| match reply {
+            Reply::Task(task) => dialect.task_event(task),
+            Reply::Message(message) => dialect.message_event(message),
         }),
-        Action::Get | Action::Cancel => match member(&params, "id", "name").and_then(Value::as_str) {
-            None => Err(Fault::invalid("id", "id is missing: name the task").into()),
-            Some(task) if matches!(action, Action::Get) => {
-                get(agent, task, History::of(&params), dialect).await
-            }
-            Some(task) => cancel(agent, task, dialect).await,
-        },
+        Action::Get => get(agent, &params, dialect).await,
+        Action::Cancel => cancel(agent, &params, dialect).await,
+        Action::List => list(agent, &params, dialect).await,
         Action::NotOffered => {
             Err(Refusal::Unsupported(format!("{name} is not offered; {}", dialect.offered())))
         }

@@ -4,14 +4,18 @@
 //! **The A2A task of a poll has the poll's id as its id** and is not stored a second time; the message that
 //! opened the poll is kept beside it. Skills that are no poll answer with a message.
 
+mod conversation;
 mod dialect;
 mod endpoint;
 mod envelope;
 mod errors;
+mod events;
 mod message;
 mod methods;
+mod modes;
 mod operations;
 mod request;
+mod sending;
 mod task;
 
 use std::borrow::Cow;

@@ -1,18 +1,23 @@
-//! The operations: sending a message, reading a task, cancelling one.
+//! The operations: sending a message, reading, listing and cancelling tasks.
 
 use std::time::Duration;
 
-use ep_kernel::answer::Answer;
-use ep_kernel::fault::Kind;
-use ep_kernel::tool::{Entry, Task};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::{AgentTask, TaskFilter, TaskState};
+use ep_kernel::tool::Task;
+use ep_polling::time::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
+use super::conversation::Conversation;
 use super::dialect::Dialect;
 use super::errors::Refusal;
-use super::message::{ask, member, skill_for};
+use super::message::{Sent, identifier, invalid, member, skill_for};
 use super::request::AgentRequest;
-use super::task::{Frame, History};
+use super::sending::{Begun, begin};
+use super::task::{History, View};
 
 /// What a message is answered with.
 pub(super) enum Reply {
@@ -23,120 +28,167 @@ pub(super) enum Reply {
 
 /// `SendMessage`, `message/send`, `tasks/send`.
 pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Reply, Refusal> {
-    let message = params.get("message").unwrap_or(&Value::Null);
-    let asked = ask(agent.tools(), params, message, dialect)?;
-    if dialect != Dialect::Legacy
-        && let Some(id) = member(message, "taskId", "task_id").and_then(Value::as_str)
-    {
-        // A poll takes no further messages: the task is unknown, or it cannot be continued.
-        get(agent, id, History::Whole, dialect).await?;
-        return Err(Refusal::Unsupported(format!("task {id} takes no further messages; send a new one")));
+    let sent = Sent::read(params, dialect)?;
+    let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
+    match begin(agent, &sent).await? {
+        Begun::Answer(answer) if dialect == Dialect::Legacy => Ok(Reply::Task(answer)),
+        Begun::Answer(answer) => Ok(Reply::Message(answer)),
+        Begun::Task(conversation) => {
+            let wait_limit = sent.at_once().then_some(Duration::ZERO);
+            let answer = agent.answer(&conversation, wait_limit).await?;
+            Ok(Reply::Task(view.task(&conversation, answer.as_ref())))
+        }
     }
-    let configuration = params.get("configuration").unwrap_or(&Value::Null);
-    let at_once = member(configuration, "returnImmediately", "return_immediately")
-        == Some(&Value::Bool(true))
-        || configuration.get("blocking") == Some(&Value::Bool(false));
-    let wait_limit = at_once.then_some(Duration::ZERO);
-    let context = match dialect {
-        Dialect::Legacy => member(params, "sessionId", "session_id"),
-        Dialect::V1 | Dialect::V03 => member(message, "contextId", "context_id"),
-    };
-    let context_id = context.and_then(Value::as_str);
-    let key = member(message, "messageId", "message_id").and_then(Value::as_str);
-    let key = key.map(|id| repetition_key(id, asked.entry, &asked.input));
-    let history = History::of(configuration);
-    let answer = match agent.dispatch(asked.entry, asked.input, key, wait_limit).await {
-        Ok(answer) => answer,
-        Err(fault) => match fault.poll().filter(|_| fault.kind() == Kind::InProgress) {
-            // The same message is being answered at this moment.
-            Some(poll) => {
-                keep(agent, poll.as_str(), message, context_id).await?;
-                return get(agent, poll.as_str(), history, dialect).await.map(Reply::Task);
-            }
-            None => return Err(fault.into()),
-        },
-    };
-    let Some(id) = answer.presentation.task_id.clone() else {
-        let frame = Frame { dialect, context_id, message: None, now: agent.now() };
-        let id = member(params, "id", "id").and_then(Value::as_str);
-        let fallback_id = id.map_or_else(|| agent.head.request_id.to_string(), str::to_owned);
-        return Ok(match dialect {
-            // Every answer was a task.
-            Dialect::Legacy => Reply::Task(frame.task(&fallback_id, &answer)),
-            Dialect::V1 | Dialect::V03 => Reply::Message(frame.message(&fallback_id, &answer)),
-        });
-    };
-    if asked.entry.spec.task == Task::Start {
-        keep(agent, &id, message, context_id).await?;
-    }
-    task(agent, &id, &answer, history, dialect).await.map(Reply::Task)
-}
-
-/// Keeps the message that opened a poll, with the name of its conversation.
-async fn keep(
-    agent: &AgentRequest,
-    poll: &str,
-    message: &Value,
-    context_id: Option<&str>,
-) -> Result<(), Refusal> {
-    let mut sent = message.clone();
-    if let (Some(members), Some(context_id)) = (sent.as_object_mut(), context_id) {
-        members.insert("contextId".into(), context_id.into());
-    }
-    Ok(agent.keep(poll, &sent).await?)
-}
-
-/// A key that is the same for a message sent again, with the same content: carried out once.
-fn repetition_key(message_id: &str, entry: &Entry, input: &Value) -> String {
-    let mut sorted = input.clone();
-    sorted.sort_all_objects();
-    let sent = json!([message_id, entry.spec.name, sorted]);
-    format!("a2a-{}", hex::encode(Sha256::digest(sent.to_string())))
 }
 
 /// `GetTask`, `tasks/get`.
-pub(super) async fn get(
-    agent: &AgentRequest,
-    id: &str,
-    history: History,
-    dialect: Dialect,
-) -> Result<Value, Refusal> {
-    let answer = on_task(agent, Task::Read, id).await?;
-    let answer =
-        answer.ok_or_else(|| Refusal::Unsupported("this agent has no operation that reads tasks".into()))?;
-    task(agent, id, &answer, history, dialect).await
+pub(super) async fn get(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+    let id = task_id(params)?;
+    let conversation = agent.task(id).await?;
+    let dialect = dialect_of(&conversation, id, dialect);
+    let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
+    let answer = agent.answer(&conversation, Some(Duration::ZERO)).await?;
+    Ok(view.task(&conversation, answer.as_ref()))
 }
 
 /// `CancelTask`, `tasks/cancel`.
-pub(super) async fn cancel(agent: &AgentRequest, id: &str, dialect: Dialect) -> Result<Value, Refusal> {
-    let Some(entry) = skill_for(agent.tools(), Task::Cancel) else {
-        // An unknown task is reported as such, whether tasks can be cancelled or not.
-        get(agent, id, History::Whole, dialect).await?;
-        return Err(Refusal::NotCancelable(format!("task {id} cannot be canceled")));
-    };
-    match agent.dispatch(entry, json!({ "poll_id": id }), None, None).await {
-        Ok(_) => get(agent, id, History::Whole, dialect).await,
-        Err(fault) if fault.kind() == Kind::Conflict => Err(Refusal::NotCancelable(fault.to_string())),
-        Err(fault) => Err(fault.into()),
+pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+    let id = task_id(params)?;
+    let conversation = agent.task(id).await?;
+    let not_cancelable = || Refusal::NotCancelable(format!("task {id} cannot be canceled: it has ended"));
+    match &conversation.task {
+        AgentTask { state: TaskState::Completed | TaskState::Failed, .. } => return Err(not_cancelable()),
+        AgentTask { poll: Some(poll), .. } => {
+            let entry = skill_for(agent.tools(), Task::Cancel).ok_or_else(not_cancelable)?;
+            match agent.dispatch(entry, json!({ "poll_id": poll }), None, None).await {
+                Ok(_) => {}
+                Err(fault) if fault.kind() == Kind::Conflict => return Err(not_cancelable()),
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        AgentTask { state: TaskState::Canceled, .. } => {}
+        task => {
+            let cancelled = AgentTask { state: TaskState::Canceled, since: agent.now(), ..task.clone() };
+            if !agent.tasks().change(&cancelled).await.map_err(Fault::from)? {
+                let text = format!("task {id} is changing; cancel it again");
+                return Err(Fault::new(Kind::Conflict, text).into());
+            }
+        }
     }
+    get(agent, params, dialect).await
 }
 
-/// The task of an answer, with the message that was kept of it.
-async fn task(
-    agent: &AgentRequest,
-    id: &str,
-    answer: &Answer,
-    history: History,
-    dialect: Dialect,
-) -> Result<Value, Refusal> {
-    let kept = agent.kept(id).await?;
-    let context_id = kept.as_ref().and_then(|kept| member(kept, "contextId", "context_id")?.as_str());
-    let message = kept.as_ref().filter(|_| history == History::Whole);
-    Ok(Frame { dialect, context_id, message, now: agent.now() }.task(id, answer))
+/// The id of a task among the parameters.
+pub(super) fn task_id(params: &Value) -> Result<&str, Refusal> {
+    identifier(params, "id", ("id", "name"))?.ok_or_else(|| invalid("id", "id is missing: name the task"))
 }
 
-/// Calls the operation that does this to a task; `None` where there is none.
-async fn on_task(agent: &AgentRequest, task: Task, id: &str) -> Result<Option<Answer>, Refusal> {
-    let Some(entry) = skill_for(agent.tools(), task) else { return Ok(None) };
-    Ok(Some(agent.dispatch(entry, json!({ "poll_id": id }), None, None).await?))
+/// A task asked for by the id that its client chose is shown in the dialect in which clients do.
+fn dialect_of(conversation: &Conversation, id: &str, dialect: Dialect) -> Dialect {
+    let AgentTask { id: own, client_id, .. } = &conversation.task;
+    if own != id && client_id.as_deref() == Some(id) { Dialect::Legacy } else { dialect }
+}
+
+/// Tasks of one page, if the request does not say.
+const PAGE: u32 = 50;
+/// Tasks of one page at most.
+const MAX_PAGE: u32 = 100;
+
+/// `ListTasks`.
+pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Value, Refusal> {
+    let size = match member(params, "pageSize", "page_size") {
+        None => PAGE,
+        Some(size) => {
+            let size = size.as_u64().filter(|size| (1..=u64::from(MAX_PAGE)).contains(size));
+            size.ok_or_else(|| invalid("pageSize", &format!("must be 1 to {MAX_PAGE}")))? as u32
+        }
+    };
+    let artifacts = match member(params, "includeArtifacts", "include_artifacts") {
+        None => false,
+        Some(include) => {
+            include.as_bool().ok_or_else(|| invalid("includeArtifacts", "must be true or false"))?
+        }
+    };
+    let state = match wanted_state(params, dialect)? {
+        Wanted::Any => None,
+        Wanted::Only(state) => Some(state),
+        Wanted::Never => return Ok(page(&[], "", size, 0)),
+    };
+    let filter = TaskFilter {
+        context: identifier(params, "contextId", ("contextId", "context_id"))?.map(str::to_owned),
+        state,
+        since: wanted_since(params)?,
+        after: wanted_after(params)?,
+        limit: size,
+    };
+    let view = View { dialect, history: History::of(params, dialect)?, artifacts };
+    let found = agent.tasks().list(agent.owner()?, &filter).await.map_err(Fault::from)?;
+    let next = match found.tasks.last() {
+        Some(last) if found.tasks.len() as u32 == size => {
+            URL_SAFE_NO_PAD.encode(json!([last.since.millis(), last.id]).to_string())
+        }
+        _ => String::new(),
+    };
+    let mut tasks = Vec::with_capacity(found.tasks.len());
+    for task in found.tasks {
+        let conversation = Conversation::of(task);
+        let answer = if artifacts { agent.answer(&conversation, Some(Duration::ZERO)).await? } else { None };
+        tasks.push(view.task(&conversation, answer.as_ref()));
+    }
+    Ok(page(&tasks, &next, size, found.total))
+}
+
+fn page(tasks: &[Value], next: &str, size: u32, total: u64) -> Value {
+    json!({ "tasks": tasks, "nextPageToken": next, "pageSize": size, "totalSize": total })
+}
+
+/// In which state the tasks of a list are.
+enum Wanted {
+    Any,
+    Only(TaskState),
+    /// One in which no task of this agent ever is.
+    Never,
+}
+
+fn wanted_state(params: &Value, dialect: Dialect) -> Result<Wanted, Refusal> {
+    const NEVER: [&str; 8] = [
+        "TASK_STATE_SUBMITTED",
+        "TASK_STATE_REJECTED",
+        "TASK_STATE_AUTH_REQUIRED",
+        "submitted",
+        "rejected",
+        "auth-required",
+        "unknown",
+        "TASK_STATE_UNKNOWN",
+    ];
+    let Some(wanted) = member(params, "status", "status") else { return Ok(Wanted::Any) };
+    let name = wanted.as_str().unwrap_or_default();
+    if name == "TASK_STATE_UNSPECIFIED" {
+        return Ok(Wanted::Any);
+    }
+    if let Some(state) = TaskState::ALL.into_iter().find(|state| dialect.state(*state) == name) {
+        return Ok(Wanted::Only(state));
+    }
+    if NEVER.contains(&name) {
+        return Ok(Wanted::Never);
+    }
+    let example = dialect.state(TaskState::Completed);
+    Err(invalid("status", &format!("must be the state of a task, for example {example}")))
+}
+
+fn wanted_since(params: &Value) -> Result<Option<Timestamp>, Refusal> {
+    let name = ("statusTimestampAfter", "status_timestamp_after");
+    let Some(since) = member(params, name.0, name.1) else { return Ok(None) };
+    let since = Timestamp::deserialize(since);
+    since.map(Some).map_err(|_| invalid(name.0, "must be a time such as 2026-01-31T00:00:00Z"))
+}
+
+fn wanted_after(params: &Value) -> Result<Option<(Timestamp, String)>, Refusal> {
+    let Some(token) = identifier(params, "pageToken", ("pageToken", "page_token"))? else { return Ok(None) };
+    let read = || {
+        let token = URL_SAFE_NO_PAD.decode(token).ok()?;
+        let (millis, id): (i64, String) = serde_json::from_slice(&token).ok()?;
+        (!id.chars().any(char::is_control)).then_some((Timestamp::from_millis(millis), id))
+    };
+    read().map(Some).ok_or_else(|| invalid("pageToken", "must be the nextPageToken of a list"))
 }

@@ -5,13 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ep_kernel::answer::Answer;
+use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::Fault;
+use ep_kernel::event::ProgressSink;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_kernel::tool::Entry;
+use ep_kernel::ports::{AgentTask, AgentTasks};
+use ep_kernel::tool::{Entry, Task};
+use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::conversation::Conversation;
+use super::message::skill_for;
 use crate::surface::http::{AppState, RequestHead};
 
 /// What the methods of the protocol work with.
@@ -38,17 +44,31 @@ impl AgentRequest {
         self.state.app.ports.clock.now()
     }
 
-    /// Keeps the message that opened a poll, unless one is kept already.
-    pub(super) async fn keep(&self, poll: &str, message: &Value) -> Result<(), Fault> {
-        let Ok(poll) = poll.parse() else { return Ok(()) };
-        Ok(self.state.app.agent_messages.keep(&poll, &message.to_string()).await?)
+    /// The caller's account.
+    pub(super) fn owner(&self) -> Result<UserId, Fault> {
+        let missing = || Fault::new(Kind::Unauthenticated, "tasks belong to accounts: send an API key");
+        self.admission.caller.user().ok_or_else(missing)
     }
 
-    /// The message that opened a poll of this caller.
-    pub(super) async fn kept(&self, poll: &str) -> Result<Option<Value>, Fault> {
-        let (Ok(poll), Some(user)) = (poll.parse(), self.admission.caller.user()) else { return Ok(None) };
-        let kept = self.state.app.agent_messages.kept(&poll, user).await?;
-        kept.map(|kept| serde_json::from_str(&kept).map_err(Fault::internal)).transpose()
+    pub(super) fn tasks(&self) -> &dyn AgentTasks {
+        &*self.state.app.agent_tasks
+    }
+
+    /// The caller's task with this id.
+    pub(super) async fn task(&self, id: &str) -> Result<Conversation, Fault> {
+        let found = self.find(id).await?;
+        found.map(Conversation::of).ok_or_else(|| {
+            let shown: String = id.chars().filter(|c| !c.is_control()).take(64).collect();
+            Fault::new(Kind::NotFound, format!("there is no task {shown} of this account"))
+        })
+    }
+
+    /// The same, where there is one.
+    pub(super) async fn find(&self, id: &str) -> Result<Option<AgentTask>, Fault> {
+        if id.chars().any(char::is_control) {
+            return Ok(None);
+        }
+        Ok(self.tasks().find(self.owner()?, id).await?)
     }
 
     /// Calls an operation. Without an `Idempotency-Key` header, `key` is one.
@@ -66,6 +86,47 @@ impl AgentRequest {
             ..Call::new(self.head.admitted("a2a", self.admission.clone()))
         };
         dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+    }
+
+    /// Follows a poll to its end, or as long as the caller waits.
+    pub(super) async fn follow(&self, poll: &PollId, wait_limit: Option<Duration>) -> Result<Answer, Fault> {
+        self.watch(json!({ "poll_id": poll }), wait_limit, None).await
+    }
+
+    /// The same, to someone who has seen this many events and is told of the others.
+    pub(super) async fn follow_after(
+        &self,
+        poll: &PollId,
+        seen: Option<u64>,
+        progress: ProgressSink,
+    ) -> Result<Answer, Fault> {
+        self.watch(json!({ "poll_id": poll, "after": seen }), None, Some(progress)).await
+    }
+
+    async fn watch(
+        &self,
+        input: Value,
+        wait_limit: Option<Duration>,
+        progress: Option<ProgressSink>,
+    ) -> Result<Answer, Fault> {
+        let entry = skill_for(self.tools(), Task::Follow);
+        let entry = entry.ok_or_else(|| Fault::internal("no operation follows polls"))?;
+        self.dispatched.store(true, Ordering::Relaxed);
+        let request = self.head.admitted("a2a", self.admission.clone());
+        let call = Call { wait_limit, progress, ..Call::new(request) };
+        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+    }
+
+    /// What the operation of a task answers now; `None` while it has no poll.
+    pub(super) async fn answer(
+        &self,
+        conversation: &Conversation,
+        wait_limit: Option<Duration>,
+    ) -> Result<Option<Answer>, Fault> {
+        match &conversation.task.poll {
+            Some(poll) => self.follow(poll, wait_limit).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Refuses a caller without allowance, where no operation has done so already.

@@ -1,64 +1,126 @@
-//! An answer as a task or as a message, and the message that asked as history.
+//! Tasks and messages as each dialect writes them.
 
 use ep_kernel::answer::Answer;
+use ep_kernel::ports::TaskState;
 use ep_polling::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::dialect::{Dialect, Role, State};
-use super::message::member;
+use super::conversation::Conversation;
+use super::dialect::{Dialect, Role};
+use super::errors::Refusal;
+use super::message::{invalid, member};
+use super::modes::Modes;
 
-/// What a task or a message needs to know besides its answer.
-pub(super) struct Frame<'a> {
+/// How a task is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct View {
     pub(super) dialect: Dialect,
-    /// The conversation, as the client named it.
-    pub(super) context_id: Option<&'a str>,
-    /// The message that asked, in any dialect, if history is wanted.
-    pub(super) message: Option<&'a Value>,
-    /// When the answer was made.
-    pub(super) now: Timestamp,
+    pub(super) history: History,
+    /// Whether results are shown.
+    pub(super) artifacts: bool,
 }
 
-/// How much of a task's history is wanted. There is one message at most.
+/// How much of a task's history is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
     Whole,
-    None,
+    Last(usize),
 }
 
 impl History {
     /// As these parameters say (`historyLength`).
-    pub(super) fn of(params: &Value) -> Self {
-        let length = member(params, "historyLength", "history_length").and_then(Value::as_u64);
-        if length == Some(0) { Self::None } else { Self::Whole }
+    pub(super) fn of(params: &Value, dialect: Dialect) -> Result<Self, Refusal> {
+        match member(params, "historyLength", "history_length") {
+            // The oldest protocol shows history only to those who ask for it.
+            None if dialect == Dialect::Legacy => Ok(Self::Last(0)),
+            None => Ok(Self::Whole),
+            Some(length) => {
+                let length = length.as_u64().and_then(|length| usize::try_from(length).ok());
+                let length =
+                    length.ok_or_else(|| invalid("historyLength", "must be a whole number from 0"))?;
+                Ok(Self::Last(length))
+            }
+        }
     }
 }
 
-/// A client's message as history shows it: in this dialect, whichever the client used.
-fn echo(message: &Value, dialect: Dialect) -> Value {
+/// A message as history shows it: in this dialect, whichever it was written in.
+fn echo(message: &Value, task: &str, context: &str, dialect: Dialect) -> Value {
+    let content = if dialect == Dialect::V03Rest { "content" } else { "parts" };
     let mut echo = json!({});
     let members = [
-        ("messageId", "message_id"),
-        ("role", "role"),
-        ("parts", "content"),
-        ("metadata", "metadata"),
-        ("extensions", "extensions"),
-        ("referenceTaskIds", "reference_task_ids"),
+        ("messageId", "message_id", "messageId"),
+        ("role", "role", "role"),
+        ("parts", "content", content),
+        ("metadata", "metadata", "metadata"),
+        ("extensions", "extensions", "extensions"),
+        ("referenceTaskIds", "reference_task_ids", "referenceTaskIds"),
     ];
-    for (name, other) in members {
+    for (name, other, shown) in members {
         if let Some(value) = member(message, name, other) {
-            echo[name] = value.clone();
+            echo[shown] = value.clone();
         }
+    }
+    if dialect == Dialect::V03Rest
+        && let Some(members) = echo.as_object_mut()
+    {
+        members.shift_remove("referenceTaskIds");
     }
     let agent =
         echo["role"].as_str().is_some_and(|role| role.eq_ignore_ascii_case("agent") || role == "ROLE_AGENT");
     echo["role"] = dialect.role(if agent { Role::Agent } else { Role::User }).into();
-    for part in echo["parts"].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+    for part in echo[content].as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         in_dialect(part, dialect);
+    }
+    if dialect != Dialect::Legacy {
+        echo["taskId"] = task.into();
+        echo["contextId"] = context.into();
     }
     if dialect == Dialect::V03 {
         echo["kind"] = "message".into();
     }
     echo
+}
+
+/// A message as it is stored: as it was sent, but for the wrappers of 0.3's protocol buffers.
+pub(super) fn stored(message: &Value, context: Option<&str>, dialect: Dialect) -> Value {
+    let mut message = message.clone();
+    if let (Some(members), Some(context)) = (message.as_object_mut(), context) {
+        members.insert("contextId".into(), context.into());
+    }
+    if dialect == Dialect::V03Rest {
+        for name in ["content", "parts"] {
+            for part in message.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten() {
+                unwrapped(part);
+            }
+        }
+    }
+    message
+}
+
+fn unwrapped(part: &mut Value) {
+    if let Some(data) = part.get_mut("data").and_then(|data| data.get_mut("data")) {
+        let data = data.take();
+        part["data"] = data;
+    }
+    if let Some(file) = part.get("file").cloned() {
+        for (old, name) in [
+            ("fileWithUri", "url"),
+            ("file_with_uri", "url"),
+            ("fileWithBytes", "raw"),
+            ("file_with_bytes", "raw"),
+            ("mimeType", "mediaType"),
+            ("mime_type", "mediaType"),
+            ("name", "filename"),
+        ] {
+            if let Some(value) = file.get(old) {
+                part[name] = value.clone();
+            }
+        }
+        if let Some(members) = part.as_object_mut() {
+            members.shift_remove("file");
+        }
+    }
 }
 
 /// The members of a file: 0.3 has them in an object of their own, 1.0 in the part itself.
@@ -77,9 +139,28 @@ fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
                 part.insert("file".into(), file.into());
             }
             part.shift_remove("mediaType");
+            // There, data is always an object.
+            if let Some(data) = part.get_mut("data").filter(|data| !data.is_object()) {
+                *data = json!({ "value": data.take() });
+            }
             if let Some(kind) = ["text", "data", "file"].into_iter().find(|kind| part.contains_key(*kind)) {
                 part.insert("kind".into(), kind.into());
             }
+        }
+        Dialect::V03Rest => {
+            if let Some(data) = part.get_mut("data") {
+                let data = data.take();
+                let data = if data.is_object() { data } else { json!({ "value": data }) };
+                part.insert("data".into(), json!({ "data": data }));
+            }
+            let bytes = part.shift_remove("raw").map(|bytes| json!({ "fileWithBytes": bytes }));
+            let uri = part.shift_remove("url").map(|uri| json!({ "fileWithUri": uri }));
+            if let Some(mut file) = bytes.or(uri) {
+                file["mimeType"] = part.get("mediaType").cloned().unwrap_or_default();
+                file["name"] = part.get("filename").cloned().unwrap_or_default();
+                part.insert("file".into(), file);
+            }
+            part.retain(|name, _| matches!(name.as_str(), "text" | "data" | "file" | "metadata"));
         }
         Dialect::V1 | Dialect::Legacy => {
             if let Some(Value::Object(mut file)) = part.shift_remove("file") {
@@ -93,69 +174,133 @@ fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
     }
 }
 
-impl Frame<'_> {
-    /// The task with this id.
-    pub(super) fn task(&self, id: &str, answer: &Answer) -> Value {
-        let dialect = self.dialect;
-        let presentation = &answer.presentation;
-        let context = self.context_id.unwrap_or(id);
-        let state = match presentation.interim {
-            Some(_) => State::Working,
-            None if presentation.cancelled => State::Cancelled,
-            None if presentation.failed => State::Failed,
-            None => State::Completed,
-        };
-        let since = presentation.since.unwrap_or(self.now);
-        let mut status = json!({ "state": dialect.state(state), "timestamp": since });
-        if let Some(summary) = &presentation.summary {
-            let parts = json!([dialect.text_part(summary)]);
-            status["message"] = self.says(&format!("{id}-status"), Some(id), Some(context), parts);
-        }
-        let parts = self.parts(answer);
-        let artifact = match dialect {
-            Dialect::Legacy => json!({ "name": "result", "index": 0, "parts": parts }),
-            Dialect::V1 | Dialect::V03 => json!({ "artifactId": "result", "name": "result", "parts": parts }),
-        };
-        let mut task = json!({ "id": id, "status": status, "artifacts": [artifact] });
+impl View {
+    /// The name of a task in this dialect.
+    pub(super) fn id<'a>(&self, conversation: &'a Conversation) -> &'a str {
+        let task = &conversation.task;
+        let clients = task.client_id.as_deref().filter(|_| self.dialect == Dialect::Legacy);
+        clients.unwrap_or(&task.id)
+    }
+
+    /// A task, with the answer of its operation where there is one.
+    pub(super) fn task(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
+        let Self { dialect, .. } = *self;
+        let Conversation { task, said } = conversation;
+        let id = self.id(conversation);
+        let mut shown = json!({ "id": id, "status": self.status(conversation, answer) });
         let context_name = if dialect == Dialect::Legacy { "sessionId" } else { "contextId" };
-        task[context_name] = context.into();
+        shown[context_name] = task.context.as_str().into();
+        if let Some(answer) = answer.filter(|_| self.artifacts) {
+            shown["artifacts"] = json!([self.artifact(said.modes, answer)]);
+        }
         if dialect == Dialect::V03 {
-            task["kind"] = "task".into();
+            shown["kind"] = "task".into();
         }
-        if let (Some(message), true) = (self.message, dialect != Dialect::Legacy) {
-            let mut message = echo(message, dialect);
-            message["taskId"] = id.into();
-            message["contextId"] = context.into();
-            task["history"] = json!([message]);
+        let count = match self.history {
+            History::Whole => said.messages.len(),
+            History::Last(count) => count.min(said.messages.len()),
+        };
+        let last = said.messages.iter().skip(said.messages.len() - count);
+        let history: Vec<Value> = last.map(|message| echo(message, id, &task.context, dialect)).collect();
+        if !history.is_empty() {
+            shown["history"] = history.into();
         }
-        task
+        shown
     }
 
-    /// The answer as a message with this id.
-    pub(super) fn message(&self, id: &str, answer: &Answer) -> Value {
-        self.says(id, None, self.context_id, self.parts(answer))
+    /// The status of a task.
+    pub(super) fn status(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
+        let Self { dialect, .. } = *self;
+        let Conversation { task, said } = conversation;
+        let (state, since) = match answer.map(|answer| &answer.presentation) {
+            None => (task.state, task.since),
+            Some(shown) => {
+                let state = match shown.interim {
+                    Some(_) => TaskState::Working,
+                    None if shown.cancelled => TaskState::Canceled,
+                    None if shown.failed => TaskState::Failed,
+                    None => TaskState::Completed,
+                };
+                (state, shown.since.unwrap_or(task.since))
+            }
+        };
+        let mut status = json!({ "state": dialect.state(state), "timestamp": since });
+        let id = self.id(conversation);
+        if state == TaskState::InputRequired {
+            status["message"] =
+                said.messages.last().map_or(Value::Null, |message| echo(message, id, &task.context, dialect));
+        } else if let Some(summary) = answer.and_then(|answer| answer.presentation.summary.as_ref()) {
+            let parts = json!([dialect.text_part(summary)]);
+            status["message"] =
+                says(dialect, &format!("{id}-status"), (Some(id), Some(&task.context)), parts);
+        }
+        status
     }
 
-    fn parts(&self, answer: &Answer) -> Value {
-        let data = self.dialect.data_part(&answer.value);
-        let text = answer.presentation.summary.as_ref().map(|summary| self.dialect.text_part(summary));
-        [Some(data), text].into_iter().flatten().collect()
+    /// The status of a task that works on, with words about a step.
+    pub(super) fn working(&self, conversation: &Conversation, step: &str, number: u64) -> Value {
+        let Self { dialect, .. } = *self;
+        let task = &conversation.task;
+        let id = self.id(conversation);
+        let parts = json!([dialect.text_part(step)]);
+        let message = says(dialect, &format!("{id}-{number}"), (Some(id), Some(&task.context)), parts);
+        json!({ "state": dialect.state(TaskState::Working), "timestamp": task.since, "message": message })
     }
 
-    fn says(&self, id: &str, task: Option<&str>, context: Option<&str>, parts: Value) -> Value {
-        let dialect = self.dialect;
-        let mut message = json!({ "role": dialect.role(Role::Agent), "parts": parts });
-        if dialect != Dialect::Legacy {
-            message["messageId"] = id.into();
-            for (name, value) in [("taskId", task), ("contextId", context)] {
-                if let Some(value) = value {
-                    message[name] = value.into();
-                }
+    /// An answer as the one result of a task.
+    pub(super) fn artifact(&self, modes: Modes, answer: &Answer) -> Value {
+        let parts = parts(self.dialect, modes, answer);
+        match self.dialect {
+            Dialect::Legacy => json!({ "name": "result", "index": 0, "parts": parts }),
+            _ => json!({ "artifactId": "result", "name": "result", "parts": parts }),
+        }
+    }
+}
+
+/// An answer that is no task, as a message with this id.
+pub(super) fn message(
+    dialect: Dialect,
+    modes: Modes,
+    id: &str,
+    context: Option<&str>,
+    answer: &Answer,
+) -> Value {
+    says(dialect, id, (None, context), parts(dialect, modes, answer))
+}
+
+/// An answer that is no task, in the protocol in which everything is one.
+pub(super) fn legacy_task(id: &str, modes: Modes, context: &str, answer: &Answer, now: Timestamp) -> Value {
+    let view = View { dialect: Dialect::Legacy, history: History::Last(0), artifacts: true };
+    let state = Dialect::Legacy.state(TaskState::Completed);
+    let since = answer.presentation.since.unwrap_or(now);
+    json!({
+        "id": id,
+        "sessionId": context,
+        "status": { "state": state, "timestamp": since },
+        "artifacts": [view.artifact(modes, answer)],
+    })
+}
+
+fn parts(dialect: Dialect, modes: Modes, answer: &Answer) -> Value {
+    let summary = answer.presentation.summary.as_ref();
+    let data = (modes.json || summary.is_none()).then(|| dialect.data_part(&answer.value));
+    let text = summary.filter(|_| modes.text).map(|summary| dialect.text_part(summary));
+    [data, text].into_iter().flatten().collect()
+}
+
+fn says(dialect: Dialect, id: &str, (task, context): (Option<&str>, Option<&str>), parts: Value) -> Value {
+    let content = if dialect == Dialect::V03Rest { "content" } else { "parts" };
+    let mut message = json!({ "role": dialect.role(Role::Agent), content: parts });
+    if dialect != Dialect::Legacy {
+        message["messageId"] = id.into();
+        for (name, value) in [("taskId", task), ("contextId", context)] {
+            if let Some(value) = value {
+                message[name] = value.into();
             }
         }
-        if dialect == Dialect::V03 {
-            message["kind"] = "message".into();
-        }
-        message
     }
+    if dialect == Dialect::V03 {
+        message["kind"] = "message".into();
+    }
+    message
 }

@@ -2,7 +2,7 @@
 //!
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
-mod agent_messages;
+mod agent_tasks;
 mod cards;
 mod credentials;
 mod deposits;
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use agent_messages::AgentMessages;
+pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
     Reversal, Settled,

@@ -34,10 +34,12 @@ macro_rules! row {
 }
 
 mod accounts;
+mod agent_tasks;
 mod polls;
 mod webhooks;
 
 pub(crate) use accounts::*;
+pub(crate) use agent_tasks::*;
 pub(crate) use polls::*;
 pub(crate) use webhooks::*;
 

@@ -50,11 +50,6 @@ row! {
 }
 
 row! {
-    /// What an agent sent.
-    MessageRow { message: String }
-}
-
-row! {
     /// How far a poll is.
     ProgressRow { closing: Option<String>, unused_cost: Option<i64>, settled: i64, ballots: i64 }
 }

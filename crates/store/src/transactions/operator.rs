@@ -83,7 +83,7 @@ impl<E: Engine> UserAdmin for Database<E> {
                     for statement in [
                         sql::DELETE_IDENTITIES,
                         sql::ERASE_LABELS,
-                        sql::ERASE_MESSAGES,
+                        sql::ERASE_TASKS,
                         sql::ERASE_WEBHOOK,
                         sql::ERASE_NOTIFICATIONS,
                     ] {

@@ -14,7 +14,7 @@ use ep_polling::money::{MicroUsd, Settlement};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::{Database, holds};
+use super::{Database, agent_tasks, holds};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AdoptedRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
@@ -190,6 +190,7 @@ async fn close<C: Connection>(
     if db.execute(sql::CLOSE_POLL, row).await? == 0 {
         return Err(StoreError::NotFound("running poll"));
     }
+    agent_tasks::end(db, poll, closing).await?;
     match settlement {
         Settlement::Capture(amount) => holds::capture(db, poll, amount, closing.closed_at).await,
         Settlement::Later => Ok(()),

@@ -8,7 +8,7 @@
 mod test_database;
 
 mod accounts;
-mod agent_messages;
+mod agent_tasks;
 mod await_points;
 mod ballots;
 mod changes;

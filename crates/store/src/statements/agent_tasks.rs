@@ -1,0 +1,51 @@
+//! Tasks of agents.
+
+/// The columns of [`crate::rows::TaskRow`].
+macro_rules! task_columns {
+    () => {
+        "id, owner, context_id, client_id, opened_by, poll_id, state, status_at, revision, content"
+    };
+}
+
+/// The tasks of an account ($1), of a conversation ($2) and a state ($3) and since a time ($4), where those are given.
+macro_rules! tasks_of_user {
+    ($what:expr) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM a2a_tasks WHERE owner = $1 \
+                 AND (CAST($2 AS TEXT) IS NULL OR context_id = $2) \
+                 AND (CAST($3 AS TEXT) IS NULL OR state = $3) \
+                 AND (CAST($4 AS BIGINT) IS NULL OR status_at >= $4)"
+        )
+    };
+}
+
+pub(crate) const ADD_TASK: &str = "INSERT INTO a2a_tasks \
+     (id, owner, context_id, client_id, opened_by, poll_id, state, status_at, content) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
+/// Prefers the task whose own id it is.
+pub(crate) const FIND_TASK: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM a2a_tasks WHERE owner = $1 AND (id = $2 OR client_id = $2) \
+     ORDER BY CASE id WHEN $2 THEN 0 ELSE 1 END LIMIT 1"
+);
+pub(crate) const TASK_OPENED_BY: &str =
+    concat!("SELECT ", task_columns!(), " FROM a2a_tasks WHERE owner = $1 AND opened_by = $2");
+pub(crate) const TASKS_OF_USER: &str = concat!(
+    tasks_of_user!(task_columns!()),
+    " AND (CAST($5 AS BIGINT) IS NULL OR status_at < $5 OR (status_at = $5 AND id < CAST($6 AS TEXT))) \
+     ORDER BY status_at DESC, id DESC LIMIT $7"
+);
+pub(crate) const COUNT_TASKS: &str = tasks_of_user!("COUNT(*) AS count");
+pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, state = $5, status_at = $6, content = $7, \
+     revision = revision + 1 WHERE id = $1 AND owner = $2 AND revision = $3 AND poll_id IS NULL";
+/// Locks a poll of this owner against its end.
+pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND owner = $2";
+/// A poll has failed if nobody voted.
+pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
+     WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
+     ELSE 'failed' END WHERE poll_id = $1";
+pub(crate) const DELETE_ABANDONED_TASKS: &str =
+    "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND status_at < $1";

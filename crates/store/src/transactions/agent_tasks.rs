@@ -1,0 +1,124 @@
+//! Tasks of agents.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    AgentTask, AgentTasks, Closing, PollRecord, StoreError, TaskFilter, TaskPage, TaskState,
+};
+use ep_polling::poll_id::PollId;
+use ep_polling::time::Timestamp;
+
+use super::Database;
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{CountRow, PollRow, TaskRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> AgentTasks for Database<E> {
+    async fn add(&self, task: &AgentTask) -> Result<bool, StoreError> {
+        let task = task.clone();
+        self.0.transact(Durability::ProcessCrash, move |db| async move { add(db, &task).await }.boxed()).await
+    }
+
+    async fn find(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError> {
+        let row: Option<TaskRow> = self.0.fetch_optional(sql::FIND_TASK, values![owner, id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn opened_by(&self, owner: UserId, opening: &str) -> Result<Option<AgentTask>, StoreError> {
+        let row: Option<TaskRow> =
+            self.0.fetch_optional(sql::TASK_OPENED_BY, values![owner, opening]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
+    async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError> {
+        let TaskFilter { context, state, since, after, limit } = filter;
+        let (context, state) = (context.as_deref(), state.map(TaskState::as_str));
+        let (after_time, after_id) =
+            after.as_ref().map_or((None, None), |(at, id)| (Some(*at), Some(id.as_str())));
+        let values = values![owner, context, state, *since, after_time, after_id, *limit];
+        let rows: Vec<TaskRow> = self.0.fetch_all(sql::TASKS_OF_USER, values).await?;
+        let values = values![owner, context, state, *since];
+        let count: Option<CountRow> = self.0.fetch_optional(sql::COUNT_TASKS, values).await?;
+        let tasks: Result<Vec<AgentTask>, StoreError> = rows.into_iter().map(TryInto::try_into).collect();
+        Ok(TaskPage { tasks: tasks?, total: count.map_or(0, |row| row.count as u64) })
+    }
+
+    async fn change(&self, task: &AgentTask) -> Result<bool, StoreError> {
+        let task = task.clone();
+        self.0
+            .transact(Durability::ProcessCrash, move |db| async move { change(db, &task).await }.boxed())
+            .await
+    }
+
+    async fn delete_abandoned(&self, before: Timestamp) -> Result<u64, StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_ABANDONED_TASKS, values![before]).await
+    }
+}
+
+async fn add<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, StoreError> {
+    let poll = lock_poll(db, task).await?;
+    let AgentTask { id, owner, context, client_id, opened_by, state, since, content, .. } = task;
+    let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), *state, *since);
+    let (client_id, opened_by) = (client_id.as_deref(), opened_by.as_deref());
+    let row = values![&**id, *owner, &**context, client_id, opened_by, poll_id, state, since, &**content];
+    let added = db.execute(sql::ADD_TASK, row).await? == 1;
+    if added {
+        end_with(db, poll).await?;
+    }
+    Ok(added)
+}
+
+async fn change<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, StoreError> {
+    let poll = lock_poll(db, task).await?;
+    let (poll_id, state, since) = opening(task.poll.as_ref(), poll.as_ref(), task.state, task.since);
+    let row = values![&*task.id, task.owner, task.revision, poll_id, state, since, &*task.content];
+    let changed = db.execute(sql::CHANGE_TASK, row).await? == 1;
+    if changed {
+        end_with(db, poll).await?;
+    }
+    Ok(changed)
+}
+
+/// The poll of a task, which cannot end until the transaction does.
+async fn lock_poll<C: Connection>(db: &mut C, task: &AgentTask) -> Result<Option<PollRecord>, StoreError> {
+    let Some(poll) = &task.poll else { return Ok(None) };
+    if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
+        return Err(StoreError::NotFound("poll"));
+    }
+    let row: PollRow = db.fetch_one(sql::POLL, values![poll]).await?;
+    row.try_into().map(Some)
+}
+
+/// Poll, state and time of a task as it is stored before the end of its poll.
+fn opening<'a>(
+    id: Option<&'a PollId>,
+    poll: Option<&PollRecord>,
+    state: TaskState,
+    since: Timestamp,
+) -> (Option<&'a str>, &'static str, Timestamp) {
+    match poll {
+        Some(poll) => (id.map(PollId::as_str), TaskState::Working.as_str(), poll.created_at),
+        None => (None, state.as_str(), since),
+    }
+}
+
+/// Ends the task of a poll that has ended before its task was stored.
+async fn end_with<C: Connection>(db: &mut C, poll: Option<PollRecord>) -> Result<(), StoreError> {
+    match poll {
+        Some(PollRecord { id, closing: Some(closing), .. }) => end(db, &id, &closing).await,
+        _ => Ok(()),
+    }
+}
+
+/// Ends the task of a poll, if it has one.
+pub(super) async fn end<C: Connection>(
+    db: &mut C,
+    poll: &PollId,
+    closing: &Closing,
+) -> Result<(), StoreError> {
+    db.execute(sql::END_TASK, values![poll, closing.closed_at, closing.cancelled]).await.map(drop)
+}

@@ -1,0 +1,173 @@
+//! Tasks of agents.
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{AgentTask, Epoch, StoreError, TaskFilter, TaskState};
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
+use futures::future::join_all;
+
+use crate::test_database::{TestDatabase, at, closing, new_poll, usd};
+
+on_both_engines!(
+    a_task_is_its_owners_and_opened_once,
+    a_task_follows_its_poll_to_the_end,
+    a_task_is_changed_until_it_has_a_poll,
+    tasks_are_listed_by_the_time_of_their_status,
+    no_end_is_missed_however_late_the_task_comes,
+    abandoned_tasks_and_those_of_erased_accounts_are_deleted,
+);
+
+/// A task that waits for its agent.
+fn waiting(owner: UserId, id: &str, since: i64) -> AgentTask {
+    AgentTask {
+        id: id.to_owned(),
+        owner,
+        context: "conversation é".to_owned(),
+        client_id: None,
+        opened_by: None,
+        poll: None,
+        state: TaskState::InputRequired,
+        since: at(since),
+        revision: 1,
+        content: "{\"messages\":[\"é\"]}".to_owned(),
+    }
+}
+
+fn of_poll(owner: UserId, poll: &PollId) -> AgentTask {
+    AgentTask { poll: Some(poll.clone()), state: TaskState::Working, ..waiting(owner, poll.as_str(), 0) }
+}
+
+async fn close(db: &TestDatabase, poll: &PollId, cancelled: bool) {
+    let closing = ep_kernel::ports::Closing { cancelled, ..closing(Some(0)) };
+    db.polls.close(poll, Epoch::FIRST, &closing, Settlement::Capture(usd(0))).await.unwrap();
+}
+
+async fn a_task_is_its_owners_and_opened_once(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    let tasks = db.store.agent_tasks();
+    let task = AgentTask {
+        client_id: Some("mine".into()),
+        opened_by: Some("message".into()),
+        ..waiting(owner, "task", 5)
+    };
+    assert!(tasks.add(&task).await.unwrap());
+    for again in [
+        task.clone(),
+        AgentTask { opened_by: Some("message".into()), ..waiting(owner, "second", 6) },
+        AgentTask { client_id: Some("mine".into()), ..waiting(owner, "second", 6) },
+    ] {
+        assert!(!tasks.add(&again).await.unwrap(), "{again:?}");
+    }
+    let theirs = AgentTask { id: "theirs".into(), owner: other, ..task.clone() };
+    assert!(tasks.add(&theirs).await.unwrap(), "names are of an account");
+    let db = db.reopened().await;
+    let tasks = db.store.agent_tasks();
+    for id in ["task", "mine"] {
+        assert_eq!(tasks.find(owner, id).await.unwrap().as_ref(), Some(&task));
+    }
+    assert_eq!(tasks.find(other, "mine").await.unwrap(), Some(theirs));
+    assert_eq!(tasks.find(other, "task").await.unwrap(), None);
+    assert_eq!(tasks.opened_by(owner, "message").await.unwrap(), Some(task));
+    assert_eq!(tasks.opened_by(owner, "other").await.unwrap(), None);
+}
+
+async fn a_task_follows_its_poll_to_the_end(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    let tasks = db.store.agent_tasks();
+    for (cancelled, ended) in [(false, TaskState::Failed), (true, TaskState::Canceled)] {
+        let poll = db.running(Some(owner), None).await;
+        assert!(matches!(tasks.add(&of_poll(other, &poll)).await, Err(StoreError::NotFound(_))));
+        assert!(tasks.add(&of_poll(owner, &poll)).await.unwrap());
+        let running = tasks.find(owner, poll.as_str()).await.unwrap().unwrap();
+        let record = db.polls.poll(&poll).await.unwrap().unwrap();
+        assert_eq!((running.state, running.since), (TaskState::Working, record.created_at));
+        close(&db, &poll, cancelled).await;
+        let done = tasks.find(owner, poll.as_str()).await.unwrap().unwrap();
+        assert_eq!((done.state, done.since), (ended, closing(None).closed_at));
+    }
+    // A vote makes it complete; a poll that has ended already tells its task at once.
+    let poll = db.running(Some(owner), None).await;
+    db.polls.record(&poll, Epoch::FIRST, &[crate::test_database::ballot(1, 0)]).await.unwrap();
+    close(&db, &poll, false).await;
+    assert!(tasks.add(&of_poll(owner, &poll)).await.unwrap());
+    let done = tasks.find(owner, poll.as_str()).await.unwrap().unwrap();
+    assert_eq!((done.state, done.since), (TaskState::Completed, closing(None).closed_at));
+    let unknown = of_poll(owner, &new_poll(None, None).id);
+    assert!(matches!(tasks.add(&unknown).await, Err(StoreError::NotFound(_))));
+}
+
+async fn a_task_is_changed_until_it_has_a_poll(db: TestDatabase) {
+    let owner = db.user(0).await;
+    let tasks = db.store.agent_tasks();
+    let task = waiting(owner, "task", 5);
+    tasks.add(&task).await.unwrap();
+    let said = AgentTask { since: at(6), content: "{}".into(), ..task.clone() };
+    assert!(tasks.change(&said).await.unwrap());
+    assert!(!tasks.change(&said).await.unwrap(), "it is of another revision");
+    let poll = db.running(Some(owner), None).await;
+    let opened = AgentTask { poll: Some(poll.clone()), revision: 2, ..said.clone() };
+    assert!(tasks.change(&opened).await.unwrap());
+    assert!(!tasks.change(&AgentTask { revision: 3, ..opened }).await.unwrap(), "its poll decides now");
+    let running = tasks.find(owner, "task").await.unwrap().unwrap();
+    assert_eq!((running.state, &running.poll), (TaskState::Working, &Some(poll.clone())));
+    close(&db, &poll, true).await;
+    assert_eq!(tasks.find(owner, "task").await.unwrap().unwrap().state, TaskState::Canceled);
+}
+
+async fn tasks_are_listed_by_the_time_of_their_status(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    let tasks = db.store.agent_tasks();
+    for (id, since) in [("a", 1), ("b", 3), ("c", 3), ("d", 2)] {
+        tasks.add(&waiting(owner, id, since)).await.unwrap();
+        tasks.add(&waiting(other, &format!("{id}-theirs"), since)).await.unwrap();
+    }
+    let elsewhere = AgentTask { context: "x".into(), state: TaskState::Canceled, ..waiting(owner, "e", 4) };
+    tasks.add(&elsewhere).await.unwrap();
+    let list = async |filter: TaskFilter| {
+        let page = tasks.list(owner, &filter).await.unwrap();
+        (page.tasks.into_iter().map(|task| task.id).collect::<String>(), page.total)
+    };
+    let all = || TaskFilter { limit: 9, ..TaskFilter::default() };
+    let listed = |ids: &str, total| (ids.to_owned(), total);
+    assert_eq!(list(all()).await, listed("ecbda", 5));
+    assert_eq!(list(TaskFilter { limit: 2, ..all() }).await, listed("ec", 5));
+    let after = Some((at(3), "c".to_owned()));
+    assert_eq!(list(TaskFilter { limit: 2, after, ..all() }).await, listed("bd", 5));
+    assert_eq!(list(TaskFilter { context: Some("x".into()), ..all() }).await, listed("e", 1));
+    assert_eq!(list(TaskFilter { state: Some(TaskState::Working), ..all() }).await, listed("", 0));
+    let filter = TaskFilter { state: Some(TaskState::InputRequired), since: Some(at(3)), ..all() };
+    assert_eq!(list(filter).await, listed("cb", 2));
+}
+
+async fn no_end_is_missed_however_late_the_task_comes(db: TestDatabase) {
+    let owner = db.user(0).await;
+    let tasks = db.store.agent_tasks();
+    let polls = join_all((0..20).map(|_| db.running(Some(owner), None))).await;
+    let racing = polls.iter().map(|poll| async {
+        let task = of_poll(owner, poll);
+        let (added, ()) = tokio::join!(tasks.add(&task), close(&db, poll, false));
+        assert!(added.unwrap());
+    });
+    join_all(racing).await;
+    let ended = TaskFilter { state: Some(TaskState::Failed), limit: 100, ..TaskFilter::default() };
+    assert_eq!(tasks.list(owner, &ended).await.unwrap().total, 20);
+}
+
+async fn abandoned_tasks_and_those_of_erased_accounts_are_deleted(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    let tasks = db.store.agent_tasks();
+    for (id, since) in [("old", 1), ("new", 9)] {
+        tasks.add(&waiting(owner, id, since)).await.unwrap();
+    }
+    let poll = db.running(Some(owner), None).await;
+    tasks.add(&of_poll(owner, &poll)).await.unwrap();
+    tasks.add(&waiting(other, "theirs", 9)).await.unwrap();
+    assert_eq!(tasks.delete_abandoned(at(9)).await.unwrap(), 1);
+    assert_eq!(tasks.find(owner, "old").await.unwrap(), None);
+    close(&db, &poll, false).await;
+    db.store.operator().erase(owner, at(10)).await.unwrap();
+    for id in ["new", poll.as_str()] {
+        assert_eq!(tasks.find(owner, id).await.unwrap(), None);
+    }
+    assert!(tasks.find(other, "theirs").await.unwrap().is_some());
+}

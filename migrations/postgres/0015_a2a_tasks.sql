@@ -1,0 +1,31 @@
+-- Tasks of agents (A2A). `content` holds what was said, as JSON. The state of a task with a poll moves in the
+-- transaction that ends the poll. What opens a task (`opened_by`: a message, or an id of the client's own) opens it once.
+CREATE TABLE a2a_tasks (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    owner      TEXT   NOT NULL REFERENCES users (id),
+    context_id TEXT   NOT NULL,
+    client_id  TEXT,
+    opened_by  TEXT,
+    poll_id    TEXT   REFERENCES polls (id) ON DELETE CASCADE,
+    state      TEXT   NOT NULL CHECK (state IN ('input-required', 'working', 'completed', 'failed', 'canceled')),
+    status_at  BIGINT NOT NULL,
+    revision   BIGINT NOT NULL DEFAULT 1,
+    content    TEXT   NOT NULL,
+    CHECK (poll_id IS NOT NULL OR state IN ('input-required', 'canceled'))
+);
+CREATE UNIQUE INDEX a2a_tasks_opened_by ON a2a_tasks (owner, opened_by) WHERE opened_by IS NOT NULL;
+CREATE UNIQUE INDEX a2a_tasks_client_id ON a2a_tasks (owner, client_id) WHERE client_id IS NOT NULL;
+CREATE UNIQUE INDEX a2a_tasks_of_poll ON a2a_tasks (poll_id) WHERE poll_id IS NOT NULL;
+CREATE INDEX a2a_tasks_of_owner ON a2a_tasks (owner, status_at, id);
+CREATE INDEX a2a_tasks_without_poll ON a2a_tasks (status_at) WHERE poll_id IS NULL;
+
+INSERT INTO a2a_tasks (id, owner, context_id, poll_id, state, status_at, content)
+SELECT polls.id, owner, COALESCE(message::json ->> 'contextId', polls.id), polls.id,
+    CASE WHEN closing IS NULL THEN 'working'
+        WHEN closing::json ->> 'cancelled' = 'true' THEN 'canceled'
+        WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id AND choice IS NOT NULL) THEN 'completed'
+        ELSE 'failed' END,
+    COALESCE(CAST(round(extract(epoch FROM (closing::json ->> 'closed_at')::timestamptz) * 1000) AS BIGINT), created_at),
+    json_build_object('messages', json_build_array(message::json))::text
+FROM agent_messages JOIN polls ON polls.id = agent_messages.poll_id WHERE owner IS NOT NULL;
+DROP TABLE agent_messages;

@@ -1,0 +1,193 @@
+//! The events of a task, as a stream: what `SendStreamingMessage` and `SubscribeToTask` answer with.
+//!
+//! First the task, then an update of its status for every vote, then its result and its last status. What is refused
+//! before the first event is an error like any other.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use ep_kernel::answer::Answer;
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
+use ep_kernel::fault::Fault;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::conversation::Conversation;
+use super::dialect::Dialect;
+use super::errors::Refusal;
+use super::message::Sent;
+use super::operations::task_id;
+use super::request::AgentRequest;
+use super::sending::{Begun, begin};
+use super::task::{History, View};
+
+/// The events of a task, in its dialect.
+pub(super) type Events = BoxStream<'static, Result<Value, Refusal>>;
+
+/// How often an idle stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// `SendStreamingMessage`, `message/stream`.
+pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Events, Refusal> {
+    let sent = Sent::read(params, dialect)?;
+    let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
+    match begin(agent, &sent).await? {
+        Begun::Answer(message) => Ok(frames(vec![dialect.message_event(message)])),
+        Begun::Task(conversation) => follow(agent, *conversation, view).await,
+    }
+}
+
+/// `SubscribeToTask`, `tasks/resubscribe`: from now on.
+pub(super) async fn subscribe(
+    agent: &AgentRequest,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Events, Refusal> {
+    let id = task_id(params)?;
+    let conversation = agent.task(id).await?;
+    if conversation.task.state.is_final() {
+        let text = format!("task {id} has ended: there is nothing to subscribe to; read it instead");
+        return Err(Refusal::Unsupported(text));
+    }
+    let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
+    follow(agent, conversation, view).await
+}
+
+enum Step {
+    Progress(Progress),
+    End(Result<Answer, Fault>),
+}
+
+async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) -> Result<Events, Refusal> {
+    let now = agent.answer(&conversation, Some(Duration::ZERO)).await?;
+    let (Some(poll), Some(answer)) = (conversation.task.poll.clone(), &now) else {
+        return Ok(only(&conversation, None, view));
+    };
+    if answer.presentation.interim.is_none() {
+        return Ok(only(&conversation, Some(answer), view));
+    }
+    let seen = answer.value["answered"].as_u64();
+    let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(answer)));
+    let (steps, received) = mpsc::channel(MAX_EVENTS);
+    let progress = steps.clone();
+    // The queue holds every step of a poll; a step is dropped only if the client has disconnected.
+    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
+    let follower = agent.clone();
+    agent.state.app.tasks.spawn(async move {
+        let done = tokio::select! {
+            done = follower.follow_after(&poll, seen, sink) => done,
+            () = steps.closed() => return,
+        };
+        drop(steps.send(Step::End(done)).await);
+    });
+    let rest = futures::stream::unfold(received, |mut received| async move {
+        let step = received.recv().await?;
+        Some((step, received))
+    });
+    let rest = rest.flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
+    Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
+}
+
+/// A task that does not go on by itself.
+fn only(conversation: &Conversation, answer: Option<&Answer>, view: View) -> Events {
+    let mut events = vec![view.dialect.task_event(view.task(conversation, answer))];
+    // Clients of 0.3 wait for a status that says that it is the last one.
+    if view.dialect != Dialect::V1 {
+        events.push(view.status_event(conversation, view.status(conversation, answer), true, None));
+    }
+    frames(events)
+}
+
+fn frames(events: Vec<Value>) -> Events {
+    futures::stream::iter(events.into_iter().map(Ok)).boxed()
+}
+
+/// What a step of the poll is to its task.
+fn events(conversation: &Conversation, view: View, step: Step) -> Vec<Result<Value, Refusal>> {
+    match step {
+        Step::Progress(Progress { id: 0, .. }) => Vec::new(),
+        Step::Progress(Progress { id, message, data, .. }) => {
+            let status = view.working(conversation, &message, id);
+            vec![Ok(view.status_event(conversation, status, false, Some(data)))]
+        }
+        Step::End(Err(fault)) => vec![Err(fault.into())],
+        Step::End(Ok(answer)) => {
+            let status = view.status(conversation, Some(&answer));
+            let last = view.status_event(conversation, status, true, None);
+            if answer.presentation.interim.is_some() {
+                // It goes on; the client has waited as long as anybody may.
+                return vec![Ok(last)];
+            }
+            vec![Ok(view.artifact_event(conversation, &answer)), Ok(last)]
+        }
+    }
+}
+
+impl View {
+    fn status_event(
+        &self,
+        conversation: &Conversation,
+        status: Value,
+        last: bool,
+        metadata: Option<Value>,
+    ) -> Value {
+        let mut update = json!({
+            "taskId": self.id(conversation), "contextId": conversation.task.context, "status": status,
+        });
+        if let Some(metadata) = metadata {
+            update["metadata"] = metadata;
+        }
+        if self.dialect != Dialect::V1 {
+            update["final"] = last.into();
+        }
+        self.dialect.update_event("statusUpdate", "status-update", update)
+    }
+
+    fn artifact_event(&self, conversation: &Conversation, answer: &Answer) -> Value {
+        let update = json!({
+            "taskId": self.id(conversation),
+            "contextId": conversation.task.context,
+            "artifact": self.artifact(conversation.said.modes, answer),
+            "append": false,
+            "lastChunk": true,
+        });
+        self.dialect.update_event("artifactUpdate", "artifact-update", update)
+    }
+}
+
+impl Dialect {
+    /// A task among events, or as a result of sending a message.
+    pub(super) fn task_event(self, task: Value) -> Value {
+        if self.has_details() { json!({ "task": task }) } else { task }
+    }
+
+    /// A message, likewise.
+    pub(super) fn message_event(self, message: Value) -> Value {
+        if self.has_details() { json!({ "message": message }) } else { message }
+    }
+
+    fn update_event(self, name: &str, kind: &str, mut update: Value) -> Value {
+        if self.has_details() {
+            return json!({ name: update });
+        }
+        update["kind"] = kind.into();
+        update
+    }
+}
+
+/// A response of server-sent events.
+pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
+    let events = events.map(Ok::<_, Infallible>);
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
