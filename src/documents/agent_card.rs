@@ -41,7 +41,7 @@ pub(super) fn hybrid(site: &Site) -> Option<Bytes> {
 
 fn card(site: &Site) -> Map<String, Value> {
     let owner: Value = serde_json::from_str(OWNER).unwrap_or_default();
-    let interface = |version: &str| json!({ "url": endpoint(site), "protocolBinding": "JSONRPC", "protocolVersion": version });
+    let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
     let skills: Vec<Value> = site
         .tools
         .iter()
@@ -53,7 +53,7 @@ fn card(site: &Site) -> Map<String, Value> {
         "description": owner["description"],
         "provider": provider(site),
         "version": "1.0.0",
-        "supportedInterfaces": [interface("1.0"), interface("0.3")],
+        "supportedInterfaces": [interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0"), interface("JSONRPC", "0.3")],
         "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],

@@ -11,6 +11,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 use futures::future::BoxFuture;
 
+use super::a2a::HttpOperation;
 use super::http::Exchange;
 
 /// One method at one path.
@@ -60,6 +61,13 @@ pub enum Protocol {
     Mcp,
     /// Agent2Agent, JSON-RPC.
     A2a,
+    /// Agent2Agent, HTTP+JSON.
+    A2aHttp {
+        /// What the path and the method mean.
+        operation: HttpOperation,
+        /// Whether it is the binding of 0.3.
+        older: bool,
+    },
     /// The older `tasks/send` of A2A, a plain POST.
     A2aTasksSend,
 }
@@ -91,7 +99,7 @@ impl Route {
             RouteKind::Operation(..) => "rest",
             RouteKind::Stream(..) => "sse",
             RouteKind::Protocol(Protocol::Mcp) => "mcp",
-            RouteKind::Protocol(Protocol::A2a | Protocol::A2aTasksSend) => "a2a",
+            RouteKind::Protocol(Protocol::A2a | Protocol::A2aHttp { .. } | Protocol::A2aTasksSend) => "a2a",
             RouteKind::Document(_) => "document",
             RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Payment(_) | RouteKind::Page(_) => {
                 "web"
@@ -109,7 +117,7 @@ impl Route {
         // The operations inside keep deadlines of their own, refuse in the protocol's form, and are logged.
         let credential_hint = match protocol {
             Protocol::Mcp => "; in an MCP client's settings this is a header",
-            Protocol::A2a | Protocol::A2aTasksSend => {
+            Protocol::A2a | Protocol::A2aHttp { .. } | Protocol::A2aTasksSend => {
                 "; A2A clients find it in the agent card, as the security scheme bearer"
             }
         };

@@ -59,6 +59,11 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
                 }))
             }
             RouteKind::Protocol(Protocol::A2a) => Responder::Admitted(Arc::new(a2a::serve)),
+            RouteKind::Protocol(Protocol::A2aHttp { operation, older }) => {
+                Responder::Admitted(Arc::new(move |exchange, admission| {
+                    a2a::serve_http(exchange, admission, operation, older)
+                }))
+            }
             RouteKind::Protocol(Protocol::A2aTasksSend) => {
                 Responder::Admitted(Arc::new(a2a::serve_tasks_send))
             }

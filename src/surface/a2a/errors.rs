@@ -84,35 +84,40 @@ impl Refusal {
 
     /// The JSON-RPC error object. Since 1.0 its data is a list of details, as gRPC has them.
     pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> ErrorObjectOwned {
-        let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
-        let domain = if own { "a2a-protocol.org" } else { base_url };
         if dialect.has_details() {
-            let info = json!({
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": self.reason(),
-                "domain": domain,
-                "metadata": {},
-            });
-            let mut details = vec![info];
-            if let Self::Fault(fault) = self {
-                if !fault.fields().is_empty() {
-                    let violations: Vec<Value> = fault
-                        .fields()
-                        .iter()
-                        .map(|f| json!({ "field": f.field, "description": f.detail }))
-                        .collect();
-                    details.push(json!({ "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations }));
-                }
-                if let Some(seconds) = fault.retry_after_seconds() {
-                    let delay = format!("{seconds}s");
-                    details.push(
-                        json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay }),
-                    );
-                }
-            }
+            let details = Value::Array(self.details(base_url));
             return ErrorObjectOwned::owned(self.code(), self.message(), Some(details));
         }
         let data = json!({ "reason": self.reason() });
         ErrorObjectOwned::owned(self.code(), self.message(), Some(data))
+    }
+
+    /// The details of the refusal, as gRPC has them.
+    pub(super) fn details(&self, base_url: &str) -> Vec<Value> {
+        let own = (-32099..=-32000).contains(&self.code()) || (-32768..=-32600).contains(&self.code());
+        let info = json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": self.reason(),
+            "domain": if own { "a2a-protocol.org" } else { base_url },
+            "metadata": {},
+        });
+        let mut details = vec![info];
+        if let Self::Fault(fault) = self {
+            if !fault.fields().is_empty() {
+                let violations: Vec<Value> = fault
+                    .fields()
+                    .iter()
+                    .map(|f| json!({ "field": f.field, "description": f.detail }))
+                    .collect();
+                details.push(json!({ "@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations }));
+            }
+            if let Some(seconds) = fault.retry_after_seconds() {
+                let delay = format!("{seconds}s");
+                details.push(
+                    json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay }),
+                );
+            }
+        }
+        details
     }
 }

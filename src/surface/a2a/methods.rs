@@ -14,7 +14,7 @@ use super::request::AgentRequest;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
-enum Action {
+pub(super) enum Action {
     Send,
     Get,
     Cancel,
@@ -105,23 +105,33 @@ async fn call(
         Ok(params) => params,
         Err(refusal) => return Err(refusal.error(dialect, base_url)),
     };
-    let result = match action {
+    act(agent, name, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, base_url))
+}
+
+/// Carries an action out; the result is that of its method.
+pub(super) async fn act(
+    agent: &AgentRequest,
+    name: &str,
+    action: Action,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Value, Refusal> {
+    match action {
         // 1.0 wraps the results of SendMessage.
-        Action::Send => send(agent, &params, dialect).await.map(|reply| match reply {
+        Action::Send => send(agent, params, dialect).await.map(|reply| match reply {
             Reply::Task(task) => dialect.task_event(task),
             Reply::Message(message) => dialect.message_event(message),
         }),
-        Action::Get => get(agent, &params, dialect).await,
-        Action::Cancel => cancel(agent, &params, dialect).await,
-        Action::List => list(agent, &params, dialect).await,
+        Action::Get => get(agent, params, dialect).await,
+        Action::Cancel => cancel(agent, params, dialect).await,
+        Action::List => list(agent, params, dialect).await,
         Action::NotOffered => {
             Err(Refusal::Unsupported(format!("{name} is not offered; {}", dialect.offered())))
         }
         Action::Push => {
             Err(Refusal::NoPush(format!("this agent sends no push notifications; {}", dialect.offered())))
         }
-    };
-    result.map_err(|refusal| refusal.error(dialect, base_url))
+    }
 }
 
 /// The refusal of a method that the protocol does not have.

@@ -1,0 +1,220 @@
+//! The HTTP+JSON binding (specification 1.0, section 11), and that of 0.3 below its `v1` paths.
+
+use axum::body::Body;
+use axum::extract::RawPathParams;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use axum::http::{HeaderMap, Response, StatusCode};
+use axum::response::sse::Event;
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
+use futures::StreamExt;
+use serde_json::{Map, Value, json};
+
+use super::dialect::Dialect;
+use super::envelope::check_version;
+use super::errors::Refusal;
+use super::events::{self, Events};
+use super::message::{invalid, member};
+use super::methods::{self, Action};
+use super::request::AgentRequest;
+use crate::surface::http::{Exchange, PathParams, json as json_response, read_json};
+
+/// What a path and method of the binding mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpOperation {
+    /// `POST /message:send`
+    Send,
+    /// `POST /message:stream`
+    Stream,
+    /// `GET /tasks`
+    List,
+    /// `GET /tasks/{id}`, and `GET /tasks/{id}:subscribe`
+    Read,
+    /// `POST /tasks/{id}:cancel` and `POST /tasks/{id}:subscribe`
+    Act,
+    /// `POST /tasks/{id}/pushNotificationConfigs`
+    CreatePush,
+    /// `GET /tasks/{id}/pushNotificationConfigs`
+    ListPushes,
+    /// `GET /tasks/{id}/pushNotificationConfigs/{config}`
+    GetPush,
+    /// `DELETE /tasks/{id}/pushNotificationConfigs/{config}`
+    DeletePush,
+    /// `GET /extendedAgentCard`
+    ExtendedCard,
+}
+
+/// Answers a request of the binding; `older` is that of 0.3.
+pub(super) async fn answer(
+    exchange: Exchange,
+    admission: Admission,
+    operation: HttpOperation,
+    older: bool,
+) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, params, request } = exchange;
+    let (parts, body) = request.into_parts();
+    let agent = AgentRequest::new(state, head, admission);
+    let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
+    let answered = async {
+        check_version(&parts.headers)?;
+        let mut sent = from_query(parts.uri.query().unwrap_or_default());
+        let body = read_json(&parts.headers, body).await?;
+        let Value::Object(body) = body else { return Err(invalid("", "the body must be a JSON object")) };
+        sent.extend(body);
+        let verb = from_path(&params, &mut sent)?;
+        let sent = Value::Object(sent);
+        if older && has_kinds(&sent) {
+            dialect = Dialect::V03;
+        }
+        carry_out(&agent, operation, verb.as_deref(), &sent, dialect).await
+    };
+    let answered = answered.await;
+    agent.check_allowance()?;
+    Ok(match answered {
+        Ok(Answered::Value(value)) => respond(&parts.headers, 200, &value),
+        Ok(Answered::Events(events)) => stream(events, agent.state.links().base_url().to_owned()),
+        Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links().base_url()),
+    })
+}
+
+enum Answered {
+    Value(Value),
+    Events(Events),
+}
+
+async fn carry_out(
+    agent: &AgentRequest,
+    operation: HttpOperation,
+    verb: Option<&str>,
+    sent: &Value,
+    dialect: Dialect,
+) -> Result<Answered, Refusal> {
+    let action = match (operation, verb) {
+        (HttpOperation::Stream, _) => return events::send(agent, sent, dialect).await.map(Answered::Events),
+        (HttpOperation::Read | HttpOperation::Act, Some("subscribe")) => {
+            return events::subscribe(agent, sent, dialect).await.map(Answered::Events);
+        }
+        (HttpOperation::Send, _) => Action::Send,
+        (HttpOperation::List, _) => Action::List,
+        (HttpOperation::Read, None) => Action::Get,
+        (HttpOperation::Act, Some("cancel")) => Action::Cancel,
+        (HttpOperation::Read | HttpOperation::Act, _) => {
+            let text = "tasks are read with GET, and take POST …:cancel and …:subscribe".to_owned();
+            return Err(Refusal::MethodNotFound(text));
+        }
+        (
+            HttpOperation::CreatePush
+            | HttpOperation::ListPushes
+            | HttpOperation::GetPush
+            | HttpOperation::DeletePush,
+            _,
+        ) => Action::Push,
+        (HttpOperation::ExtendedCard, _) => Action::NotOffered,
+    };
+    methods::act(agent, "the extended card", action, sent, dialect).await.map(Answered::Value)
+}
+
+/// The members of a query. Numbers and truth values are text there.
+fn from_query(query: &str) -> Map<String, Value> {
+    let member = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
+        let read = match name.as_ref() {
+            "historyLength" | "history_length" | "pageSize" | "page_size" => {
+                value.parse::<i64>().ok().map(Value::from)
+            }
+            "includeArtifacts" | "include_artifacts" => value.parse::<bool>().ok().map(Value::from),
+            _ => None,
+        };
+        (name.into_owned(), read.unwrap_or_else(|| Value::String(value.into_owned())))
+    };
+    url::form_urlencoded::parse(query.as_bytes()).map(member).collect()
+}
+
+/// Adds the placeholders of the path; gives the verb behind a task's id.
+fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
+    let params: &RawPathParams = params
+        .as_ref()
+        .map_err(|_| invalid("id", "the path contains percent-encoding that is not valid UTF-8"))?;
+    let mut verb = None;
+    for (name, value) in params {
+        let value = match value.rsplit_once(':') {
+            Some((id, found)) if name == "task" => {
+                verb = Some(found.to_owned());
+                id
+            }
+            _ => value,
+        };
+        let name = match name {
+            "task" => "id",
+            other => other,
+        };
+        sent.insert(name.to_owned(), value.into());
+    }
+    Ok(verb)
+}
+
+/// Whether a message of 0.3 is written as in its JSON-RPC binding: some clients do.
+fn has_kinds(sent: &Value) -> bool {
+    let message = member(sent, "message", "request");
+    let role = message.and_then(|message| message.get("role")).and_then(Value::as_str);
+    matches!(role, Some("user" | "agent"))
+}
+
+/// A response in the media type of the protocol, unless only plain JSON is accepted.
+fn respond(request: &HeaderMap, status: u16, body: &Value) -> Response<Body> {
+    let mut response = json_response(status, body);
+    let accepted = request.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let plain = accepted.contains("application/json") && !accepted.contains("application/a2a+json");
+    let headers = response.headers_mut();
+    if !plain {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/a2a+json"));
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn refuse(request: &HeaderMap, refusal: &Refusal, base_url: &str) -> Response<Body> {
+    let (status, body) = refusal.status(base_url);
+    let mut response = respond(request, status, &body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if let Some(seconds) = refusal.as_fault().retry_after_seconds() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+fn stream(events: Events, base_url: String) -> Response<Body> {
+    let event = move |result: Result<Value, Refusal>| match result {
+        Ok(value) => Event::default().data(value.to_string()),
+        Err(refusal) => Event::default().event("error").data(refusal.status(&base_url).1.to_string()),
+    };
+    events::response(events.map(event))
+}
+
+impl Refusal {
+    /// The HTTP status and body of the refusal (section 11.6).
+    fn status(&self, base_url: &str) -> (u16, Value) {
+        let http = match self {
+            Self::Fault(fault) => fault.kind().row().http,
+            Self::MethodNotFound(_) => 404,
+            _ => 400,
+        };
+        let status = match (self, http) {
+            (Self::NotCancelable(_) | Self::NoPush(_) | Self::Unsupported(_) | Self::Version(_), _) => {
+                "FAILED_PRECONDITION"
+            }
+            (_, 401) => "UNAUTHENTICATED",
+            (_, 402) => "FAILED_PRECONDITION",
+            (_, 403) => "PERMISSION_DENIED",
+            (_, 404) => "NOT_FOUND",
+            (_, 409) => "ABORTED",
+            (_, 408 | 504) => "DEADLINE_EXCEEDED",
+            (_, 429) => "RESOURCE_EXHAUSTED",
+            (_, 500) => "INTERNAL",
+            (_, 503) => "UNAVAILABLE",
+            _ => "INVALID_ARGUMENT",
+        };
+        let details = self.details(base_url);
+        let body = json!({ "code": http, "status": status, "message": self.message(), "details": details });
+        (http, json!({ "error": body }))
+    }
+}
