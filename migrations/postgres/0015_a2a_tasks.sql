@@ -19,6 +19,25 @@ CREATE UNIQUE INDEX a2a_tasks_of_poll ON a2a_tasks (poll_id) WHERE poll_id IS NO
 CREATE INDEX a2a_tasks_of_owner ON a2a_tasks (owner, status_at, id);
 CREATE INDEX a2a_tasks_without_poll ON a2a_tasks (status_at) WHERE poll_id IS NULL;
 
+-- Where agents want to hear of the ends of their tasks (A2A's push notifications), and how far telling them is. What
+-- proves the sender (`secrets`) is encrypted. `next_at` follows the database's clock.
+CREATE TABLE a2a_pushes (
+    id         TEXT    NOT NULL PRIMARY KEY,
+    task_id    TEXT    NOT NULL REFERENCES a2a_tasks (id) ON DELETE CASCADE,
+    config_id  TEXT    NOT NULL,
+    user_id    TEXT    NOT NULL REFERENCES users (id),
+    url        TEXT    NOT NULL,
+    version    TEXT    NOT NULL,
+    secrets    TEXT    NOT NULL,
+    state      TEXT    NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'failed')),
+    attempts   BIGINT  NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    next_at    BIGINT  NOT NULL,
+    last_error TEXT,
+    UNIQUE (task_id, config_id)
+);
+CREATE INDEX a2a_pushes_waiting ON a2a_pushes (next_at) WHERE state = 'waiting';
+CREATE INDEX a2a_pushes_of_user ON a2a_pushes (user_id);
+
 INSERT INTO a2a_tasks (id, owner, context_id, poll_id, state, status_at, content)
 SELECT polls.id, owner, COALESCE(message::json ->> 'contextId', polls.id), polls.id,
     CASE WHEN closing IS NULL THEN 'working'

@@ -54,7 +54,7 @@ fn card(site: &Site) -> Map<String, Value> {
         "provider": provider(site),
         "version": "1.0.0",
         "supportedInterfaces": [interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0"), interface("JSONRPC", "0.3")],
-        "capabilities": { "streaming": true, "pushNotifications": false, "extendedAgentCard": false },
+        "capabilities": { "streaming": true, "pushNotifications": true, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],
         "securitySchemes": {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use ep_identity::Oidc;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
-use ep_kernel::app::App;
+use ep_kernel::app::{App, Pushes};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
@@ -19,7 +19,7 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier};
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier, WebhookSender};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
@@ -35,8 +35,8 @@ use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config, ConfigError};
 use crate::documents::{self, Site};
 use crate::limiter::MemoryLimiter;
-use crate::surface::routes;
 use crate::surface::web::Usdc;
+use crate::surface::{a2a, routes};
 
 /// What the service takes from the machine it runs on; tests bring their own.
 pub struct Environment {
@@ -150,7 +150,9 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     };
     let polls = PollExecutor::new(ports, lease, config.poll_deadline(), limits);
     let links = Arc::new(if links { site.links.clone() } else { Links::default() });
-    let webhooks = webhooks(&shared, &http, &polls, &links)?;
+    let targets = PublicTargets::new(config.webhooks.allowed_networks.clone());
+    let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
+    let webhooks = webhooks(&shared, &sender, &polls, &links);
     let app = App {
         ports: ToolPorts {
             settings: Arc::new(settings),
@@ -184,6 +186,11 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             key_uses: KeyUses::default(),
         },
         agent_tasks: store.agent_tasks(),
+        agent_pushes: Pushes {
+            store: store.agent_pushes(),
+            sender,
+            sealer: Sealer::derive(secret, "agent pushes"),
+        },
         idempotency: Idempotency {
             store: store.idempotency(),
             clock,
@@ -213,22 +220,21 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
 /// Tells accounts that their polls have ended.
 fn webhooks(
     shared: &Shared<'_>,
-    http: &HttpClients,
+    sender: &Arc<dyn WebhookSender>,
     polls: &PollExecutor,
     links: &Arc<Links>,
-) -> anyhow::Result<Arc<Webhooks>> {
-    let targets = PublicTargets::new(shared.config.webhooks.allowed_networks.clone());
+) -> Arc<Webhooks> {
     let links = Arc::clone(links);
     let ports = webhooks::Ports {
         store: shared.store.webhooks(),
-        sender: Arc::new(HttpWebhooks::new(targets, http)?),
+        sender: Arc::clone(sender),
         polls: polls.clone(),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
         secrets: WebhookSecrets::derive(shared.secret),
         describe: Box::new(move |state| PollCompleted::json(&links, state)),
     };
-    Ok(Arc::new(Webhooks::new(ports)))
+    Arc::new(Webhooks::new(ports))
 }
 
 fn models(
@@ -313,6 +319,8 @@ impl Assembled {
         }
         let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());
         self.app.tasks.spawn(webhooks.run(tasks));
+        let told = a2a::tell(Arc::clone(&self.app), self.site.tools, self.app.tasks.clone());
+        self.app.tasks.spawn(told);
         self.every("delete old notifications", Duration::from_hours(1), |app| async move {
             app.ports.webhooks.sweep().await
         });

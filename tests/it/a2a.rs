@@ -219,8 +219,7 @@ async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
     for (method, code) in [
         ("CancelTask", -32001),
         ("tasks/cancel", -32001),
-        ("CreateTaskPushNotificationConfig", -32003),
-        ("tasks/pushNotificationConfig/set", -32003),
+        ("tasks/pushNotificationConfig/set", -32001),
         ("GetExtendedAgentCard", -32004),
     ] {
         let reply =

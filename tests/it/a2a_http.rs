@@ -99,16 +99,16 @@ async fn refusals_have_the_status_and_the_form_of_the_binding() {
         assert_eq!(refused(get(&client, path).await, 404), "TASK_NOT_FOUND", "{path}");
     }
     assert_eq!(refused(get(&other, &format!("/tasks/{task}")).await, 404), "TASK_NOT_FOUND");
-    assert_eq!(refused(get(&client, "/tasks/%00").await, 400), "INVALID_INPUT");
-    assert_eq!(refused(get(&client, "/tasks?pageSize=many").await, 400), "INVALID_INPUT");
+    assert_eq!(refused(get(&client, "/tasks/%00").await, 400), "INVALID_PARAMS");
+    assert_eq!(refused(get(&client, "/tasks?pageSize=many").await, 400), "INVALID_PARAMS");
     assert_eq!(refused(get(&client, "/tasks/x?historyLength=-1").await, 404), "TASK_NOT_FOUND");
     assert_eq!(
         refused(post(&client, &format!("/tasks/{task}:frobnicate"), &json!({})).await, 404),
         "METHOD_NOT_FOUND"
     );
     assert_eq!(refused(post(&client, &format!("/tasks/{task}"), &json!({})).await, 404), "METHOD_NOT_FOUND");
-    assert_eq!(refused(post(&client, "/message:send", &json!([])).await, 400), "INVALID_INPUT");
-    assert_eq!(refused(post(&client, "/message:send", &json!({})).await, 400), "INVALID_INPUT");
+    assert_eq!(refused(post(&client, "/message:send", &json!([])).await, 400), "INVALID_PARAMS");
+    assert_eq!(refused(post(&client, "/message:send", &json!({})).await, 400), "INVALID_PARAMS");
     let broken =
         client.request(Method::POST, "/api/a2a/message:send").header("content-type", "application/json");
     assert_eq!(refused(client.send(broken.body("{")).await, 400), "MALFORMED_JSON");

@@ -10,6 +10,7 @@ mod harness;
 
 mod a2a;
 mod a2a_http;
+mod a2a_pushes;
 mod a2a_streams;
 mod a2a_tasks;
 mod access;

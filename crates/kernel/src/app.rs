@@ -6,7 +6,8 @@ use crate::accounts::Accounts;
 use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
-use crate::ports::{AgentTasks, Entropy};
+use crate::ports::{AgentPushes, AgentTasks, Entropy, WebhookSender};
+use crate::sealing::Sealer;
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
 
@@ -18,6 +19,8 @@ pub struct App {
     pub guard: Guard,
     /// Tasks of agents.
     pub agent_tasks: Arc<dyn AgentTasks>,
+    /// Where agents hear of the ends of their tasks.
+    pub agent_pushes: Pushes,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
     /// Finds or makes the accounts of those who sign in.
@@ -28,4 +31,14 @@ pub struct App {
     pub entropy: Arc<dyn Entropy>,
     /// Background work.
     pub tasks: Tasks,
+}
+
+/// What telling agents of the ends of their tasks needs.
+pub struct Pushes {
+    /// The places.
+    pub store: Arc<dyn AgentPushes>,
+    /// Checks and calls them.
+    pub sender: Arc<dyn WebhookSender>,
+    /// Encrypts what proves the sender to them.
+    pub sealer: Sealer,
 }

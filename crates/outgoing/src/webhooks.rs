@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::ports::{NotDelivered, SignedNotification, WebhookSender};
+use ep_kernel::ports::{NotDelivered, PreparedNotification, WebhookSender};
 use ep_kernel::webhook_url::WebhookUrl;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, StatusCode};
@@ -34,11 +34,11 @@ impl WebhookSender for HttpWebhooks {
         self.targets.check(url).map(WebhookUrl::checked).map_err(|error| error.to_string())
     }
 
-    async fn send(&self, notification: &SignedNotification) -> Result<(), NotDelivered> {
-        let SignedNotification { url, headers, body } = notification;
+    async fn send(&self, notification: &PreparedNotification) -> Result<(), NotDelivered> {
+        let PreparedNotification { url, media_type, headers, body } = notification;
         // What the operator allows can have changed since it was stored.
         let url = self.targets.check(url.as_str()).map_err(|error| refused(format!("the URL {error}")))?;
-        let request = self.client.post(url).timeout(TIMEOUT).header(CONTENT_TYPE, "application/json");
+        let request = self.client.post(url).timeout(TIMEOUT).header(CONTENT_TYPE, *media_type);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         let answer = request.body(body.clone()).send().await.map_err(|error| refused(unreachable(&error)))?;
         let status = answer.status();

@@ -54,6 +54,8 @@ pub(crate) trait Connection: Send {
     const POLLS_AFTER: &'static str;
     /// Takes notifications whose time has come, without waiting for those that another transaction is taking.
     const DUE_NOTIFICATIONS: &'static str;
+    /// Takes the places at which the ends of tasks are told, likewise.
+    const DUE_PUSHES: &'static str;
     /// Renews leases that are still of their epoch; gives the ids of those.
     const RENEW_LEASES: &'static str;
 
@@ -201,11 +203,12 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
             const DUE_NOTIFICATIONS: &'static str = $due_notifications;
+            const DUE_PUSHES: &'static str = $due_pushes;
             const RENEW_LEASES: &'static str = $renew;
             const POLLS_OF_USER: &'static str = $polls_of_user;
             const POLLS_AFTER: &'static str = $polls_after;
@@ -242,6 +245,7 @@ connection!(
     available: sql::AVAILABLE,
     adopt_polls: sql::ADOPT_POLLS,
     due_notifications: sql::DUE_NOTIFICATIONS,
+    due_pushes: sql::DUE_PUSHES,
     renew_leases: sql::RENEW_LEASES,
     polls_of_user: sql::POLLS_OF_USER,
     polls_after: sql::POLLS_AFTER
@@ -251,6 +255,7 @@ connection!(
     available: sql::AVAILABLE_FOR_UPDATE,
     adopt_polls: sql::ADOPT_POLLS_FOR_UPDATE,
     due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
+    due_pushes: sql::DUE_PUSHES_POSTGRES,
     renew_leases: sql::RENEW_LEASES_POSTGRES,
     polls_of_user: sql::POLLS_OF_USER_POSTGRES,
     polls_after: sql::POLLS_AFTER_POSTGRES

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentTasks, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger, Limiter,
-    PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache, UserAdmin,
-    UserStore, WebhookStore,
+    AgentPushes, AgentTasks, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger,
+    Limiter, PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache,
+    UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -75,6 +75,7 @@ trait AnyDatabase:
     + Ledger
     + PollStore
     + PollHistory
+    + AgentPushes
     + AgentTasks
     + IdempotencyStore
     + UpstreamCache
@@ -182,6 +183,11 @@ impl Store {
 
     /// Tasks of agents.
     pub fn agent_tasks(&self) -> Arc<dyn AgentTasks> {
+        self.database.clone()
+    }
+
+    /// Where agents hear of the ends of their tasks.
+    pub fn agent_pushes(&self) -> Arc<dyn AgentPushes> {
         self.database.clone()
     }
 

@@ -75,23 +75,48 @@ macro_rules! transfer_columns {
 }
 
 /// `$busy` gives the accounts that are passed over, as rows of one value.
-macro_rules! due_notifications {
-    ($busy:literal, $lock:literal) => {
+macro_rules! due_deliveries {
+    ($table:literal, $key:literal, $ended:literal, $returning:literal, $busy:literal, $lock:literal) => {
         concat!(
-            "UPDATE notifications SET next_at = (SELECT now FROM clock) + $3, attempts = attempts + 1 \
-             WHERE poll_id IN (SELECT poll_id FROM notifications \
-                 WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND poll_id IN ( \
-                     SELECT poll_id FROM (SELECT poll_id, next_at, \
-                             row_number() OVER (PARTITION BY user_id ORDER BY next_at, poll_id) AS place \
-                         FROM notifications JOIN polls ON polls.id = poll_id \
-                         WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND closing IS NOT NULL \
-                             AND user_id NOT IN (",
+            "UPDATE ",
+            $table,
+            " SET next_at = (SELECT now FROM clock) + $3, attempts = attempts + 1 WHERE ",
+            $key,
+            " IN (SELECT ",
+            $key,
+            " FROM ",
+            $table,
+            " WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND ",
+            $key,
+            " IN (SELECT due_key FROM (SELECT ",
+            $key,
+            " AS due_key, next_at, row_number() OVER (PARTITION BY user_id ORDER BY next_at, ",
+            $key,
+            ") AS place FROM ",
+            $table,
+            " WHERE state = 'waiting' AND next_at <= (SELECT now FROM clock) AND EXISTS (",
+            $ended,
+            ") AND user_id NOT IN (",
             $busy,
             ")) AS due WHERE place <= $2 ORDER BY next_at LIMIT $1)",
             $lock,
-            ") RETURNING poll_id, user_id, url, attempts, \
+            ") RETURNING ",
+            $returning
+        )
+    };
+}
+
+macro_rules! due_notifications {
+    ($busy:literal, $lock:literal) => {
+        due_deliveries!(
+            "notifications",
+            "poll_id",
+            "SELECT 1 FROM polls WHERE polls.id = notifications.poll_id AND closing IS NOT NULL",
+            "poll_id, user_id, url, attempts, \
                  (SELECT secret_number FROM webhooks WHERE user_id = notifications.user_id) AS secret_number, \
-                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at"
+                 (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at",
+            $busy,
+            $lock
         )
     };
 }

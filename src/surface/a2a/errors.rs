@@ -19,8 +19,6 @@ pub(super) enum Refusal {
     Unsupported(String),
     /// A task that cannot be cancelled.
     NotCancelable(String),
-    /// Push notifications, which this agent does not send.
-    NoPush(String),
     /// Parts of a kind that is not understood.
     ContentType(String),
     /// A version of the protocol that is not supported.
@@ -40,7 +38,6 @@ impl Refusal {
             Self::InvalidRequest(_) => -32600,
             Self::MethodNotFound(_) => -32601,
             Self::NotCancelable(_) => -32002,
-            Self::NoPush(_) => -32003,
             Self::Unsupported(_) => -32004,
             Self::ContentType(_) => -32005,
             Self::Version(_) => -32009,
@@ -53,7 +50,6 @@ impl Refusal {
             Self::InvalidRequest(text)
             | Self::MethodNotFound(text)
             | Self::NotCancelable(text)
-            | Self::NoPush(text)
             | Self::Unsupported(text)
             | Self::ContentType(text)
             | Self::Version(text) => text,
@@ -63,11 +59,12 @@ impl Refusal {
     fn reason(&self) -> String {
         match self {
             Self::Fault(fault) if fault.kind() == Kind::NotFound => "TASK_NOT_FOUND".into(),
+            // The name that clients know.
+            Self::Fault(_) if self.code() == -32602 => "INVALID_PARAMS".into(),
             Self::Fault(fault) => fault.kind().row().code.to_uppercase(),
             Self::InvalidRequest(_) => "INVALID_REQUEST".into(),
             Self::MethodNotFound(_) => "METHOD_NOT_FOUND".into(),
             Self::NotCancelable(_) => "TASK_NOT_CANCELABLE".into(),
-            Self::NoPush(_) => "PUSH_NOTIFICATION_NOT_SUPPORTED".into(),
             Self::Unsupported(_) => "UNSUPPORTED_OPERATION".into(),
             Self::ContentType(_) => "CONTENT_TYPE_NOT_SUPPORTED".into(),
             Self::Version(_) => "VERSION_NOT_SUPPORTED".into(),

@@ -16,6 +16,7 @@ use super::errors::Refusal;
 use super::events::{self, Events};
 use super::message::{invalid, member};
 use super::methods::{self, Action};
+use super::pushes::PushAction;
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, PathParams, json as json_response, read_json};
 
@@ -102,13 +103,10 @@ async fn carry_out(
             let text = "tasks are read with GET, and take POST …:cancel and …:subscribe".to_owned();
             return Err(Refusal::MethodNotFound(text));
         }
-        (
-            HttpOperation::CreatePush
-            | HttpOperation::ListPushes
-            | HttpOperation::GetPush
-            | HttpOperation::DeletePush,
-            _,
-        ) => Action::Push,
+        (HttpOperation::CreatePush, _) => Action::Push(PushAction::Create),
+        (HttpOperation::ListPushes, _) => Action::Push(PushAction::List),
+        (HttpOperation::GetPush, _) => Action::Push(PushAction::Get),
+        (HttpOperation::DeletePush, _) => Action::Push(PushAction::Delete),
         (HttpOperation::ExtendedCard, _) => Action::NotOffered,
     };
     methods::act(agent, "the extended card", action, sent, dialect).await.map(Answered::Value)
@@ -199,11 +197,10 @@ impl Refusal {
             _ => 400,
         };
         let status = match (self, http) {
-            (Self::NotCancelable(_) | Self::NoPush(_) | Self::Unsupported(_) | Self::Version(_), _) => {
+            (Self::NotCancelable(_) | Self::Unsupported(_) | Self::Version(_), _) | (_, 402) => {
                 "FAILED_PRECONDITION"
             }
             (_, 401) => "UNAUTHENTICATED",
-            (_, 402) => "FAILED_PRECONDITION",
             (_, 403) => "PERMISSION_DENIED",
             (_, 404) => "NOT_FOUND",
             (_, 409) => "ABORTED",

@@ -21,7 +21,7 @@ pub(super) struct Asked {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent<'a> {
     pub(super) dialect: Dialect,
-    params: &'a Value,
+    pub(super) params: &'a Value,
     pub(super) message: &'a Value,
     pub(super) parts: &'a [Value],
     /// The message's id.

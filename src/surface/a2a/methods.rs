@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::operations::{Reply, cancel, get, list, send};
+use super::pushes::{self, PushAction};
 use super::request::AgentRequest;
 
 /// What a method does.
@@ -21,8 +22,8 @@ pub(super) enum Action {
     List,
     /// A method of the protocol that the agent card says is not offered.
     NotOffered,
-    /// Push notifications, which this agent does not send.
-    Push,
+    /// Push notifications.
+    Push(PushAction),
 }
 
 /// Every method of the protocol, by the name that its dialect uses.
@@ -38,16 +39,16 @@ const TABLE: &[(&str, Action)] = &[
     ("GetExtendedAgentCard", Action::NotOffered),
     ("tasks/list", Action::List),
     ("agent/getAuthenticatedExtendedCard", Action::NotOffered),
-    ("CreateTaskPushNotificationConfig", Action::Push),
-    ("SetTaskPushNotificationConfig", Action::Push),
-    ("GetTaskPushNotificationConfig", Action::Push),
-    ("ListTaskPushNotificationConfig", Action::Push),
-    ("ListTaskPushNotificationConfigs", Action::Push),
-    ("DeleteTaskPushNotificationConfig", Action::Push),
-    ("tasks/pushNotificationConfig/set", Action::Push),
-    ("tasks/pushNotificationConfig/get", Action::Push),
-    ("tasks/pushNotificationConfig/list", Action::Push),
-    ("tasks/pushNotificationConfig/delete", Action::Push),
+    ("CreateTaskPushNotificationConfig", Action::Push(PushAction::Create)),
+    ("SetTaskPushNotificationConfig", Action::Push(PushAction::Create)),
+    ("GetTaskPushNotificationConfig", Action::Push(PushAction::Get)),
+    ("ListTaskPushNotificationConfig", Action::Push(PushAction::List)),
+    ("ListTaskPushNotificationConfigs", Action::Push(PushAction::List)),
+    ("DeleteTaskPushNotificationConfig", Action::Push(PushAction::Delete)),
+    ("tasks/pushNotificationConfig/set", Action::Push(PushAction::Create)),
+    ("tasks/pushNotificationConfig/get", Action::Push(PushAction::Get)),
+    ("tasks/pushNotificationConfig/list", Action::Push(PushAction::List)),
+    ("tasks/pushNotificationConfig/delete", Action::Push(PushAction::Delete)),
 ];
 
 /// The methods that are answered with events.
@@ -128,9 +129,7 @@ pub(super) async fn act(
         Action::NotOffered => {
             Err(Refusal::Unsupported(format!("{name} is not offered; {}", dialect.offered())))
         }
-        Action::Push => {
-            Err(Refusal::NoPush(format!("this agent sends no push notifications; {}", dialect.offered())))
-        }
+        Action::Push(action) => pushes::act(agent, action, params, dialect).await,
     }
 }
 

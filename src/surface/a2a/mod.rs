@@ -16,6 +16,7 @@ mod message;
 mod methods;
 mod modes;
 mod operations;
+mod pushes;
 mod request;
 mod sending;
 mod task;
@@ -36,6 +37,7 @@ use super::route::{Protocol, Route, RouteKind};
 
 pub use endpoint::{serve, serve_tasks_send};
 pub use http_json::HttpOperation;
+pub use pushes::tell;
 
 /// The A2A endpoints.
 pub static ROUTES: [Route; 23] = [

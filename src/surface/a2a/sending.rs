@@ -16,6 +16,7 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::{Asked, Sent, invalid};
 use super::modes::Modes;
+use super::pushes::Wanted;
 use super::request::AgentRequest;
 use super::task::{legacy_task, message, stored};
 
@@ -33,6 +34,15 @@ const OPENING: Duration = Duration::from_mins(1);
 /// Takes a message. What it opens is open and kept even if the client goes away meanwhile.
 pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Begun, Refusal> {
     let modes = Modes::of(sent.configuration)?;
+    let wanted = Wanted::with_message(agent, sent.params, sent.configuration)?;
+    let begun = take(agent, sent, modes).await?;
+    if let (Begun::Task(conversation), Some(wanted)) = (&begun, wanted) {
+        wanted.store(agent, &conversation.task, sent.dialect).await?;
+    }
+    Ok(begun)
+}
+
+async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Begun, Refusal> {
     let existing = existing(agent, sent).await?;
     if let Some(known) = &existing
         && known.said.opening.is_none()

@@ -1,6 +1,7 @@
 //! Polls running in this process, and their watchers.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::watch;
@@ -39,6 +40,8 @@ pub(super) struct Running {
     state: watch::Receiver<PollState>,
     pub(super) cancel: CancellationToken,
     pub(super) lease: Arc<HeldLease>,
+    /// Whether somebody outside is told of its end.
+    pub(super) told: Arc<AtomicBool>,
     /// Its number in the queue, if it had to wait.
     pub(super) ticket: Option<u64>,
 }
@@ -52,7 +55,13 @@ impl RunningPolls {
     ) -> (watch::Sender<PollState>, Running) {
         let id = state.record.id.clone();
         let (sender, state) = watch::channel(state);
-        let running = Running { state, cancel: CancellationToken::new(), lease: Arc::new(lease), ticket };
+        let running = Running {
+            state,
+            cancel: CancellationToken::new(),
+            lease: Arc::new(lease),
+            told: Arc::default(),
+            ticket,
+        };
         if let Ok(mut polls) = self.0.lock() {
             polls.insert(id, running.clone());
         }

@@ -72,6 +72,8 @@ struct Inner {
     begun: Notify,
     /// Notified whenever this process has closed a poll whose owner is told.
     closed: Arc<Notify>,
+    /// Notified whenever this process has closed a poll of whose end an agent wants to hear.
+    ended_tasks: Arc<Notify>,
     /// Polls that other processes run and somebody follows here.
     followers: followers::Followers,
     /// `None` where no other process shares the database.
@@ -148,6 +150,7 @@ impl PollExecutor {
             recent: recent::RecentLatencies::default(),
             begun: Notify::new(),
             closed: Arc::default(),
+            ended_tasks: Arc::default(),
             followers: followers::Followers::default(),
             announcer: changes.map(announce::Announcer::new),
             released_elsewhere: Notify::new(),
@@ -290,6 +293,20 @@ impl PollExecutor {
     /// Notified when this process has closed a poll that it has opened and whose owner is told: a hint to look at once.
     pub fn closed(&self) -> Arc<Notify> {
         Arc::clone(&self.0.closed)
+    }
+
+    /// Notifies [`PollExecutor::ended_tasks`] when this poll has ended, as far as this process knows.
+    pub fn tell_of_end(&self, id: &PollId) {
+        if let Some(running) = self.0.running.get(id) {
+            running.told.store(true, Ordering::Relaxed);
+        }
+        // It may have ended already.
+        self.0.ended_tasks.notify_one();
+    }
+
+    /// Notified when a poll may have ended of whose end an agent wants to hear: a hint to look at once.
+    pub fn ended_tasks(&self) -> Arc<Notify> {
+        Arc::clone(&self.0.ended_tasks)
     }
 
     /// The median time of this process's recent votes, in milliseconds; `None` before the first one.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -252,6 +253,9 @@ impl Work<'_> {
         inner.polls.close(&record.id, epoch, &closing, settlement).await?;
         if self.notifies {
             inner.closed.notify_one();
+        }
+        if self.running.told.load(Ordering::Relaxed) {
+            inner.ended_tasks.notify_one();
         }
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
         measure(record, &finished, spent);

@@ -2,6 +2,7 @@
 //!
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
+mod agent_pushes;
 mod agent_tasks;
 mod cards;
 mod credentials;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
@@ -51,7 +53,7 @@ pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};
 pub use wallets::{MessageError, WalletMessage, WalletMessages};
 pub use webhooks::{
-    Attempted, DueNotification, NotDelivered, NotificationRecord, NotificationState, SignedNotification,
+    Attempted, DueNotification, NotDelivered, NotificationRecord, NotificationState, PreparedNotification,
     Webhook, WebhookSecretNumber, WebhookSender, WebhookStore,
 };
 

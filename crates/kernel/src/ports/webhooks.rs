@@ -127,14 +127,16 @@ pub trait WebhookStore: Send + Sync {
     async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError>;
 }
 
-/// A notification, signed.
-#[derive(Debug, Clone)]
-pub struct SignedNotification {
+/// A notification, ready to be sent.
+#[derive(Clone)]
+pub struct PreparedNotification {
     /// Where to send it.
     pub url: WebhookUrl,
-    /// The headers that identify and sign it.
-    pub headers: [(&'static str, String); 3],
-    /// The body, in JSON.
+    /// The media type of the body.
+    pub media_type: &'static str,
+    /// The headers that identify it and prove its sender.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
     pub body: String,
 }
 
@@ -156,5 +158,5 @@ pub trait WebhookSender: Send + Sync {
     fn check(&self, url: &str) -> Result<WebhookUrl, String>;
 
     /// Sends a notification, within a time limit of its own.
-    async fn send(&self, notification: &SignedNotification) -> Result<(), NotDelivered>;
+    async fn send(&self, notification: &PreparedNotification) -> Result<(), NotDelivered>;
 }

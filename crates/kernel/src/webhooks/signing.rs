@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretBox, SecretString};
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::caller::UserId;
-use crate::ports::{SignedNotification, WebhookSecretNumber};
+use crate::ports::{PreparedNotification, WebhookSecretNumber};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
@@ -41,7 +41,7 @@ impl WebhookSecrets {
         (user, secret): (UserId, WebhookSecretNumber),
         (id, url, body): (&str, WebhookUrl, String),
         now: Timestamp,
-    ) -> SignedNotification {
+    ) -> PreparedNotification {
         let seconds = now.millis().div_euclid(1000).to_string();
         let sign = |number| {
             let signed = [id.as_bytes(), b".", seconds.as_bytes(), b".", body.as_bytes()];
@@ -52,12 +52,12 @@ impl WebhookSecrets {
         if let Some(before) = secret.number.checked_sub(1).filter(|_| is_new) {
             signatures = format!("{signatures} {}", sign(before));
         }
-        let headers = [
+        let headers = vec![
             ("webhook-id", id.to_owned()),
             ("webhook-timestamp", seconds),
             ("webhook-signature", signatures),
         ];
-        SignedNotification { url, headers, body }
+        PreparedNotification { url, media_type: "application/json", headers, body }
     }
 }
 
@@ -94,9 +94,8 @@ mod tests {
         let user = UserId::from_random([1; 16]);
         let signatures = |number, replaced_at, now| {
             let what = ("id", WebhookUrl::checked("https://example.com"), "{}".to_owned());
-            let [.., (_, signatures)] =
-                secrets.sign((user, WebhookSecretNumber { number, replaced_at }), what, now).headers;
-            signatures
+            let signed = secrets.sign((user, WebhookSecretNumber { number, replaced_at }), what, now);
+            signed.headers[2].1.clone()
         };
         assert_eq!(signatures(0, None, NOW).split(' ').count(), 1);
         let both = signatures(1, Some(NOW), NOW);

@@ -1,6 +1,7 @@
 //! Rows of tasks of agents.
 
-use ep_kernel::ports::{AgentTask, StoreError};
+use ep_kernel::ports::{AgentPush, AgentTask, StoreError};
+use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
 use super::{from_name, poll_id, unreadable, user_id};
@@ -37,6 +38,37 @@ impl TryFrom<TaskRow> for AgentTask {
             revision: row.revision as u32,
             content: row.content,
         })
+    }
+}
+
+row! {
+    /// A place at which the end of a task is told.
+    PushRow {
+        id: String,
+        task_id: String,
+        config_id: String,
+        user_id: String,
+        url: String,
+        version: String,
+        secrets: String,
+        attempts: i64,
+    }
+}
+
+impl TryFrom<PushRow> for (AgentPush, u32) {
+    type Error = StoreError;
+
+    fn try_from(row: PushRow) -> Result<Self, StoreError> {
+        let push = AgentPush {
+            id: row.id,
+            task: row.task_id,
+            config: row.config_id,
+            owner: user_id(&row.user_id)?,
+            url: WebhookUrl::checked(row.url),
+            version: row.version,
+            secrets: row.secrets,
+        };
+        Ok((push, row.attempts as u32))
     }
 }
 

@@ -49,3 +49,35 @@ pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = 
      ELSE 'failed' END WHERE poll_id = $1";
 pub(crate) const DELETE_ABANDONED_TASKS: &str =
     "DELETE FROM a2a_tasks WHERE poll_id IS NULL AND status_at < $1";
+
+macro_rules! due_pushes {
+    ($busy:literal, $lock:literal) => {
+        due_deliveries!(
+            "a2a_pushes",
+            "id",
+            "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
+                 AND a2a_tasks.state IN ('completed', 'failed', 'canceled')",
+            "id, task_id, config_id, user_id, url, version, secrets, attempts",
+            $busy,
+            $lock
+        )
+    };
+}
+
+/// $8 is the most of one task.
+pub(crate) const SET_PUSH: &str = "INSERT INTO a2a_pushes \
+     (id, task_id, config_id, user_id, url, version, secrets, next_at) \
+     SELECT $1, id, $3, owner, $5, $6, $7, (SELECT now FROM clock) FROM a2a_tasks WHERE id = $2 AND owner = $4 \
+         AND (SELECT COUNT(*) FROM a2a_pushes WHERE task_id = $2 AND config_id <> $3) < $8 \
+     ON CONFLICT (task_id, config_id) DO UPDATE SET url = excluded.url, version = excluded.version, \
+         secrets = excluded.secrets, state = 'waiting', attempts = 0, next_at = excluded.next_at, last_error = NULL, \
+         id = excluded.id";
+pub(crate) const PUSHES_OF_TASK: &str = "SELECT id, task_id, config_id, user_id, url, version, secrets, attempts \
+     FROM a2a_pushes WHERE user_id = $1 AND task_id = $2 ORDER BY config_id";
+pub(crate) const DELETE_PUSH: &str =
+    "DELETE FROM a2a_pushes WHERE user_id = $1 AND task_id = $2 AND config_id = $3";
+pub(crate) const DUE_PUSHES: &str = due_pushes!("SELECT value FROM json_each($4)", "");
+pub(crate) const DUE_PUSHES_POSTGRES: &str =
+    due_pushes!("SELECT json_array_elements_text($4::json)", " FOR UPDATE SKIP LOCKED");
+pub(crate) const PUSH_ATTEMPTED: &str = "UPDATE a2a_pushes SET state = $2, last_error = $3, \
+     next_at = (SELECT now FROM clock) + $4 WHERE id = $1 AND state = 'waiting'";

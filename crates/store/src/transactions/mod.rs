@@ -11,6 +11,7 @@
 //! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
 //! hold, its account; the account that funded a key before the key's), so that no two transactions wait for each other.
 
+mod agent_pushes;
 mod agent_tasks;
 mod checkouts;
 mod deposits;

@@ -54,11 +54,7 @@ impl<E: Engine> WebhookStore for Database<E> {
     }
 
     async fn attempted(&self, poll: &PollId, attempted: &Attempted) -> Result<(), StoreError> {
-        let (state, error, after) = match attempted {
-            Attempted::Delivered => ("delivered", None, Duration::ZERO),
-            Attempted::Again { error, after } => ("waiting", Some(&**error), *after),
-            Attempted::Failed { error } => ("failed", Some(&**error), Duration::ZERO),
-        };
+        let (state, error, after) = outcome(attempted);
         let values = values![poll, state, error, after];
         self.0.execute(Durability::ProcessCrash, sql::ATTEMPTED, values).await.map(drop)
     }
@@ -75,5 +71,14 @@ impl<E: Engine> WebhookStore for Database<E> {
 
     async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_NOTIFICATIONS, values![before]).await
+    }
+}
+
+/// State, error and pause that an attempt leads to.
+pub(super) fn outcome(attempted: &Attempted) -> (&'static str, Option<&str>, Duration) {
+    match attempted {
+        Attempted::Delivered => ("delivered", None, Duration::ZERO),
+        Attempted::Again { error, after } => ("waiting", Some(error), *after),
+        Attempted::Failed { error } => ("failed", Some(error), Duration::ZERO),
     }
 }

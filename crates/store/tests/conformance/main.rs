@@ -8,6 +8,7 @@
 mod test_database;
 
 mod accounts;
+mod agent_pushes;
 mod agent_tasks;
 mod await_points;
 mod ballots;

@@ -1,0 +1,103 @@
+//! Where agents want to hear of the ends of their tasks.
+
+use std::time::Duration;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{AgentPush, AgentTask, Attempted, MAX_PUSHES, TaskState};
+use ep_kernel::webhook_url::WebhookUrl;
+
+use crate::test_database::{TestDatabase, at, tamper};
+
+on_both_engines!(places_are_kept_for_the_owner_of_the_task, places_of_ended_tasks_are_due_until_told,);
+
+const LASTS: Duration = Duration::from_secs(60);
+
+async fn task(db: &TestDatabase, owner: UserId, id: &str, state: TaskState) {
+    let task = AgentTask {
+        id: id.to_owned(),
+        owner,
+        context: "c".to_owned(),
+        client_id: None,
+        opened_by: None,
+        poll: None,
+        state,
+        since: at(1),
+        revision: 1,
+        content: "{}".to_owned(),
+    };
+    assert!(db.store.agent_tasks().add(&task).await.unwrap());
+}
+
+fn place(owner: UserId, task: &str, config: &str) -> AgentPush {
+    AgentPush {
+        id: format!("{task}-{config}-id"),
+        task: task.to_owned(),
+        config: config.to_owned(),
+        owner,
+        url: WebhookUrl::checked("https://a.example/"),
+        version: "1.0".to_owned(),
+        secrets: "sealed".to_owned(),
+    }
+}
+
+async fn places_are_kept_for_the_owner_of_the_task(db: TestDatabase) {
+    let (owner, other) = (db.user(0).await, db.user(0).await);
+    task(&db, owner, "t", TaskState::InputRequired).await;
+    let pushes = db.store.agent_pushes();
+    let (a, b) = (place(owner, "t", "a"), place(owner, "t", "b"));
+    assert!(pushes.set(&b).await.unwrap() && pushes.set(&a).await.unwrap());
+    assert!(!pushes.set(&place(other, "t", "c")).await.unwrap(), "the task is another's");
+    assert!(!pushes.set(&place(owner, "none", "c")).await.unwrap());
+    let replaced = AgentPush { id: "anew".into(), version: "0.3".into(), ..a.clone() };
+    assert!(pushes.set(&replaced).await.unwrap());
+    assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [replaced, b.clone()]);
+    assert!(pushes.of_task(other, "t").await.unwrap().is_empty());
+    pushes.delete(other, "t", "a").await.unwrap();
+    pushes.delete(owner, "t", "a").await.unwrap();
+    assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [b]);
+    for number in 1..MAX_PUSHES {
+        assert!(pushes.set(&place(owner, "t", &number.to_string())).await.unwrap());
+    }
+    assert!(!pushes.set(&place(owner, "t", "one too many")).await.unwrap());
+    assert!(pushes.set(&place(owner, "t", "1")).await.unwrap(), "replacing is no addition");
+    db.store.operator().erase(owner, at(9)).await.unwrap();
+    assert!(pushes.of_task(owner, "t").await.unwrap().is_empty());
+}
+
+async fn places_of_ended_tasks_are_due_until_told(db: TestDatabase) {
+    let owner = db.user(0).await;
+    task(&db, owner, "waits", TaskState::InputRequired).await;
+    task(&db, owner, "ended", TaskState::Canceled).await;
+    let pushes = db.store.agent_pushes();
+    for (task, config) in [("waits", "a"), ("ended", "a"), ("ended", "b")] {
+        pushes.set(&place(owner, task, config)).await.unwrap();
+    }
+    let due = async |per_account, busy: &[UserId]| {
+        let due = pushes.due_pushes(9, per_account, busy, LASTS).await.unwrap();
+        due.into_iter().map(|(push, attempts)| (push.id, attempts)).collect::<Vec<_>>()
+    };
+    let pass = async |time: Duration| {
+        let change = format!("UPDATE a2a_pushes SET next_at = next_at - {}", time.as_millis());
+        tamper(&db.url, change).await.unwrap();
+    };
+    assert!(due(9, &[owner]).await.is_empty());
+    let first = due(1, &[]).await;
+    assert_eq!(first.len(), 1);
+    assert_eq!(due(9, &[]).await.len(), 1);
+    assert!(due(9, &[]).await.is_empty(), "they are taken");
+    pass(LASTS).await;
+    assert_eq!(due(9, &[]).await.iter().map(|(_, attempts)| *attempts).collect::<Vec<_>>(), [2, 2]);
+    pushes.push_attempted("ended-a-id", &Attempted::Delivered).await.unwrap();
+    let again = Attempted::Again { error: "the receiver answered 500".into(), after: 5 * LASTS };
+    pushes.push_attempted("ended-b-id", &again).await.unwrap();
+    pass(4 * LASTS).await;
+    assert!(due(9, &[]).await.is_empty());
+    pass(LASTS).await;
+    assert_eq!(due(9, &[]).await, [("ended-b-id".to_owned(), 3)]);
+    pushes.push_attempted("ended-b-id", &Attempted::Failed { error: "gone".into() }).await.unwrap();
+    pass(99 * LASTS).await;
+    assert!(due(9, &[]).await.is_empty());
+    // What is set anew is told anew.
+    pushes.set(&place(owner, "ended", "a")).await.unwrap();
+    assert_eq!(due(9, &[]).await, [("ended-a-id".to_owned(), 1)]);
+}

@@ -1,0 +1,332 @@
+//! Push notifications: agents are told of the ends of their tasks, at least once, in the version of the protocol in
+//! which they asked for it.
+//!
+//! A task changes by itself only when its poll ends; whatever else happens to it is the answer to a request.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ep_kernel::app::App;
+use ep_kernel::caller::{RequestId, UserId};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::Fault;
+use ep_kernel::guard::{Admission, Credential, Request};
+use ep_kernel::ports::{
+    AgentPush, AgentTask, Attempted, Entropy, MAX_PUSHES, NotDelivered, PreparedNotification, StoreError,
+};
+use ep_kernel::tasks::Tasks;
+use ep_kernel::tool::{Entry, Task};
+use ep_kernel::webhook_url::WebhookUrl;
+use ep_kernel::webhooks::{Outbox, deliver};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::conversation::Conversation;
+use super::dialect::Dialect;
+use super::errors::Refusal;
+use super::message::{identifier, invalid, member, skill_for};
+use super::request::AgentRequest;
+use super::task::{History, View};
+
+/// A configuration as a client has sent it, checked.
+pub(super) struct Wanted {
+    id: Option<String>,
+    url: WebhookUrl,
+    secrets: Secrets,
+}
+
+/// What proves the sender to the receiver.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Secrets {
+    token: Option<String>,
+    scheme: Option<String>,
+    credentials: Option<String>,
+}
+
+/// Longest token or credentials, in bytes.
+const MAX_SECRET: usize = 4096;
+
+impl Wanted {
+    /// The configuration that a message brings along, if any.
+    pub(super) fn with_message(
+        agent: &AgentRequest,
+        params: &Value,
+        configuration: &Value,
+    ) -> Result<Option<Self>, Refusal> {
+        const NAMES: [(&str, &str); 3] = [
+            ("taskPushNotificationConfig", "task_push_notification_config"),
+            ("pushNotificationConfig", "push_notification_config"),
+            ("pushNotification", "push_notification"),
+        ];
+        let of = |object: &Value| NAMES.iter().find_map(|(name, other)| member(object, name, other).cloned());
+        of(configuration).or_else(|| of(params)).map(|sent| Self::read(agent, &sent)).transpose()
+    }
+
+    /// Reads a configuration in any dialect.
+    fn read(agent: &AgentRequest, sent: &Value) -> Result<Self, Refusal> {
+        if !sent.is_object() {
+            return Err(invalid("pushNotificationConfig", "must be an object with a url"));
+        }
+        let url = sent.get("url").and_then(Value::as_str).unwrap_or_default();
+        let url = agent.state.app.agent_pushes.sender.check(url);
+        let url = url.map_err(|rule| invalid("url", &rule))?;
+        let authentication = sent.get("authentication").filter(|given| !given.is_null());
+        let scheme = authentication.and_then(|given| {
+            let schemes = given.get("schemes").and_then(Value::as_array);
+            given.get("scheme").or_else(|| schemes?.first()).filter(|scheme| !scheme.is_null())
+        });
+        let credentials = authentication.and_then(|given| member(given, "credentials", "credentials"));
+        let secrets = Secrets {
+            token: header_text("token", sent.get("token"))?,
+            scheme: header_text("authentication.scheme", scheme)?,
+            credentials: header_text("authentication.credentials", credentials)?,
+        };
+        Ok(Self { id: identifier(sent, "id", ("id", "id"))?.map(str::to_owned), url, secrets })
+    }
+
+    /// Stores it for a task.
+    pub(super) async fn store(
+        self,
+        agent: &AgentRequest,
+        task: &AgentTask,
+        dialect: Dialect,
+    ) -> Result<Value, Refusal> {
+        let app = &agent.state.app;
+        let internal = RequestId::from_random(app.entropy.bytes()).to_string();
+        let Self { id, url, secrets } = self;
+        // In 0.3 a task has one configuration, unless they are named.
+        let config = id.unwrap_or_else(|| match dialect {
+            Dialect::V1 => internal.clone(),
+            _ => task.id.clone(),
+        });
+        let text = serde_json::to_string(&secrets).map_err(Fault::internal)?;
+        let push = AgentPush {
+            secrets: app.agent_pushes.sealer.seal(&text, &internal, app.entropy.bytes())?,
+            id: internal,
+            task: task.id.clone(),
+            config,
+            owner: task.owner,
+            url,
+            version: if dialect == Dialect::V1 { "1.0" } else { "0.3" }.to_owned(),
+        };
+        if !app.agent_pushes.store.set(&push).await.map_err(Fault::from)? {
+            let rule =
+                format!("task {} has {MAX_PUSHES} configurations, which are as many as it may", task.id);
+            return Err(invalid("id", &rule));
+        }
+        if let Some(poll) = &task.poll {
+            app.ports.polls.tell_of_end(poll);
+        }
+        Ok(shown(&push, &secrets, dialect))
+    }
+}
+
+/// A text that a header can hold.
+fn header_text(field: &str, given: Option<&Value>) -> Result<Option<String>, Refusal> {
+    match given {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.is_empty() => Ok(None),
+        Some(Value::String(text))
+            if text.len() <= MAX_SECRET && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) =>
+        {
+            Ok(Some(text.clone()))
+        }
+        Some(_) => Err(invalid(field, &format!("must be at most {MAX_SECRET} printable ASCII characters"))),
+    }
+}
+
+/// A configuration as its dialect shows it. Credentials are not shown again.
+fn shown(push: &AgentPush, secrets: &Secrets, dialect: Dialect) -> Value {
+    let mut config = json!({ "id": push.config, "url": push.url.as_str() });
+    if let Some(token) = &secrets.token {
+        config["token"] = token.as_str().into();
+    }
+    if let Some(scheme) = &secrets.scheme {
+        config["authentication"] = match dialect {
+            Dialect::V1 => json!({ "scheme": scheme }),
+            _ => json!({ "schemes": [scheme] }),
+        };
+    }
+    match dialect {
+        Dialect::V1 => {
+            config["taskId"] = push.task.as_str().into();
+            config
+        }
+        Dialect::V03Rest => {
+            let name = format!("tasks/{}/pushNotificationConfigs/{}", push.task, push.config);
+            json!({ "name": name, "pushNotificationConfig": config })
+        }
+        Dialect::V03 | Dialect::Legacy => json!({ "taskId": push.task, "pushNotificationConfig": config }),
+    }
+}
+
+/// What is done to the configurations of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PushAction {
+    Create,
+    Get,
+    List,
+    Delete,
+}
+
+/// Carries out one of the operations on configurations.
+pub(super) async fn act(
+    agent: &AgentRequest,
+    action: PushAction,
+    params: &Value,
+    dialect: Dialect,
+) -> Result<Value, Refusal> {
+    let task = match identifier(params, "taskId", ("taskId", "task_id"))? {
+        Some(task) => task,
+        // 0.3 names the task `id` where the configuration has a name of its own.
+        None if dialect != Dialect::V1 => super::operations::task_id(params)?,
+        None => return Err(invalid("taskId", "taskId is missing: name the task")),
+    };
+    let task = agent.task(task).await?.task;
+    if action == PushAction::Create {
+        let nested = ["pushNotificationConfig", "push_notification_config", "config"];
+        let outer = nested.iter().find_map(|name| params.get(*name)).unwrap_or(params);
+        let inner = nested.iter().find_map(|name| outer.get(*name)).unwrap_or(outer);
+        let mut wanted = Wanted::read(agent, inner)?;
+        let named = identifier(params, "configId", ("configId", "config_id"))?;
+        wanted.id = wanted.id.or_else(|| named.map(str::to_owned));
+        return wanted.store(agent, &task, dialect).await;
+    }
+    let store = &agent.state.app.agent_pushes.store;
+    let name = ("pushNotificationConfigId", "push_notification_config_id");
+    let config = match identifier(params, "pushNotificationConfigId", name)? {
+        Some(config) => Some(config),
+        None => match identifier(params, "id", ("id", "id"))? {
+            Some(id) if dialect == Dialect::V1 || id != task.id => Some(id),
+            _ => None,
+        },
+    };
+    let pushes = store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
+    let missing = || {
+        let text = format!("task {} has no such push notification configuration", task.id);
+        Refusal::from(Fault::new(ep_kernel::fault::Kind::NotFound, text))
+    };
+    match action {
+        PushAction::Delete => {
+            let config = match (config, dialect) {
+                (Some(config), _) => config,
+                (None, Dialect::V1) => return Err(invalid("id", "id is missing: name the configuration")),
+                (None, _) => task.id.as_str(),
+            };
+            store.delete(task.owner, &task.id, config).await.map_err(Fault::from)?;
+            Ok(if dialect == Dialect::V03 { Value::Null } else { json!({}) })
+        }
+        PushAction::Get => {
+            if config.is_none() && dialect == Dialect::V1 {
+                return Err(invalid("id", "id is missing: name the configuration"));
+            }
+            let found = pushes.iter().find(|push| config.is_none_or(|config| push.config == config));
+            let push = found.ok_or_else(missing)?;
+            Ok(shown(push, &opened(&agent.state.app, push)?, dialect))
+        }
+        PushAction::List | PushAction::Create => {
+            let mut configs = Vec::with_capacity(pushes.len());
+            for push in &pushes {
+                configs.push(shown(push, &opened(&agent.state.app, push)?, dialect));
+            }
+            Ok(match dialect {
+                Dialect::V03 | Dialect::Legacy => configs.into(),
+                Dialect::V1 | Dialect::V03Rest => json!({ "configs": configs, "nextPageToken": "" }),
+            })
+        }
+    }
+}
+
+fn opened(app: &App, push: &AgentPush) -> Result<Secrets, Fault> {
+    let text = app.agent_pushes.sealer.open(&push.secrets, &push.id)?;
+    serde_json::from_str(&text).map_err(Fault::internal)
+}
+
+/// Tells agents until the service stops.
+pub async fn tell(app: Arc<App>, tools: &'static [Entry], tasks: Tasks) {
+    let wake = app.ports.polls.ended_tasks();
+    deliver(Arc::new(PushOutbox { app, tools }), wake, tasks).await;
+}
+
+struct PushOutbox {
+    app: Arc<App>,
+    tools: &'static [Entry],
+}
+
+#[async_trait]
+impl Outbox for PushOutbox {
+    const COUNTER: &'static str = "ep_agent_pushes_total";
+    type Due = (AgentPush, u32);
+
+    async fn due(
+        &self,
+        limit: u32,
+        per_account: u32,
+        busy: &[UserId],
+        lasts: Duration,
+    ) -> Result<Vec<(AgentPush, u32)>, StoreError> {
+        self.app.agent_pushes.store.due_pushes(limit, per_account, busy, lasts).await
+    }
+
+    fn account((push, _): &(AgentPush, u32)) -> UserId {
+        push.owner
+    }
+
+    fn attempt((push, attempts): &(AgentPush, u32)) -> (&str, u32) {
+        (&push.task, *attempts)
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.app.entropy
+    }
+
+    async fn send(&self, (push, _): &(AgentPush, u32)) -> Result<Result<(), NotDelivered>, Fault> {
+        let task = self.app.agent_tasks.find(push.owner, &push.task).await?;
+        let Some(task) = task else {
+            let error = "the task is gone".to_owned();
+            return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
+        };
+        let (dialect, media_type) = match push.version.as_str() {
+            "1.0" => (Dialect::V1, "application/a2a+json"),
+            _ => (Dialect::V03, "application/json"),
+        };
+        let body = dialect.task_event(self.shown(Conversation::of(task), dialect).await?).to_string();
+        let Secrets { token, scheme, credentials } = opened(&self.app, push)?;
+        let mut headers = vec![("a2a-version", push.version.clone())];
+        if let Some(credentials) = credentials {
+            let scheme = scheme.unwrap_or_else(|| "Bearer".to_owned());
+            headers.push(("authorization", format!("{scheme} {credentials}")));
+        }
+        headers.extend(token.map(|token| ("x-a2a-notification-token", token)));
+        let prepared = PreparedNotification { url: push.url.clone(), media_type, headers, body };
+        Ok(self.app.agent_pushes.sender.send(&prepared).await)
+    }
+
+    async fn attempted(&self, (push, _): &(AgentPush, u32), attempted: &Attempted) -> Result<(), StoreError> {
+        self.app.agent_pushes.store.push_attempted(&push.id, attempted).await
+    }
+}
+
+impl PushOutbox {
+    /// The task as its owner would see it.
+    async fn shown(&self, conversation: Conversation, dialect: Dialect) -> Result<Value, Fault> {
+        let answer = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
+            (Some(poll), Some(entry)) => {
+                let request = Request {
+                    surface: "a2a",
+                    request_id: RequestId::from_random(self.app.entropy.bytes()),
+                    credential: Credential::Admitted(Admission::LOCAL),
+                    address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+                };
+                let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
+                let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
+                Some(done.result?.answer)
+            }
+            _ => None,
+        };
+        let view = View { dialect, history: History::Whole, artifacts: true };
+        Ok(view.task(&conversation, answer.as_ref()))
+    }
+}
