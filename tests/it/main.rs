@@ -9,6 +9,7 @@
 mod harness;
 
 mod a2a;
+mod a2a_clients;
 mod a2a_http;
 mod a2a_pushes;
 mod a2a_streams;

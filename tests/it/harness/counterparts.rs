@@ -28,8 +28,15 @@ impl Script {
             "tests/counterparts is not installed: run scripts/install"
         );
         let own_node = folder.join(".node/bin/node");
-        let program = if name == "payer.py" {
-            folder.join(".python/bin/python")
+        let python = match name {
+            "payer.py" => Some(".python"),
+            "a2a-1.py" => Some(".a2a-1.3.0"),
+            "a2a-0-3.py" => Some(".a2a-0.3.26"),
+            "a2a-0-2.py" => Some(".a2a-0.2.16"),
+            _ => None,
+        };
+        let program = if let Some(python) = python {
+            folder.join(python).join("bin/python")
         } else if own_node.exists() {
             own_node
         } else {
@@ -313,5 +320,20 @@ impl WebhookReceiver {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("{count} requests did not come within 30 s");
+    }
+}
+
+/// A program that uses an A2A agent through one of the official clients.
+pub struct AgentClient(Mutex<Script>);
+
+impl AgentClient {
+    /// The program of this name: `a2a-1.py`, `a2a-0-3.py`, `a2a-0-2.py` or `a2a-clients.mjs`.
+    pub fn start(name: &str) -> Self {
+        Self(Mutex::new(Script::start(name, &[])))
+    }
+
+    /// Goes through everything that it can do, and tells what it saw.
+    pub async fn run(&self, request: Value) -> Value {
+        self.0.lock().await.ask(request).await
     }
 }

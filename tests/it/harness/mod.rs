@@ -6,6 +6,7 @@ mod service;
 
 pub use client::{Client, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{
-    Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries, WebhookReceiver,
+    AgentClient, Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries,
+    WebhookReceiver,
 };
 pub use service::{Engine, Service, Setup, configured, free_port};

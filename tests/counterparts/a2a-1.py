@@ -1,0 +1,133 @@
+"""Uses an A2A agent with the Python client of version 1.3: JSON lines in, JSON lines out.."""
+
+import uuid
+
+import httpx
+from a2a.client import ClientConfig, ClientFactory
+from a2a.client.card_resolver import A2ACardResolver
+from a2a.types import (
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTasksRequest,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
+    TaskState,
+)
+from a2a_lines import PATIENCE_S, code_of, serve
+from google.protobuf.json_format import MessageToDict, ParseDict
+
+
+def state(task):
+    return TaskState.Name(task.status.state).removeprefix("TASK_STATE_").lower().replace("_", "-")
+
+
+def message(part, at_once=False, task=None):
+    body = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [part]}
+    if task:
+        body["taskId"] = task
+    configuration = {"returnImmediately": at_once}
+    return ParseDict({"message": body, "configuration": configuration}, SendMessageRequest())
+
+
+async def refusal(call):
+    try:
+        await call
+    except Exception as error:
+        return code_of(error)
+    return None
+
+
+async def run(request):
+    headers = {"Authorization": f"Bearer {request['key']}"}
+    async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
+        card = await A2ACardResolver(http, request["url"]).get_agent_card()
+        if request["binding"] == "0.3":
+            kept = [one for one in card.supported_interfaces if one.protocol_version == "0.3"]
+            del card.supported_interfaces[:]
+            card.supported_interfaces.extend(kept)
+        bindings = ["HTTP+JSON"] if request["binding"] == "HTTP+JSON" else ["JSONRPC"]
+
+        def client(streaming):
+            config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=bindings)
+            return ClientFactory(config).create(card)
+
+        return await scenario(request, client(False), client(True))
+
+
+async def scenario(request, client, streaming):
+    async def send(part, at_once=False, task=None):
+        events = [event async for event in client.send_message(message(part, at_once, task))]
+        return events[-1].task
+
+    async def stream(events):
+        names, last = [], None
+        async for event in events:
+            names.append(event.WhichOneof("payload").replace("_", "-"))
+            if names[-1] == "status-update":
+                last = state(event.status_update)
+        return names, last
+
+    data = {"data": request["question"]}
+    sent = await send(data)
+    got = await client.get_task(GetTaskRequest(id=sent.id, history_length=1))
+    names, last = await stream(streaming.send_message(message(data)))
+    asked = await send({"text": "What is the capital of France?"})
+    completed = await send({"text": "Paris, Lyon"}, task=asked.id)
+    listed = None
+    if request["binding"] != "0.3":
+        listed = (await client.list_tasks(ListTasksRequest(page_size=2))).total_size
+
+    running = await send({"data": request["slow_question"]}, at_once=True)
+    subscription = aiter(streaming.subscribe(SubscribeToTaskRequest(id=running.id)))
+    followed = (await anext(subscription)).WhichOneof("payload")
+    push = TaskPushNotificationConfig(task_id=running.id, id="mine", url=request["webhook"])
+    push = await client.create_task_push_notification_config(push)
+    of_push = {"task_id": running.id, "id": "mine"}
+    read = await client.get_task_push_notification_config(GetTaskPushNotificationConfigRequest(**of_push))
+    of_task = ListTaskPushNotificationConfigsRequest(task_id=running.id)
+    pushes = await client.list_task_push_notification_configs(of_task)
+    cancelled = await client.cancel_task(CancelTaskRequest(id=running.id))
+    _, followed_last = await stream(subscription)
+    other = TaskPushNotificationConfig(task_id=sent.id, id="gone", url=request["webhook"] + "/gone")
+    ended = ParseDict({"message": MessageToDict(message(data).message) | {"taskId": sent.id}}, SendMessageRequest())
+
+    async def drain(events):
+        async for _ in events:
+            pass
+
+    wrong = {"data": {"question": "Long enough to ask?", "options": ["one"]}}
+    private = TaskPushNotificationConfig(task_id=sent.id, id="x", url="https://10.0.0.1/")
+    errors = {
+        "unknown": await refusal(client.get_task(GetTaskRequest(id="nothing"))),
+        "ended": await refusal(drain(client.send_message(ended))),
+        "cancel": await refusal(client.cancel_task(CancelTaskRequest(id=sent.id))),
+        "stream": await refusal(drain(streaming.send_message(message(wrong)))),
+        "subscribe": await refusal(drain(streaming.subscribe(SubscribeToTaskRequest(id=sent.id)))),
+        "private": await refusal(client.create_task_push_notification_config(private)),
+    }
+    if request["binding"] != "0.3":
+        await client.delete_task_push_notification_config(
+            DeleteTaskPushNotificationConfigRequest(task_id=sent.id, id=other.id)
+        )
+    return {
+        "sent": state(sent),
+        "winner": MessageToDict(sent.artifacts[0].parts[0])["data"]["winning_option"],
+        "got": state(got),
+        "history": len(got.history),
+        "streamed": [names[0], *sorted(set(names[1:]))],
+        "streamed_last": last,
+        "asked": state(asked),
+        "completed": state(completed),
+        "listed": listed,
+        "push": [push.id, read.url, len(pushes.configs)],
+        "cancelled": state(cancelled),
+        "subscribed": [followed, followed_last],
+        "errors": errors,
+    }
+
+
+serve(run)
