@@ -1,13 +1,15 @@
 //! Serves documents: rendered once, with entity tags.
 
 use std::borrow::Cow;
+use std::time::{Duration, UNIX_EPOCH};
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LAST_MODIFIED, VARY};
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
+use ep_polling::time::Timestamp;
 
 use super::{DOCUMENTS, Site};
 use crate::surface::route::{Route, RouteKind};
@@ -42,6 +44,9 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
         of.insert(CACHE_CONTROL, cache);
     }
+    if let Some(since) = site.settings.since.and_then(http_date) {
+        of.insert(LAST_MODIFIED, since);
+    }
     for form in document.forms {
         if let Some(wanted) = &form.wanted {
             of.append(VARY, HeaderValue::from_static(wanted.header));
@@ -51,4 +56,10 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
         tag.apply(headers, &mut response);
     }
     Ok(response)
+}
+
+/// A time as headers have it (RFC 9110 §5.6.7).
+fn http_date(at: Timestamp) -> Option<HeaderValue> {
+    let since_epoch = Duration::from_millis(u64::try_from(at.millis()).ok()?);
+    HeaderValue::try_from(httpdate::fmt_http_date(UNIX_EPOCH + since_epoch)).ok()
 }

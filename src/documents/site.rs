@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
+use ep_polling::time::Timestamp;
 use url::Url;
 
 use super::{DOCUMENTS, Form};
@@ -22,6 +23,8 @@ pub struct SiteSettings {
     pub operator: Operator,
     /// Whether programs with a key may read their account.
     pub keys_read_account: bool,
+    /// Since when documents are what they are, where that is known: they follow from the settings and the program.
+    pub since: Option<Timestamp>,
 }
 
 impl SiteSettings {
@@ -31,6 +34,7 @@ impl SiteSettings {
             base_url: config.base_url(),
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
+            since: None,
         }
     }
 

@@ -137,7 +137,9 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let sign_in = sign_in::assemble(&shared, &keys)?;
     let card = payments::card(&shared);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let site = Arc::new(routes::site(documents::SiteSettings::new(config), tools));
+    let settings =
+        documents::SiteSettings { since: Some(clock.now()), ..documents::SiteSettings::new(config) };
+    let site = Arc::new(routes::site(settings, tools));
     let oidc = sign_in::provider(&shared, &site)?;
     let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
     let links = links || !config.server.base_url.is_empty();

@@ -455,6 +455,7 @@ async fn the_card_at_both_paths_hybrid_and_pure() {
     let card = anyone.get("/.well-known/agent-card.json").await;
     let tag = card.header("etag").to_owned();
     assert_eq!((card.header("vary"), card.header("cache-control")), ("a2a-version", "public, max-age=3600"));
+    assert!(httpdate::parse_http_date(card.header("last-modified")).is_ok());
     let card = card.expect(200);
     assert_eq!(anyone.get("/.well-known/agent.json").await.expect(200), card);
     assert_eq!(card["url"], format!("{}/api/a2a", service.url));

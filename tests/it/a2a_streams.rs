@@ -134,12 +134,22 @@ async fn what_is_no_poll_is_streamed_too() {
     let frames = Events::of(&client, "SendStreamingMessage", &unclear).await.rest().await;
     assert_eq!(frames.len(), 1);
     assert_eq!(frames[0]["task"]["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
-    // A task that waits for its agent can be subscribed to; nothing comes by itself.
     let waiting = json!({ "id": frames[0]["task"]["id"] });
-    let again = Events::of(&client, "SubscribeToTask", &waiting).await.rest().await;
-    assert_eq!(again, frames);
     let old = Events::of(&client, "tasks/resubscribe", &waiting).await.rest().await;
     assert_eq!((&old[1]["status"]["state"], &old[1]["final"]), (&json!("input-required"), &json!(true)));
+    // Since 1.0 a subscription goes on until the task has ended.
+    let mut subscription = Events::of(&client, "SubscribeToTask", &waiting).await;
+    assert_eq!(subscription.next().await.unwrap()["result"], frames[0]);
+    let mut answer = ask("m3", json!({ "text": "no" }));
+    answer["message"]["taskId"] = waiting["id"].clone();
+    client.rpc("/api/a2a", "SendMessage", answer.clone()).await.expect(200);
+    let asked = subscription.next().await.unwrap()["result"]["statusUpdate"].clone();
+    assert_eq!(asked["status"]["state"], "TASK_STATE_INPUT_REQUIRED", "{asked}");
+    answer["message"]["messageId"] = json!("m4");
+    answer["message"]["parts"] = json!([{ "text": "Paris, Lyon" }]);
+    client.rpc("/api/a2a", "SendMessage", answer).await.expect(200);
+    let rest = subscription.rest().await;
+    assert_eq!(rest.last().unwrap()["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{rest:?}");
 }
 
 #[tokio::test]

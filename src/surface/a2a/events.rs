@@ -14,10 +14,12 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use ep_kernel::answer::Answer;
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::Fault;
+use ep_kernel::ports::TaskState;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::conversation::Conversation;
 use super::dialect::Dialect;
@@ -57,7 +59,74 @@ pub(super) async fn subscribe(
         return Err(Refusal::Unsupported(text));
     }
     let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
+    // Since 1.0 a subscription lasts until the task has ended, also while its client has to say more.
+    if conversation.task.state == TaskState::InputRequired && dialect == Dialect::V1 {
+        return Ok(wait(agent.clone(), conversation, view));
+    }
     follow(agent, conversation, view).await
+}
+
+/// How often it is looked whether a task without a poll has gone on: any process can have taken its next message.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long such a task is looked after; then its client subscribes again.
+const LOOK_FOR: Duration = Duration::from_hours(1);
+
+/// The events of a task that waits for its client.
+fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
+    let first = view.dialect.task_event(view.task(&conversation, None));
+    let (events, received) = mpsc::channel(MAX_EVENTS);
+    let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
+    tasks.spawn(async move {
+        let until = Instant::now() + LOOK_FOR;
+        while Instant::now() < until {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = events.closed() => return,
+                () = stopping.cancelled() => return,
+            }
+            let found = match agent.find(&conversation.task.id).await {
+                Ok(Some(task)) if task.revision == conversation.task.revision => continue,
+                Ok(Some(task)) => Conversation::of(task),
+                // It is looked for again, or was deleted.
+                Ok(None) => return,
+                Err(_) => continue,
+            };
+            conversation = found;
+            if conversation.task.poll.is_some() {
+                return forward(follow(&agent, conversation, view).await, &events).await;
+            }
+            if conversation.said.opening.is_none() {
+                let is_final = conversation.task.state.is_final();
+                let status = view.status(&conversation, None);
+                let event = view.status_event(&conversation, status, is_final, None);
+                if events.send(Ok(event)).await.is_err() || is_final {
+                    return;
+                }
+            }
+        }
+    });
+    futures::stream::iter([Ok(first)]).chain(stream_of(received)).boxed()
+}
+
+async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, Refusal>>) {
+    match from {
+        Ok(mut from) => {
+            while let Some(event) = from.next().await {
+                if to.send(event).await.is_err() {
+                    return;
+                }
+            }
+        }
+        Err(refusal) => drop(to.send(Err(refusal)).await),
+    }
+}
+
+fn stream_of<T: Send + 'static>(received: mpsc::Receiver<T>) -> BoxStream<'static, T> {
+    let next = |mut received: mpsc::Receiver<T>| async move {
+        let next = received.recv().await?;
+        Some((next, received))
+    };
+    futures::stream::unfold(received, next).boxed()
 }
 
 enum Step {
@@ -87,11 +156,8 @@ async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) ->
         };
         drop(steps.send(Step::End(done)).await);
     });
-    let rest = futures::stream::unfold(received, |mut received| async move {
-        let step = received.recv().await?;
-        Some((step, received))
-    });
-    let rest = rest.flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
+    let rest =
+        stream_of(received).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
 }
 

@@ -157,13 +157,15 @@ fn has_kinds(sent: &Value) -> bool {
     matches!(role, Some("user" | "agent"))
 }
 
-/// A response in the media type of the protocol, unless only plain JSON is accepted.
+/// A response in the media type of the protocol, unless only plain JSON is accepted. Errors are plain JSON, unless that
+/// type is.
 fn respond(request: &HeaderMap, status: u16, body: &Value) -> Response<Body> {
     let mut response = json_response(status, body);
     let accepted = request.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let plain = accepted.contains("application/json") && !accepted.contains("application/a2a+json");
+    let asked_for = accepted.contains("application/a2a+json");
+    let plain = status != 200 || accepted.contains("application/json");
     let headers = response.headers_mut();
-    if !plain {
+    if asked_for || !plain {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/a2a+json"));
     }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
