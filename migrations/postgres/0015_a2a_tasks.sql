@@ -39,7 +39,10 @@ CREATE INDEX a2a_pushes_waiting ON a2a_pushes (next_at) WHERE state = 'waiting';
 CREATE INDEX a2a_pushes_of_user ON a2a_pushes (user_id);
 
 INSERT INTO a2a_tasks (id, owner, context_id, poll_id, state, status_at, content)
-SELECT polls.id, owner, COALESCE(message::json ->> 'contextId', polls.id), polls.id,
+SELECT polls.id, owner,
+    -- A text with U+0000 cannot be read.
+    CASE WHEN position('\u0000' IN message) > 0 THEN polls.id ELSE COALESCE(message::json ->> 'contextId', polls.id) END,
+    polls.id,
     CASE WHEN closing IS NULL THEN 'working'
         WHEN closing::json ->> 'cancelled' = 'true' THEN 'canceled'
         WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id AND choice IS NOT NULL) THEN 'completed'
