@@ -197,6 +197,7 @@ fn cors(web: WebAccess) -> CorsLayer {
         "mcp-session-id",
         "mcp-method",
         "mcp-name",
+        "x-mcp-toolsets",
         "last-event-id",
         "a2a-version",
         "a2a-extensions",

@@ -31,6 +31,8 @@ mod lifecycle;
 mod limits;
 mod long_input;
 mod mcp;
+mod mcp_app;
+mod mcp_polls;
 mod money;
 mod oidc;
 mod parity;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
@@ -125,6 +126,7 @@ pub struct Ctx {
     pub request_ref: Option<String>,
     pub(crate) ports: ToolPorts,
     pub(crate) progress: Option<ProgressSink>,
+    pub(crate) withdrawn: CancellationToken,
     pub(crate) upstream_us: Arc<AtomicU64>,
 }
 
@@ -138,6 +140,7 @@ impl Ctx {
             request_ref: None,
             ports,
             progress: None,
+            withdrawn: CancellationToken::new(),
             upstream_us: Arc::default(),
         }
     }
@@ -216,6 +219,11 @@ impl Ctx {
     /// Whether anybody watches this call's progress.
     pub const fn is_watched(&self) -> bool {
         self.progress.is_some()
+    }
+
+    /// Resolves when the caller takes the request back: it has gone and will not come back for the answer.
+    pub async fn withdrawn(&self) {
+        self.withdrawn.cancelled().await;
     }
 
     /// Reports a step to whoever watches.

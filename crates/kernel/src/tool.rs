@@ -221,8 +221,12 @@ pub enum Task {
     Start,
     /// It reads one, by the member `poll_id`.
     Read,
+    /// It answers what the operation that started one answers, to its owner alone, by the member `poll_id`.
+    Reply,
     /// It cancels one, by the member `poll_id`.
     Cancel,
+    /// It lists the caller's own, newest first.
+    List,
 }
 
 /// A REST binding.

@@ -4,8 +4,8 @@ mod client;
 mod counterparts;
 mod service;
 
-pub use client::{Client, Reply, by_rest, example, question, without_durations};
+pub use client::{Client, MCP_VERSION, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{
-    Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries, WebhookReceiver,
+    Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries, WebhookReceiver, node,
 };
 pub use service::{Engine, Service, Setup, configured, free_port};
