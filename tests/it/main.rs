@@ -32,6 +32,7 @@ mod limits;
 mod long_input;
 mod mcp;
 mod mcp_app;
+mod mcp_clients;
 mod mcp_polls;
 mod money;
 mod oidc;

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
+use super::fixtures;
 use super::handler::{Handler, Transport};
 use super::output::ERROR;
 use super::resources;
@@ -82,6 +83,9 @@ impl Handler {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(answer) = fixtures::call(&params, context).await {
+            return answer;
+        }
         let source = self.source(context)?;
         let Some(entry) = self.catalogue().find(&params.name).map(|(entry, _)| *entry) else {
             return Err(self.unknown_tool(&params.name));

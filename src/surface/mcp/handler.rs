@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::catalogue::{Catalogue, ServiceFacts};
 use super::toolset::Toolset;
-use super::{app, prompts, resources};
+use super::{app, fixtures, prompts, resources};
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
 const KEPT_MS: u64 = 300_000;
@@ -131,7 +131,8 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.catalogue.list(self.source(&context)?.toolset);
+        let mut tools = self.0.catalogue.list(self.source(&context)?.toolset);
+        tools.extend(fixtures::tools().cloned());
         let mut result =
             ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
@@ -139,7 +140,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.catalogue.find(name).map(|(_, tool)| tool.clone())
+        fixtures::tool(name).or_else(|| self.0.catalogue.find(name).map(|(_, tool)| tool)).cloned()
     }
 
     async fn call_tool(
@@ -151,6 +152,7 @@ impl ServerHandler for Handler {
         match &mut response {
             CallToolResponse::Complete(result) => self.stamp(&mut result.meta),
             CallToolResponse::Task(result) => self.stamp(&mut result.meta),
+            CallToolResponse::InputRequired(result) => self.stamp(&mut result.meta),
             _ => {}
         }
         Ok(response)
@@ -179,7 +181,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = vec![prompts::prompt()];
+        let prompts = prompts::listed();
         let mut result = ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(KEPT_MS)
             .with_cache_scope(CacheScope::Public);
@@ -192,6 +194,9 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if let Some(answer) = fixtures::prompt(&request) {
+            return answer;
+        }
         let mut result = prompts::filled(&request.name, &request.arguments.unwrap_or_default())?;
         self.stamp(&mut result.meta);
         Ok(result.into())

@@ -9,6 +9,8 @@ mod app;
 mod call;
 mod catalogue;
 mod envelope;
+#[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
+mod fixtures;
 mod handler;
 mod output;
 mod page;

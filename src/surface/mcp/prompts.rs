@@ -9,6 +9,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
+use super::fixtures;
 use super::handler::Handler;
 use super::resources::{POLL_ID, POLLS};
 
@@ -23,7 +24,12 @@ const ARGUMENTS: [(&str, &str); 4] = [
 /// How many of the caller's polls are offered.
 const POLLS_OFFERED: u32 = 20;
 
-pub(super) fn prompt() -> Prompt {
+/// What can be listed.
+pub(super) fn listed() -> Vec<Prompt> {
+    [vec![prompt()], fixtures::prompts()].concat()
+}
+
+fn prompt() -> Prompt {
     let argument = |(place, (name, description)): (usize, &(&str, &str))| {
         PromptArgument::new(*name).with_description(*description).with_required(place == 0)
     };
@@ -65,7 +71,9 @@ impl Handler {
     ) -> Result<CompletionInfo, ErrorData> {
         let argument = params.argument.name.as_str();
         let known = match &params.r#ref {
-            Reference::Prompt(prompt) if prompt.name == PROMPT => self.words_of(argument),
+            Reference::Prompt(prompt) if listed().iter().any(|known| known.name == prompt.name) => {
+                self.words_of(argument)
+            }
             Reference::Resource(template) if template.uri == POLLS && argument == POLL_ID => {
                 self.latest_polls(context).await?
             }

@@ -8,8 +8,8 @@ use rmcp::model::{ContentBlock, ErrorData, Resource, ResourceContents, ResourceT
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
-use super::app;
 use super::handler::Handler;
+use super::{app, fixtures};
 
 /// The manuals of the tools.
 const GUIDE: &str = "ensemble-poll://guide";
@@ -28,7 +28,7 @@ pub(super) fn listed() -> Vec<Resource> {
         .with_title("How to poll")
         .with_description("What each tool does, what it costs and how it stops")
         .with_mime_type(MARKDOWN);
-    vec![guide, app::listed()]
+    [vec![guide, app::listed()], fixtures::resources()].concat()
 }
 
 /// What can be read by a template.
@@ -36,7 +36,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     let polls = ResourceTemplate::new(POLLS, "poll")
         .with_title("A poll and its result")
         .with_description("As Markdown, and as JSON with every vote; its progress while it runs");
-    vec![polls]
+    [vec![polls], fixtures::templates()].concat()
 }
 
 /// A link to a poll.
@@ -51,6 +51,9 @@ impl Handler {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<ResourceContents>, ErrorData> {
+        if let Some(contents) = fixtures::resource(uri) {
+            return Ok(vec![contents]);
+        }
         if uri == GUIDE {
             return Ok(vec![guide(self.catalogue().entries())]);
         }
