@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Setup, question};
+use crate::harness::{Client, Engine, Setup, question};
 
 /// Models that take this long and never agree.
 fn models(count: usize, latency_ms: u64) -> Setup {
@@ -252,4 +253,131 @@ async fn toolsets_are_named_in_the_path_the_header_or_the_query() {
         client.send(client.mcp_request("/api/mcp/x/every", json!({}), "tools/list", None, json!({}))).await;
     assert_eq!(unknown.status, 400);
     assert!(unknown.text.contains("core, all and read-only"), "{}", unknown.text);
+}
+
+#[tokio::test]
+async fn the_id_of_a_user_is_no_credential_unless_the_operator_says_so() {
+    for accepted in [false, true] {
+        let setup = Setup::demo().with("EP_MCP_ACCEPT_USER_ID", if accepted { "true" } else { "false" });
+        let service = setup.boot().await;
+        let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+        let by_id = client.with_key(&user.to_string());
+        let reply = by_id.mcp(json!({}), "tools/call", Some("poll_question"), ask(json!({}))).await;
+        assert_eq!(reply.status, if accepted { 200 } else { 401 });
+        if accepted {
+            let id = &reply.json()["result"]["structuredContent"]["poll_id"];
+            assert_eq!(client.get("/api/polls").await.expect(200)["polls"][0]["poll_id"], *id);
+        }
+        // Elsewhere, and for ids that are nobody's, it never is.
+        by_id.get("/api/polls").await.refused(401);
+        by_id.poll(json!({})).await.refused(401);
+        let nobody = client.with_key("0191f2a4-7b1c-4d3e-8f5a-6b7c8d9e0f1a");
+        assert_eq!(nobody.mcp(json!({}), "tools/list", None, json!({})).await.status, 401);
+    }
+}
+
+/// Calls a tool as a client that can ask its user in these ways.
+async fn asking(client: &Client, ways: Value, mut params: Value, answer: Option<(&Value, Value)>) -> Value {
+    if let Some((asked, responses)) = answer {
+        params["requestState"] = asked["requestState"].clone();
+        params["inputResponses"] = responses;
+    }
+    let capabilities = json!({ "elicitation": ways });
+    client.mcp(capabilities, "tools/call", Some("poll_question"), params).await.expect(200)["result"].clone()
+}
+
+async fn polls_over_a_limit_are_confirmed(engine: Engine) {
+    let service = models(10, 5).on(engine).boot().await;
+    let client = service.user().await;
+    assert_eq!(client.get("/api/account/confirmation").await.expect(200), json!({ "above_usd": null }));
+    let set = client.post("/api/account/confirmation", &json!({ "above_usd": 0.0001 })).await.expect(200);
+    assert_eq!(set, client.get("/api/account/confirmation").await.expect(200));
+    let polls = async || client.get("/api/polls").await.expect(200)["polls"].as_array().unwrap().len();
+
+    let asked = asking(&client, json!({}), ask(json!({})), None).await;
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let shown = &asked["inputRequests"]["confirm_cost"];
+    assert_eq!((&shown["method"], &shown["params"]["mode"]), (&json!("elicitation/create"), &json!("form")));
+    assert!(shown["params"]["message"].as_str().unwrap().contains("Which of the two"));
+    assert_eq!((polls().await, service.upstream().total_calls()), (0, 0));
+
+    let yes = || json!({ "confirm_cost": { "action": "accept", "content": { "confirm_cost": true } } });
+    for no in [
+        json!({ "confirm_cost": { "action": "accept", "content": { "confirm_cost": false } } }),
+        json!({ "confirm_cost": { "action": "decline" } }),
+        json!({ "confirm_cost": { "action": "cancel" } }),
+        json!({ "confirm_cost": true }),
+    ] {
+        let declined = asking(&client, json!({}), ask(json!({})), Some((&asked, no))).await;
+        assert_eq!(declined["isError"], true);
+        assert!(declined["content"][0]["text"].as_str().unwrap().contains("no model was asked"));
+    }
+    // The answer to another question, of another account, or without a state that we made, is none.
+    let other = ask(json!({ "pace": "fast" }));
+    assert_eq!(asking(&client, json!({}), other, Some((&asked, yes()))).await["isError"], true);
+    let stranger = service.user().await;
+    stranger.post("/api/account/confirmation", &json!({ "above_usd": 0.0001 })).await.expect(200);
+    assert_eq!(asking(&stranger, json!({}), ask(json!({})), Some((&asked, yes()))).await["isError"], true);
+    let made_up = json!({ "requestState": "00".repeat(60) });
+    assert_eq!(asking(&client, json!({}), ask(json!({})), Some((&made_up, yes()))).await["isError"], true);
+    let wrong_name = json!({ "another": { "action": "accept" } });
+    let again = asking(&client, json!({}), ask(json!({})), Some((&asked, wrong_name))).await;
+    assert_eq!(again["resultType"], "input_required");
+    assert_eq!(polls().await, 0);
+
+    let poll = asking(&client, json!({ "form": {} }), ask(json!({})), Some((&asked, yes()))).await;
+    assert_eq!(poll["structuredContent"]["outcome"], "tie", "{poll}");
+    assert_eq!(polls().await, 1);
+    // What is cheap, only priced, or asked by a client that cannot ask its user, is not confirmed.
+    for (ways, members) in [
+        (json!({}), json!({ "max_cost_usd": 0.0001 })),
+        (json!({}), json!({ "dry_run": true })),
+        (json!({ "url": {} }), json!({})),
+    ] {
+        assert_eq!(asking(&client, ways, ask(members), None).await["resultType"], "complete");
+    }
+    assert_eq!(
+        client.tool("poll_question", question(json!({}))).await["structuredContent"]["outcome"],
+        "tie"
+    );
+    client.post("/api/account/confirmation", &json!({ "above_usd": null })).await.expect(200);
+    assert_eq!(asking(&client, json!({}), ask(json!({})), None).await["resultType"], "complete");
+    // Agents cannot raise what they must ask about.
+    let key = client.post("/api/keys", &json!({ "scope": "polls" })).await.expect(201);
+    let limited = client.with_key(key["key"].as_str().unwrap());
+    limited.post("/api/account/confirmation", &json!({ "above_usd": 9 })).await.refused(403);
+    client.post("/api/account/confirmation", &json!({ "above_usd": 0 })).await.refused(400);
+}
+
+#[tokio::test]
+async fn polls_over_a_limit_are_confirmed_on_sqlite() {
+    polls_over_a_limit_are_confirmed(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn polls_over_a_limit_are_confirmed_on_postgres() {
+    polls_over_a_limit_are_confirmed(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn an_empty_balance_leads_to_the_page_that_fills_it() {
+    let service = models(10, 5).with("EP_ADD_FUNDS_URL", "https://example.com/funds").boot().await;
+    let (user, client) = service.user_with(MicroUsd::ZERO).await;
+    let asked = asking(&client, json!({ "url": {} }), ask(json!({})), None).await;
+    let page = &asked["inputRequests"]["add_funds"]["params"];
+    assert_eq!(
+        (&page["mode"], &page["url"]),
+        (&json!("url"), &json!("https://example.com/funds")),
+        "{asked}"
+    );
+    // Who comes back without funds learns that there are none; a client that shows no pages learns it at once.
+    let accepted = || json!({ "add_funds": { "action": "accept" } });
+    for answer in [Some((&asked, accepted())), None] {
+        let ways = if answer.is_some() { json!({ "url": {} }) } else { json!({}) };
+        let refused = asking(&client, ways, ask(json!({})), answer).await;
+        assert_eq!(refused["structuredContent"]["error"]["code"], "insufficient_balance", "{refused}");
+    }
+    service.app.accounts.credit(user, MicroUsd::new(1_000_000), "test").await.unwrap();
+    let poll = asking(&client, json!({ "url": {} }), ask(json!({})), Some((&asked, accepted()))).await;
+    assert_eq!((&poll["resultType"], &poll["isError"]), (&json!("complete"), &json!(false)));
 }

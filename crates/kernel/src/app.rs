@@ -7,6 +7,7 @@ use crate::ctx::ToolPorts;
 use crate::guard::Guard;
 use crate::idempotency::Idempotency;
 use crate::ports::{AgentMessages, Entropy};
+use crate::sealing::Sealer;
 use crate::sign_in::SignUps;
 use crate::tasks::Tasks;
 
@@ -20,6 +21,8 @@ pub struct App {
     pub agent_messages: Arc<dyn AgentMessages>,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
+    /// Encrypts what clients send back when they answer a question of ours.
+    pub request_states: Sealer,
     /// Finds or makes the accounts of those who sign in.
     pub sign_ups: Arc<SignUps>,
     /// Users and their money.

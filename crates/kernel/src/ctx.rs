@@ -15,7 +15,7 @@ use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Models, PollHistory, PollStore, Profiles};
+use crate::ports::{Balances, Clock, Confirmations, Models, PollHistory, PollStore, Profiles};
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
 
@@ -41,6 +41,8 @@ pub struct ToolPorts {
     pub keys: Arc<Keys>,
     /// Reads what is known of users.
     pub profiles: Arc<dyn Profiles>,
+    /// Which polls accounts want to confirm.
+    pub confirmations: Arc<dyn Confirmations>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
     /// Begins payments by card.
@@ -194,6 +196,11 @@ impl Ctx {
     /// Reads what is known of users.
     pub fn profiles(&self) -> &dyn Profiles {
         &*self.ports.profiles
+    }
+
+    /// Which polls accounts want to confirm.
+    pub fn confirmations(&self) -> &dyn Confirmations {
+        &*self.ports.confirmations
     }
 
     /// Signs wallets in.

@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
     step!(12, "0012", "spending_of_keys"),
     step!(13, "0013", "webhooks"),
     step!(14, "0014", "cancellations"),
+    step!(16, "0016", "confirmation"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
+use super::confirm::Asked;
 use super::fixtures;
 use super::handler::{Handler, Transport};
 use super::output::ERROR;
@@ -95,11 +96,18 @@ impl Handler {
             return Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None));
         }
         let request_id = source.request.request_id;
-        let mut arguments = params.arguments.unwrap_or_default();
+        let mut arguments = params.arguments.clone().unwrap_or_default();
         let (detailed, key) = match wants_detail(&mut arguments) {
             Ok(detailed) => (detailed, take_key(&mut arguments).or(source.idempotency_key)),
             Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
         };
+        if entry.spec.task == Task::Start {
+            match self.confirm(entry, &params, &source.request, context).await {
+                Ok(Asked::GoOn) => {}
+                Ok(Asked::First(question)) => return Ok(question.into()),
+                Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+            }
+        }
         let as_task = entry.spec.task == Task::Start
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         let wait = self.app().ports.settings.mcp_wait;
@@ -124,7 +132,11 @@ impl Handler {
         let _ = source.replayed.set(is_replay);
         let answer = match done.result {
             Ok(done) => Ok(done.answer),
-            Err(fault) => self.running_poll(fault, source.request).await,
+            Err(fault) => match self.fund(&fault, &params, &source.request, context) {
+                Ok(Some(question)) => return Ok(question.into()),
+                Ok(None) => self.running_poll(fault, source.request).await,
+                Err(refused) => Err(refused),
+            },
         };
         Ok(match answer {
             Ok(answer) if as_task && answer.presentation.interim.is_some() => {

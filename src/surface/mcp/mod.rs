@@ -8,6 +8,7 @@
 mod app;
 mod call;
 mod catalogue;
+mod confirm;
 mod envelope;
 #[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
 mod fixtures;

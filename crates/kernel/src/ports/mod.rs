@@ -4,6 +4,7 @@
 
 mod agent_messages;
 mod cards;
+mod confirmations;
 mod credentials;
 mod deposits;
 mod history;
@@ -30,6 +31,7 @@ pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
     Reversal, Settled,
 };
+pub use confirmations::Confirmations;
 pub use credentials::TokenVerifier;
 pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
