@@ -40,6 +40,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
         usdc: service.usdc.clone(),
+        mcp_accepts_user_ids: config.accounts.mcp_accept_user_id,
     };
     let cors = cors(state.web.clone());
     router::router(&state, &service.site)
@@ -197,6 +198,7 @@ fn cors(web: WebAccess) -> CorsLayer {
         "mcp-session-id",
         "mcp-method",
         "mcp-name",
+        "x-mcp-toolsets",
         "last-event-id",
         "a2a-version",
         "a2a-extensions",

@@ -8,6 +8,7 @@
 //! protocol types.
 
 pub mod account;
+mod amount;
 pub mod keys;
 pub mod models;
 pub mod polls;
@@ -46,6 +47,8 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<wallets::RotateKeyByWallet>(),
         entry::<account::GetCurrentUser>(),
         entry::<account::CreateCheckout>(),
+        entry::<account::GetConfirmation>(),
+        entry::<account::SetConfirmation>(),
         entry::<webhooks::GetWebhook>(),
         entry::<webhooks::SetWebhook>(),
         entry::<webhooks::RotateWebhookSecret>(),

@@ -119,6 +119,7 @@ impl Service {
             history: store.history(),
             balances: store.balances(),
             profiles: store.profiles(),
+            confirmations: store.confirmations(),
             wallets: Arc::new(wallets),
             cards: Arc::new(cards),
             keys,

@@ -39,6 +39,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_PRESETS", "upstream", "presets"),
     ("EP_BILLING", "billing", "mode"),
     ("EP_KEYS_READ_ACCOUNT", "accounts", "keys_read_account"),
+    ("EP_MCP_ACCEPT_USER_ID", "accounts", "mcp_accept_user_id"),
     ("EP_STARTER_CREDIT_USD", "accounts", "starter_credit_usd"),
     ("EP_STARTER_CREDITS_PER_ADDRESS", "accounts", "starter_credits_per_address"),
     ("EP_STARTER_CREDITS_PER_DAY", "accounts", "starter_credits_per_day"),

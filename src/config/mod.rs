@@ -113,6 +113,7 @@ pub struct Billing {
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
 pub struct Accounts {
     pub keys_read_account: bool,
+    pub mcp_accept_user_id: bool,
     pub starter_credit_usd: String,
     pub starter_credits_per_address: u32,
     pub starter_credits_per_day: u32,

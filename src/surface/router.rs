@@ -138,6 +138,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     // may have an old cookie.
     let credential = match route.kind {
         RouteKind::Document(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => Credential::None,
+        RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);

@@ -10,25 +10,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::harness::{Client, Service, Setup, example, question};
+use crate::harness::{Client, MCP_VERSION, Service, Setup, example, question};
 
-const MODERN: &str = "2026-07-28";
-
-/// A request of the 2026-07-28 era, which describes itself.
-async fn modern(client: &Client, method: &str, name: Option<&str>, mut params: Value) -> (u16, Value) {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" }
-    });
-    let body = json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params });
-    let mut headers = vec![
-        ("accept", "application/json, text/event-stream"),
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", method),
-    ];
-    headers.extend(name.map(|name| ("mcp-name", name)));
-    let reply = client.post_with("/api/mcp", &body, &headers).await;
+/// A request of the 2026-07-28 era by a client that can nothing in particular.
+async fn modern(client: &Client, method: &str, name: Option<&str>, params: Value) -> (u16, Value) {
+    let reply = client.mcp(json!({}), method, name, params).await;
     (reply.status, reply.json())
 }
 
@@ -65,7 +51,7 @@ async fn the_era_without_a_handshake() {
     let client = service.user().await;
     let (status, discovered) = modern(&client, "server/discover", None, json!({})).await;
     assert_eq!(status, 200);
-    assert!(discovered["result"]["supportedVersions"].as_array().unwrap().contains(&json!(MODERN)));
+    assert!(discovered["result"]["supportedVersions"].as_array().unwrap().contains(&json!(MCP_VERSION)));
     assert_eq!(
         (&discovered["result"]["ttlMs"], &discovered["result"]["cacheScope"]),
         (&json!(300_000), &json!("public"))
@@ -426,13 +412,13 @@ async fn structured_content_is_what_the_output_schemas_declare() {
         checked += 1;
     };
     let asked = |members: Value| client.tool("poll_question", question(members));
-    let tie = asked(json!({ "confidence_threshold": 1, "include_votes": true })).await;
+    let tie = asked(json!({ "confidence_threshold": 1, "include": ["votes"] })).await;
     assert_eq!(tie["structuredContent"]["outcome"], "tie");
     check("poll_question", &tie, "a tie with votes");
     check("poll_question", &asked(json!({ "dry_run": true })).await, "a dry run");
     check("poll_question", &asked(json!({ "models": ["maker1/*"] })).await, "named models");
     check("poll_question", &asked(json!({ "options": [] })).await, "a refusal");
-    check("poll_question", &asked(json!({ "include_votes": "yes" })).await, "a refusal by the surface");
+    check("poll_question", &asked(json!({ "include": "costs" })).await, "a refusal by the surface");
     let (_, poor) = service.user_with(MicroUsd::ZERO).await;
     check("poll_question", &poor.tool("poll_question", question(json!({}))).await, "no money");
     let running = asked(json!({ "wait_ms": 0 })).await;
@@ -447,7 +433,7 @@ async fn structured_content_is_what_the_output_schemas_declare() {
     assert_eq!(none["structuredContent"]["outcome"], "no_votes");
     check("poll_question", &none, "no votes");
     for id in [&none, &tie] {
-        let id = json!({ "poll_id": id["structuredContent"]["poll_id"], "include_votes": true });
+        let id = json!({ "poll_id": id["structuredContent"]["poll_id"], "include": ["votes"] });
         let result = client.tool("get_poll_result", id).await;
         assert!(result["structuredContent"]["votes"].is_array());
         check("get_poll_result", &result, "a poll that has ended");
@@ -477,7 +463,8 @@ async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
         let result = client.tool("get_poll_result", read.clone()).await;
         for result in [&poll, &result] {
             let content = result["content"].as_array().unwrap();
-            assert_eq!(content.len(), 1);
+            let id = read["poll_id"].as_str().unwrap();
+            assert_eq!((content.len(), &content[1]["uri"]), (2, &json!(format!("poll://{id}"))));
             let text = content[0]["text"].as_str().unwrap();
             assert!(tokens(text) <= 300.0, "{} tokens: {text}", tokens(text));
             for told in ["votes", "status", read["poll_id"].as_str().unwrap(), "/api/results/"] {
@@ -486,7 +473,7 @@ async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
             assert!(!text.contains("maker"), "{text}");
         }
         let mut read = read;
-        read["include_votes"] = json!(true);
+        read["include"] = json!(["votes"]);
         let detailed = client.tool("get_poll_result", read).await;
         let votes: Value = serde_json::from_str(detailed["content"][1]["text"].as_str().unwrap()).unwrap();
         assert_eq!(votes, detailed["structuredContent"]["votes"]);

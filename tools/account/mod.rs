@@ -2,8 +2,12 @@
 
 mod create_checkout;
 mod get_balance;
+mod get_confirmation;
 mod get_current_user;
+mod set_confirmation;
 
 pub use create_checkout::CreateCheckout;
 pub use get_balance::GetBalance;
+pub use get_confirmation::GetConfirmation;
 pub use get_current_user::GetCurrentUser;
+pub use set_confirmation::SetConfirmation;

@@ -13,7 +13,7 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::amount::Amount;
+use crate::amount::Amount;
 
 /// Creates an API key.
 pub struct CreateKey;

@@ -9,7 +9,7 @@ use ep_polling::money::Usd;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::amount::Amount;
+use crate::amount::Amount;
 
 /// Moves money onto a pre-funded key.
 pub struct FundKey;

@@ -1,6 +1,5 @@
 //! The caller's API keys.
 
-mod amount;
 mod create_key;
 mod fund_key;
 mod list_keys;

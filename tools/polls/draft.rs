@@ -38,7 +38,7 @@ pub struct PollRequest {
     /// Use question.
     #[schemars(extend("deprecated" = true))]
     pub prompt: Option<Question>,
-    /// The options to choose from.
+    /// What to choose from.
     pub options: Options,
     /// First past the post.
     #[serde(default, deserialize_with = "schema::word")]
@@ -48,9 +48,9 @@ pub struct PollRequest {
     pub preset: Option<String>,
     /// Instead of a preset: 2 to 150 models, by id or with * for any text.
     pub models: Option<ModelNames>,
-    /// Models not to ask, named likewise.
+    /// Models not to ask.
     pub exclude: Option<ModelNames>,
-    /// Sets preset, threshold, cost and pace; your own fields override it.
+    /// Sets preset, threshold, cost and pace; other fields override it.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
     /// How sure the early answer must be to match the whole roster's (default 0.95).
@@ -60,17 +60,17 @@ pub struct PollRequest {
     /// thrifty: fewest calls; fast: all at once (default balanced).
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
-    /// An https URL that is told the outcome, signed.
+    /// An https URL told of the outcome, signed.
     pub notify_url: Option<String>,
-    /// Only you can read the result.
+    /// Only you can read it.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
-    /// Validate and price it; ask no model.
+    /// Price it; ask no model.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub dry_run: bool,
-    /// Longest wait for the result, in ms; afterwards you get the running poll's id.
+    /// Longest wait, in ms.
     #[schemars(range(max = MAX_WAIT_MS))]
     pub wait_ms: Option<u32>,
 }

@@ -94,7 +94,7 @@ impl Tool for ListPolls {
         rest: Some(Rest::get("/api/polls")),
         stream: None,
         agents: Agents::Extended,
-        task: Task::None,
+        task: Task::List,
         intents: &["list my polls", "which of my polls are running"],
         faults: &[],
     };

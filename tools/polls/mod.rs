@@ -7,7 +7,7 @@ mod dry_run_poll;
 mod estimate;
 mod estimate_poll;
 pub mod facts;
-mod follow;
+pub mod follow;
 mod free_form;
 mod get_poll;
 mod get_poll_status;

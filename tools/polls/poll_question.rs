@@ -30,7 +30,7 @@ impl Tool for PollQuestion {
         title: "Poll many AI models",
         summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
                   early once confident enough. Costs about $0.01-0.50 of your balance; takes seconds to a minute. \
-                  Anyone who has the poll_id can read the result (get_poll_result), unless private is true. Status \
+                  Anyone with the poll_id can read the result (get_poll_result), unless private is true. Status \
                   partial: some models gave no vote. It tells what models agree on, not what is true.",
         manual: include_str!("poll_question.md"),
         example: include_str!("poll_question.example.json"),
@@ -76,13 +76,21 @@ impl Tool for PollQuestion {
         let wait = request.wait_ms.filter(|_| !streamed && cx.wait_limit != Some(Duration::ZERO));
         let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
         let dry_run = request.dry_run;
+        let lasts = cx.request_ref.is_some() || request.notify_url.is_some();
         let planned = PlannedPoll::new(cx, request).await?;
         if dry_run {
             return Ok(PollReply::DryRun(DryRun::of(cx, &planned.plan, misspelt)));
         }
         let id = planned.open(cx).await?;
-        let state = follow(cx, &id, wait_limit).await?;
-        Ok(reply(cx, &state, misspelt))
+        tokio::select! {
+            state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?, misspelt)),
+            // Nobody will ever read it.
+            () = cx.withdrawn(), if !lasts => {
+                cx.polls().cancel(&id).await?;
+                let message = format!("the request was taken back; poll {id} ends with the votes it has");
+                Err(Fault::new(Kind::PollFailed, message).about(id))
+            }
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{owns, readable, result_url};
 use crate::polls::facts::ResultText;
+use crate::polls::follow::follow;
 use crate::polls::notices::notices;
 use crate::polls::reply::{Costs, RunningPoll, Timing, VoteResult, votes};
 use crate::polls::summary::{Families, Status, Summary, families};
@@ -36,7 +37,13 @@ pub struct ResultQuery {
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub costs: bool,
+    /// Longest wait for its end, in ms (default 0).
+    #[schemars(range(max = MAX_RESULT_WAIT_MS))]
+    pub wait_ms: Option<u32>,
 }
+
+/// Longest wait for a result, in milliseconds.
+const MAX_RESULT_WAIT_MS: u32 = 60_000;
 
 /// What a poll came to, or its votes so far.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -152,13 +159,13 @@ impl Tool for GetPollResult {
     const SPEC: Spec = Spec {
         name: "get_poll_result",
         title: "Get a poll's result",
-        summary: "Reads a poll by its poll_id: outcome, tally and votes, or its progress while it still runs. Free.",
+        summary: "Reads a poll by its poll_id: outcome, tally and votes, or its progress while it runs. Free.",
         manual: include_str!("get_poll_result.md"),
         example: include_str!("get_poll_result.example.json"),
         access: Access::PUBLIC,
         effect: Effect::Read,
         cost: Cost::Free,
-        latency: Latency::Instant,
+        latency: Latency::Models,
         rate: Rate::Results,
         rest: Some(Rest::get("/api/results/{poll_id}")),
         stream: None,
@@ -171,9 +178,16 @@ impl Tool for GetPollResult {
     type Output = PollResult;
 
     async fn call(cx: &Ctx, query: ResultQuery) -> Result<PollResult, Fault> {
-        let state = readable(cx, &query.poll_id).await?;
+        let wait = query.wait_ms.unwrap_or(0);
+        if wait > MAX_RESULT_WAIT_MS {
+            return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_RESULT_WAIT_MS}")));
+        }
+        let mut state = readable(cx, &query.poll_id).await?;
         if query.costs && !owns(&cx.caller, &state) {
             return Err(costs_are_the_owners(cx, &state));
+        }
+        if wait > 0 && state.record.closing.is_none() {
+            state = follow(cx, &state.record.id, Some(Duration::from_millis(wait.into()))).await?;
         }
         let url = result_url(cx, &state.record.id);
         let age = cx.clock().now().since(state.record.created_at);

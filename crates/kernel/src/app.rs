@@ -23,6 +23,8 @@ pub struct App {
     pub agent_pushes: Pushes,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
+    /// Encrypts what clients send back when they answer a question of ours.
+    pub request_states: Sealer,
     /// Finds or makes the accounts of those who sign in.
     pub sign_ups: Arc<SignUps>,
     /// Users and their money.

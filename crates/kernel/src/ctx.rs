@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
@@ -14,7 +15,7 @@ use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
 use crate::keys::Keys;
 use crate::links::Links;
-use crate::ports::{Balances, Clock, Models, PollHistory, PollStore, Profiles};
+use crate::ports::{Balances, Clock, Confirmations, Models, PollHistory, PollStore, Profiles};
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
 
@@ -40,6 +41,8 @@ pub struct ToolPorts {
     pub keys: Arc<Keys>,
     /// Reads what is known of users.
     pub profiles: Arc<dyn Profiles>,
+    /// Which polls accounts want to confirm.
+    pub confirmations: Arc<dyn Confirmations>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
     /// Begins payments by card.
@@ -125,6 +128,7 @@ pub struct Ctx {
     pub request_ref: Option<String>,
     pub(crate) ports: ToolPorts,
     pub(crate) progress: Option<ProgressSink>,
+    pub(crate) withdrawn: CancellationToken,
     pub(crate) upstream_us: Arc<AtomicU64>,
 }
 
@@ -138,6 +142,7 @@ impl Ctx {
             request_ref: None,
             ports,
             progress: None,
+            withdrawn: CancellationToken::new(),
             upstream_us: Arc::default(),
         }
     }
@@ -193,6 +198,11 @@ impl Ctx {
         &*self.ports.profiles
     }
 
+    /// Which polls accounts want to confirm.
+    pub fn confirmations(&self) -> &dyn Confirmations {
+        &*self.ports.confirmations
+    }
+
     /// Signs wallets in.
     pub fn wallets(&self) -> &Wallets {
         &self.ports.wallets
@@ -216,6 +226,11 @@ impl Ctx {
     /// Whether anybody watches this call's progress.
     pub const fn is_watched(&self) -> bool {
         self.progress.is_some()
+    }
+
+    /// Resolves when the caller takes the request back: it has gone and will not come back for the answer.
+    pub async fn withdrawn(&self) {
+        self.withdrawn.cancelled().await;
     }
 
     /// Reports a step to whoever watches.

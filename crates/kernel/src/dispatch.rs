@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::answer::Answer;
@@ -33,12 +34,21 @@ pub struct Call {
     pub wait_limit: Option<Duration>,
     /// Who watches the progress.
     pub progress: Option<ProgressSink>,
+    /// Cancelled when the caller has gone, where the protocol says that this takes the request back.
+    pub withdrawn: CancellationToken,
 }
 
 impl Call {
-    /// A plain call: nobody watches, nothing narrows it.
-    pub const fn new(request: Request) -> Self {
-        Self { request, only: Access::PUBLIC, idempotency_key: None, wait_limit: None, progress: None }
+    /// A plain call: nobody watches, nothing narrows it, and it is not taken back.
+    pub fn new(request: Request) -> Self {
+        Self {
+            request,
+            only: Access::PUBLIC,
+            idempotency_key: None,
+            wait_limit: None,
+            progress: None,
+            withdrawn: CancellationToken::new(),
+        }
     }
 }
 
@@ -59,6 +69,7 @@ pub struct AdmittedCall {
     idempotency_key: Option<String>,
     wait_limit: Option<Duration>,
     progress: Option<ProgressSink>,
+    withdrawn: CancellationToken,
 }
 
 /// What a tool that waits for models may take beyond the poll's own deadline.
@@ -89,7 +100,7 @@ pub async fn admit(
     entry: &'static Entry,
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
-    let Call { request, only, idempotency_key, wait_limit, progress } = call;
+    let Call { request, only, idempotency_key, wait_limit, progress, withdrawn } = call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
@@ -98,7 +109,15 @@ pub async fn admit(
     let policy = Policy::instant(entry.spec.name, access, entry.spec.rate);
     let policy = Policy { deadline, effect: entry.spec.effect, ..policy };
     let admitted = app.guard.admit(policy, request).await?;
-    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, wait_limit, progress })
+    Ok(AdmittedCall {
+        app: Arc::clone(app),
+        entry,
+        admitted,
+        idempotency_key,
+        wait_limit,
+        progress,
+        withdrawn,
+    })
 }
 
 impl AdmittedCall {
@@ -109,7 +128,7 @@ impl AdmittedCall {
 
     /// Carries the call out.
     pub async fn run(self, input: Result<Value, Fault>) -> Guarded<Dispatched> {
-        let Self { app, entry, admitted, idempotency_key, wait_limit, progress } = self;
+        let Self { app, entry, admitted, idempotency_key, wait_limit, progress, withdrawn } = self;
         let input = match input {
             Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).await,
@@ -121,6 +140,7 @@ impl AdmittedCall {
             request_ref: None,
             ports: app.ports.clone(),
             progress,
+            withdrawn,
             upstream_us: admitted.upstream_us(),
         };
         let reads = entry.spec.effect == Effect::Read;

@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use crate::api_key::ApiKey;
-use crate::caller::{Caller, RequestId};
+use crate::caller::{Caller, RequestId, UserId};
 use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::ports::{Allowance, Clock, KeyOwner, Limiter, TokenVerifier};
+use crate::ports::{Allowance, Clock, KeyOwner, Limiter, Profiles, TokenVerifier};
 use crate::sign_in::Sessions;
 use crate::tool::{Access, Effect, Rate};
 
@@ -37,6 +37,8 @@ pub struct Guard {
     pub keys: Arc<Keys>,
     /// Proves browser sessions.
     pub sessions: Arc<Sessions>,
+    /// Knows which users there are.
+    pub profiles: Arc<dyn Profiles>,
     /// Verifies access tokens, if an issuer is configured.
     pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// The time of day.
@@ -125,6 +127,8 @@ pub enum Credential {
     Bearer(SecretString),
     /// The session cookie.
     Session(SecretString),
+    /// The id of a user in place of a key, where the operator accepts that.
+    UserId(UserId),
     /// The guard has admitted and counted this request already.
     Admitted(Admission),
 }
@@ -292,6 +296,10 @@ impl Guard {
                 self.bearer(&token).await?,
                 "this API key is not valid: it is misspelt, has expired or was revoked; \
                  send Authorization: Bearer ep_k_… with an active key",
+            ),
+            Credential::UserId(user) => (
+                self.profiles.email_of(user).await?.map(|_| Caller::Token { user }),
+                "there is no user of this id; send Authorization: Bearer ep_k_… with an API key",
             ),
             Credential::Session(token) => (
                 self.sessions.user(&token).await?.map(|user| Caller::Session { user }),

@@ -257,8 +257,12 @@ pub enum Task {
     Read,
     /// It follows one of the caller's own to its end, by the member `poll_id`; `after` is the last event that was seen.
     Follow,
+    /// It answers what the operation that started one answers, to its owner alone, by the member `poll_id`.
+    Reply,
     /// It cancels one, by the member `poll_id`.
     Cancel,
+    /// It lists the caller's own, newest first.
+    List,
 }
 
 /// A REST binding.

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentPushes, AgentTasks, Balances, CheckoutStore, DepositStore, IdempotencyStore, KeyStore, Ledger,
-    Limiter, PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError, UpstreamCache,
-    UserAdmin, UserStore, WebhookStore,
+    AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore, IdempotencyStore,
+    KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError,
+    UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -68,6 +68,7 @@ pub struct Store {
 /// A [`Database`] on either engine.
 trait AnyDatabase:
     UserStore
+    + Confirmations
     + SessionStore
     + CheckoutStore
     + DepositStore
@@ -133,6 +134,11 @@ impl Store {
 
     /// What is known of users, for reading only.
     pub fn profiles(&self) -> Arc<dyn Profiles> {
+        self.database.clone()
+    }
+
+    /// Which polls accounts want to confirm.
+    pub fn confirmations(&self) -> Arc<dyn Confirmations> {
         self.database.clone()
     }
 

@@ -37,6 +37,7 @@ const STEPS: &[Step] = &[
     step!(13, "0013", "webhooks"),
     step!(14, "0014", "cancellations"),
     step!(15, "0015", "a2a_tasks"),
+    step!(16, "0016", "confirmation"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

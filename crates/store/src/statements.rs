@@ -333,6 +333,8 @@ pub(crate) const ADD_USER: &str = "INSERT INTO users (id, email, created_at) VAL
 pub(crate) const ADD_ACCOUNT: &str = "INSERT INTO accounts (id, funder) VALUES ($1, $2)";
 pub(crate) const USERS_BY_EMAIL: &str =
     "SELECT id FROM users WHERE email = $1 ORDER BY created_at, id LIMIT $2";
+pub(crate) const CONFIRM_ABOVE: &str = "SELECT confirm_above FROM accounts WHERE id = $1";
+pub(crate) const SET_CONFIRM_ABOVE: &str = "UPDATE accounts SET confirm_above = $2 WHERE id = $1";
 pub(crate) const EMAIL: &str = "SELECT email FROM users WHERE id = $1";
 /// Claims an identity before its user exists, so that of two claims one waits for the other.
 pub(crate) const ADD_IDENTITY: &str = "INSERT INTO identities (kind, issuer, subject, user_id, created_at) \

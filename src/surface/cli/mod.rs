@@ -39,7 +39,11 @@ enum Command {
     /// Serve HTTP: REST, MCP and A2A
     Serve(Serve),
     /// Serve MCP on standard input and output
-    Mcp,
+    Mcp {
+        /// Which tools to list: core, all or read-only, separated by commas
+        #[arg(long, default_value = "core")]
+        toolsets: String,
+    },
     /// Call any operation by its name
     Call(call::Arguments),
     /// Ask each model one control question: what works, how fast, at what cost
@@ -134,12 +138,12 @@ async fn run(command: Command) -> anyhow::Result<End> {
             server::serve(&config, stop_signal()).await?;
             Ok(End::Done)
         }
-        Command::Mcp => {
+        Command::Mcp { toolsets } => {
             let config = quietly(config);
             let environment = Environment { links: false, ..Environment::system() };
             let service = wiring::assemble(&config, environment).await?;
             service.start_background_work();
-            Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools)).await?;
+            Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets)).await?;
             service.stop(Instant::now() + Duration::from_secs(config.server.shutdown_grace_s)).await;
             Ok(End::Done)
         }

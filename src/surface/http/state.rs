@@ -12,6 +12,7 @@ use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
 use ep_payments::StripeWebhooks;
 use ipnet::IpNet;
+use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
 use crate::surface::web::Usdc;
@@ -33,6 +34,8 @@ pub struct AppState {
     pub stripe: Option<Arc<StripeWebhooks>>,
     /// Deposits of USDC, where they are configured.
     pub usdc: Option<Usdc>,
+    /// Whether a user's id is accepted in place of a key at the MCP endpoint.
+    pub mcp_accepts_user_ids: bool,
 }
 
 impl AppState {
@@ -43,6 +46,17 @@ impl AppState {
             && let Err(fault) = self.app.guard.sessions.end(earlier).await
         {
             tracing::warn!(error = %fault, "an earlier session could not be ended; it ends by itself");
+        }
+    }
+
+    /// The credential of a request to the MCP endpoint.
+    pub fn mcp_credential(&self, head: &RequestHead) -> Credential {
+        match &head.credential {
+            Credential::Bearer(token) if self.mcp_accepts_user_ids => {
+                let user = token.expose_secret().parse();
+                user.map_or_else(|_| head.credential.clone(), Credential::UserId)
+            }
+            credential => credential.clone(),
         }
     }
 

@@ -7,23 +7,18 @@ use ep_kernel::tool::{Agents, Effect, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::app;
 use super::output::compact;
+use super::toolset::Toolset;
 
 /// The member that carries an idempotency key, since MCP has no header for it.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotency_key";
-/// The member that asks for [`DETAIL`].
+/// The member that asks for [`DETAIL`], in a list.
+pub(super) const INCLUDE: &str = "include";
+/// The member that asked for it before there was a list; still understood.
 pub(super) const INCLUDE_DETAIL: &str = "include_votes";
 /// The member of a result that is left out unless asked for: most of a result's size.
 pub(super) const DETAIL: &str = "votes";
-
-/// Which tools a client wants to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Toolset {
-    /// Those every agent should know.
-    Core,
-    /// All that agents may call.
-    All,
-}
 
 /// What descriptions say about the running service.
 #[derive(Debug)]
@@ -35,24 +30,37 @@ pub(super) struct ServiceFacts {
 }
 
 /// The tools that agents may call, described once.
-pub(super) struct Catalogue(Vec<(&'static Entry, Tool)>);
+pub(super) struct Catalogue {
+    table: &'static [Entry],
+    tools: Vec<(&'static Entry, Tool)>,
+}
 
 impl Catalogue {
     pub(super) fn new(tools: &'static [Entry], facts: &ServiceFacts) -> Self {
         let visible = tools.iter().filter(|entry| entry.spec.agents != Agents::None);
         let start = tools.iter().find(|entry| entry.spec.task == Task::Start);
-        Self(visible.map(|entry| (entry, describe(entry, start, facts))).collect())
+        let described = visible.map(|entry| (entry, describe(entry, start, facts))).collect();
+        Self { table: tools, tools: described }
     }
 
     /// The tools of a set, in the table's order.
     pub(super) fn list(&self, toolset: Toolset) -> Vec<Tool> {
-        let wanted = |entry: &Entry| toolset == Toolset::All || entry.spec.agents == Agents::Core;
-        self.0.iter().filter(|(entry, _)| wanted(entry)).map(|(_, tool)| tool.clone()).collect()
+        self.tools.iter().filter(|(entry, _)| toolset.lists(entry)).map(|(_, tool)| tool.clone()).collect()
     }
 
     /// The tool of this name.
     pub(super) fn find(&self, name: &str) -> Option<&(&'static Entry, Tool)> {
-        self.0.iter().find(|(entry, _)| entry.spec.name == name)
+        self.tools.iter().find(|(entry, _)| entry.spec.name == name)
+    }
+
+    /// The operation that does this to a task, whether or not it is a tool.
+    pub(super) fn for_task(&self, task: Task) -> Option<&'static Entry> {
+        self.table.iter().find(|entry| entry.spec.task == task)
+    }
+
+    /// The tool that does this to a task.
+    pub(super) fn entry_and_tool(&self, task: Task) -> Option<&(&'static Entry, Tool)> {
+        self.tools.iter().find(|(entry, _)| entry.spec.task == task)
     }
 
     /// How the tools go together, for the model that calls them.
@@ -69,7 +77,7 @@ impl Catalogue {
 
     /// Every tool that agents may call.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
-        self.0.iter().map(|(entry, _)| *entry)
+        self.tools.iter().map(|(entry, _)| *entry)
     }
 }
 
@@ -92,10 +100,13 @@ fn describe(entry: &Entry, start: Option<&Entry>, facts: &ServiceFacts) -> Tool 
         ),
         _ => spec.summary.to_owned(),
     };
-    Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input(entry, facts, &output)))
-        .with_title(spec.title)
-        .with_annotations(hints)
-        .with_raw_output_schema(Arc::new(output))
+    let mut tool =
+        Tool::new_with_raw(spec.name, Some(description.into()), Arc::new(input(entry, facts, &output)))
+            .with_title(spec.title)
+            .with_annotations(hints)
+            .with_raw_output_schema(Arc::new(output));
+    tool.meta = app::tool_meta(entry);
+    tool
 }
 
 fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject {
@@ -112,20 +123,29 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
             !only_one && member.get("deprecated") != Some(&Value::Bool(true))
         });
         for member in members.values_mut().filter_map(Value::as_object_mut) {
-            // What false is by default goes without saying.
+            // What false is by default goes without saying, and who goes beyond a wide bound is told.
             if member.get("default") == Some(&Value::Bool(false)) {
                 member.remove("default");
+            }
+            for bound in ["minimum", "exclusiveMinimum", "maximum", "maxItems"] {
+                if member
+                    .get(bound)
+                    .and_then(Value::as_f64)
+                    .is_some_and(|bound| bound == 0.0 || bound > 100.0)
+                {
+                    member.remove(bound);
+                }
             }
         }
         if let Some(Value::Object(preset)) = members.get_mut("preset") {
             preset.insert("enum".into(), json!(facts.presets));
         }
         if output.get("properties").is_some_and(|members| members.get(DETAIL).is_some()) {
-            let detail = json!({ "type": "boolean", "description": "Return each model's vote too." });
-            members.insert(INCLUDE_DETAIL.into(), detail);
+            let detail = json!({ "type": "array", "items": { "enum": [DETAIL] }, "description": "Adds each model's vote." });
+            members.insert(INCLUDE.into(), detail);
         }
         if entry.spec.effect != Effect::Read {
-            let key = json!({ "type": "string", "maxLength": 255, "description": "Unique ASCII text; calls repeated with it are carried out once." });
+            let key = json!({ "type": "string", "description": "Unique text: a repeated call is carried out once." });
             members.insert(IDEMPOTENCY_KEY.into(), key);
         }
     }

@@ -1,35 +1,27 @@
 //! The protocol's server side, over the table of operations.
 
-use std::net::{IpAddr, Ipv4Addr};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use axum::http::request::Parts;
-use ep_kernel::answer::Answer;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ep_kernel::app::App;
-use ep_kernel::caller::RequestId;
 use ep_kernel::ctx::ToolPorts;
-use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
-use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::guard::{Admission, Credential, Request};
-use ep_kernel::tool::{Effect, Entry, Latency};
+use ep_kernel::tool::Entry;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ServerCapabilities, ServerConfig,
-    Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Icon, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use serde_json::Value;
 
-use super::catalogue::{Catalogue, DETAIL, IDEMPOTENCY_KEY, INCLUDE_DETAIL, ServiceFacts, Toolset};
-use super::guide;
-use super::output::ERROR;
-use crate::surface::http::RequestHead;
+use super::catalogue::{Catalogue, ServiceFacts};
+use super::toolset::Toolset;
+use super::{app, fixtures, prompts, resources};
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
 const KEPT_MS: u64 = 300_000;
@@ -38,11 +30,17 @@ const WITH_PARAMETERS: &[(&str, &str)] = &[
     ("tools/call", "an object with name (text) and, where the tool takes any, arguments (an object)"),
     ("prompts/get", "an object with name (text) and, where the prompt takes any, arguments (an object)"),
     ("resources/read", "an object with uri (text)"),
+    ("completion/complete", "an object with ref and argument (an object with name and value, both text)"),
+    ("tasks/get", "an object with taskId (text)"),
+    ("tasks/cancel", "an object with taskId (text)"),
+    ("tasks/update", "an object with taskId (text) and inputResponses (an object)"),
     (
         "initialize",
         "an object with protocolVersion (text), capabilities (an object) and clientInfo (an object)",
     ),
 ];
+/// The service's icon.
+const ICON: &str = include_str!("icon.svg");
 /// Where the protocol wants the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -51,30 +49,8 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) enum Transport {
     /// HTTP: the guard admitted the caller before the transport saw the request.
     Http,
-    /// Standard input: the operator, in this very process.
-    Stdio,
-}
-
-/// What is known of an HTTP request besides its message.
-#[derive(Clone)]
-pub(super) struct RequestScope {
-    /// Who calls, and what is left of the allowance.
-    pub(super) admission: Admission,
-    /// The request's head.
-    pub(super) head: RequestHead,
-    /// Whether the client can read an event stream.
-    pub(super) streams: bool,
-    /// Set by the operation that was called: whether its answer repeats an earlier one.
-    pub(super) replayed: Arc<OnceLock<bool>>,
-}
-
-/// One call, whichever transport it came through.
-struct CallSource {
-    request: Request,
-    /// The `Idempotency-Key` header; the argument has precedence.
-    idempotency_key: Option<String>,
-    streams: bool,
-    replayed: Arc<OnceLock<bool>>,
+    /// Standard input: the operator, in this very process, with these tools.
+    Stdio(Toolset),
 }
 
 /// Answers clients. Cloned for every request.
@@ -103,115 +79,38 @@ impl Handler {
             implementation = implementation.with_website_url(links.base_url().to_owned());
         }
         let stamp = serde_json::to_value(&implementation).unwrap_or_default();
-        let capabilities =
-            ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_completions()
+            .enable_tasks()
+            .build();
+        capabilities.extensions.get_or_insert_default().extend(app::capability());
+        // Only where the server introduces itself: results carry its name as well, and models read those.
+        let icon = format!("data:image/svg+xml;base64,{}", BASE64.encode(ICON.trim_end()));
+        let icon = Icon::new(icon).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()]);
         let config = ServerConfig::new(capabilities)
-            .with_server_info(implementation)
+            .with_server_info(implementation.with_icons(vec![icon]))
             .with_instructions(catalogue.instructions());
         Self(Arc::new(Shared { app, catalogue, transport, config, stamp }))
     }
 
-    fn toolset(context: &RequestContext<RoleServer>) -> Toolset {
-        let query = context.extensions.get::<Parts>().and_then(|parts| parts.uri.query());
-        let pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
-        let all = pairs.into_iter().any(|(name, value)| name == "toolsets" && value == "all");
-        if all { Toolset::All } else { Toolset::Core }
+    pub(super) fn app(&self) -> &Arc<App> {
+        &self.0.app
     }
 
-    /// Where a call came from; `None` only where the request's scope is missing.
-    fn source(&self, context: &RequestContext<RoleServer>) -> Option<CallSource> {
-        if self.0.transport == Transport::Stdio {
-            let request = Request {
-                surface: "mcp_stdio",
-                request_id: RequestId::from_random(self.0.app.entropy.bytes()),
-                credential: Credential::Admitted(Admission::LOCAL),
-                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            };
-            return Some(CallSource {
-                request,
-                idempotency_key: None,
-                streams: true,
-                replayed: Arc::default(),
-            });
-        }
-        let scope = context.extensions.get::<Parts>()?.extensions.get::<RequestScope>()?.clone();
-        let RequestScope { admission, head, streams, replayed } = scope;
-        let request = head.admitted("mcp", admission);
-        Some(CallSource { request, idempotency_key: head.idempotency_key, streams, replayed })
+    pub(super) fn catalogue(&self) -> &Catalogue {
+        &self.0.catalogue
+    }
+
+    pub(super) fn transport(&self) -> Transport {
+        self.0.transport
     }
 
     /// Puts the server's name on a result.
     fn stamp(&self, meta: &mut Option<MetaObject>) {
         meta.get_or_insert_default().insert(SERVER_INFO.into(), self.0.stamp.clone());
-    }
-
-    async fn call(
-        &self,
-        params: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
-        let Some(&(entry, _)) = self.0.catalogue.find(&params.name) else {
-            return Err(self.unknown_tool(&params.name));
-        };
-        let Some(source) = self.source(context) else {
-            let message = "internal error: the request's scope is missing";
-            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
-        };
-        let CallSource { request, idempotency_key, streams, replayed } = source;
-        let mut arguments = params.arguments.unwrap_or_default();
-        let detailed = match arguments.remove(INCLUDE_DETAIL) {
-            None | Some(Value::Null) => false,
-            Some(Value::Bool(wanted)) => wanted,
-            Some(_) => {
-                let fault = Fault::invalid(INCLUDE_DETAIL, "must be true or false");
-                return Ok(self.refusal(&fault, request.request_id));
-            }
-        };
-        let idempotency_key = take_key(&mut arguments).or(idempotency_key);
-        let (sink, mut steps) = progress(context, streams);
-        let request_id = request.request_id;
-        let call = Call {
-            idempotency_key: idempotency_key.filter(|_| entry.spec.effect != Effect::Read),
-            wait_limit: (entry.spec.latency == Latency::Models).then_some(self.0.app.ports.settings.mcp_wait),
-            progress: sink,
-            ..Call::new(request)
-        };
-        let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
-        let mut dispatched = dispatch(&self.0.app, entry, call, input);
-        let done = loop {
-            tokio::select! {
-                biased;
-                Some(step) = steps.recv() => notify(context, step).await,
-                done = &mut dispatched => break done,
-                // The client disconnected; what changes something goes on without it.
-                () = context.ct.cancelled() => return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
-            }
-        };
-        while let Ok(step) = steps.try_recv() {
-            notify(context, step).await;
-        }
-        let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
-        // Set once: each request makes one call.
-        let _ = replayed.set(is_replay);
-        Ok(match done.result {
-            Ok(done) => result(done.answer, detailed),
-            Err(fault) => self.refusal(&fault, request_id),
-        })
-    }
-
-    fn unknown_tool(&self, name: &str) -> ErrorData {
-        let name: String = name.chars().take(64).collect();
-        let known: Vec<&str> = self.0.catalogue.entries().map(|entry| entry.spec.name).collect();
-        let code = ErrorCode(Kind::InvalidInput.row().mcp);
-        ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
-    }
-
-    /// A fault as a result the model can read and act on.
-    fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
-        let problem = fault.problem(&self.0.app.ports.links, &request_id.to_string());
-        let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
-        result.structured_content = Some(json!({ ERROR: problem }));
-        result
     }
 }
 
@@ -232,7 +131,8 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.0.catalogue.list(Self::toolset(&context));
+        let mut tools = self.0.catalogue.list(self.source(&context)?.toolset);
+        tools.extend(fixtures::tools().cloned());
         let mut result =
             ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
@@ -240,7 +140,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.catalogue.find(name).map(|(_, tool)| tool.clone())
+        fixtures::tool(name).or_else(|| self.0.catalogue.find(name).map(|(_, tool)| tool)).cloned()
     }
 
     async fn call_tool(
@@ -248,9 +148,14 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut result = self.call(request, &context).await?;
-        self.stamp(&mut result.meta);
-        Ok(result.into())
+        let mut response = self.call(request, &context).await?;
+        match &mut response {
+            CallToolResponse::Complete(result) => self.stamp(&mut result.meta),
+            CallToolResponse::Task(result) => self.stamp(&mut result.meta),
+            CallToolResponse::InputRequired(result) => self.stamp(&mut result.meta),
+            _ => {}
+        }
+        Ok(response)
     }
 
     /// Unknown methods and invalid parameters.
@@ -276,7 +181,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = vec![guide::prompt()];
+        let prompts = prompts::listed();
         let mut result = ListPromptsResult::with_all_items(prompts)
             .with_ttl_ms(KEPT_MS)
             .with_cache_scope(CacheScope::Public);
@@ -289,17 +194,10 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        if request.name != guide::PROMPT {
-            return Err(ErrorData::invalid_params(
-                format!("there is no such prompt; the only prompt is {}", guide::PROMPT),
-                None,
-            ));
+        if let Some(answer) = fixtures::prompt(&request) {
+            return answer;
         }
-        let arguments = request.arguments.unwrap_or_default();
-        let argument = |name: &str| arguments.get(name).and_then(Value::as_str);
-        let question =
-            argument("question").ok_or_else(|| ErrorData::invalid_params("question is missing", None))?;
-        let mut result = guide::prompt_for(question, argument("options"));
+        let mut result = prompts::filled(&request.name, &request.arguments.unwrap_or_default())?;
         self.stamp(&mut result.meta);
         Ok(result.into())
     }
@@ -309,7 +207,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = vec![guide::resource()];
+        let resources = resources::listed();
         let mut result = ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(KEPT_MS)
             .with_cache_scope(CacheScope::Public);
@@ -322,7 +220,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let mut result = ListResourceTemplatesResult::with_all_items(Vec::new())
+        let mut result = ListResourceTemplatesResult::with_all_items(resources::templates())
             .with_ttl_ms(KEPT_MS)
             .with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
@@ -332,67 +230,49 @@ impl ServerHandler for Handler {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if request.uri != guide::RESOURCE {
-            return Err(ErrorData::resource_not_found(
-                format!("there is no such resource; there is {}", guide::RESOURCE),
-                Some(json!({ "uri": request.uri })),
-            ));
-        }
-        let contents = guide::contents(self.0.catalogue.entries());
+        let contents = self.read(&request.uri, &context).await?;
+        // Polls change, and not everyone may read each of them.
         let mut result =
-            ReadResourceResult::new(vec![contents]).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
+            ReadResourceResult::new(contents).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
         self.stamp(&mut result.meta);
         Ok(result.into())
     }
-}
 
-/// An answer as a result: the value as structured content; as text its summary and facts, or the value where it
-/// has none.
-fn result(answer: Answer, detailed: bool) -> CallToolResult {
-    let Answer { mut value, presentation } = answer;
-    let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
-    if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
-        members.shift_remove(DETAIL);
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let mut result = CompleteResult::new(self.completions(&request, &context).await?);
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
-    let text = match presentation.summary {
-        Some(summary) => {
-            [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
-        }
-        None => value.to_string(),
-    };
-    let mut result =
-        CallToolResult::success([Some(text), detail].into_iter().flatten().map(ContentBlock::text).collect());
-    result.structured_content = Some(value);
-    result
-}
 
-fn take_key(arguments: &mut JsonObject) -> Option<String> {
-    match arguments.remove(IDEMPOTENCY_KEY)? {
-        Value::String(key) => Some(key),
-        Value::Null => None,
-        // Empty keys are refused by the check of the key.
-        _ => Some(String::new()),
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let mut result = self.read_task(&request.task_id, &context).await?;
+        self.stamp(&mut result.meta);
+        Ok(result)
     }
-}
 
-/// A sink where the client asked for progress and can receive it, and the steps it yields.
-fn progress(
-    context: &RequestContext<RoleServer>,
-    streams: bool,
-) -> (Option<ProgressSink>, mpsc::Receiver<Progress>) {
-    let (steps, received) = mpsc::channel(MAX_EVENTS);
-    let wanted = streams && context.meta.get_progress_token().is_some();
-    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(step)))), received)
-}
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.update_task_of(&request.task_id, &context).await
+    }
 
-async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
-    let Some(token) = context.meta.get_progress_token() else { return };
-    let note = ProgressNotificationParam::new(token, f64::from(step.done))
-        .with_total(f64::from(step.total))
-        .with_message(step.message);
-    if let Err(error) = context.peer.notify_progress(note).await {
-        tracing::debug!(error = %error, "progress could not be sent");
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.stop_task(&request.task_id, &context).await
     }
 }

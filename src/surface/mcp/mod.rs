@@ -5,11 +5,20 @@
 //! errors for bodies that are not JSON-RPC, and for errors in plain text. Models pay for every token: tool lists and
 //! results are short, and single votes are left out unless asked for.
 
+mod app;
+mod call;
 mod catalogue;
+mod confirm;
 mod envelope;
-mod guide;
+#[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
+mod fixtures;
 mod handler;
 mod output;
+mod page;
+mod prompts;
+mod resources;
+mod tasks;
+mod toolset;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -29,15 +38,30 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tower::ServiceExt as _;
 
+use self::call::RequestScope;
 use self::envelope::{check_message, complete_headers, plain_errors_as_json};
-use self::handler::{Handler, RequestScope, Transport};
+use self::handler::{Handler, Transport};
+use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
-/// The MCP endpoint; every request needs an API key, listing tools included.
-pub static ROUTES: [Route; 2] = [route("/api/mcp"), route("/api/mcp/")];
+/// The MCP endpoint, where every request needs an API key, listing tools included; and its page for browsers.
+pub static ROUTES: [Route; 4] = [
+    route("/api/mcp"),
+    route("/api/mcp/"),
+    route("/api/mcp/x/{toolset}"),
+    Route {
+        name: "mcp_page",
+        method: Method::Get,
+        path: Cow::Borrowed("/api/mcp"),
+        access: Access::PUBLIC,
+        rate: Rate::Public,
+        kind: RouteKind::Page(page::serve),
+        summary: Cow::Borrowed("How to connect an MCP client, for people."),
+    },
+];
 
 const fn route(path: &'static str) -> Route {
     Route {
@@ -52,8 +76,9 @@ const fn route(path: &'static str) -> Route {
 }
 
 /// Serves MCP on standard input and output until the client closes them.
-pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry]) -> anyhow::Result<()> {
-    let handler = Handler::new(app, tools, Transport::Stdio);
+/// `toolsets` are names of toolsets, separated by commas.
+pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {
+    let handler = Handler::new(app, tools, Transport::Stdio(Toolset::named(toolsets)?));
     match handler.serve(rmcp::transport::stdio()).await {
         Ok(running) => drop(running.waiting().await?),
         // Closed before the first message: a host that only probed.
@@ -75,8 +100,11 @@ impl Endpoint {
 
     /// Answers one request that the guard has admitted.
     pub async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
-        let Exchange { head, request, .. } = exchange;
+        let Exchange { head, request, params, .. } = exchange;
         let (mut parts, body) = request.into_parts();
+        let params = params.ok();
+        let path = params.iter().flatten().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
+        let toolset = Toolset::of(path, &parts.headers, parts.uri.query())?;
         let bytes = read_bytes(body).await?;
         if let Some(refusal) = check_message(&bytes) {
             admission.check_allowance()?;
@@ -87,6 +115,7 @@ impl Endpoint {
             admission: admission.clone(),
             head,
             streams,
+            toolset,
             replayed: Arc::clone(&was_replayed),
         });
         // The transport never fails: its error type has no values.

@@ -1,6 +1,6 @@
 //! Output schemas as MCP lists them: compact, because a tool list is part of every conversation.
 //!
-//! One flat object: the members of all variants of the output, each with its type and nothing nested. Members that
+//! One flat object: the members of all variants of the output, each with its type, if it has a single one, and nothing nested. Members that
 //! repeat what was asked are allowed but not declared. No member is required, because clients check refusals by the same
 //! schema; a refusal is the member `error`.
 
@@ -94,12 +94,10 @@ impl Shape {
         if self.types.iter().any(|kind| kind == "number") {
             self.types.retain(|kind| kind != "integer");
         }
-        // Some clients take a single type only.
-        let mut types: Vec<Value> = self.types.into_iter().map(|kind| json!({ "type": kind })).collect();
-        match types.len() {
-            1 => types.remove(0),
-            0 => json!({}),
-            _ => json!({ "anyOf": types }),
+        // Some clients take a single type only: what can be null, or of two types, is declared without one.
+        match &self.types[..] {
+            [kind] => json!({ "type": kind }),
+            _ => json!({}),
         }
     }
 }
@@ -140,8 +138,8 @@ mod tests {
         let expected = json!({ "type": "object", "properties": {
             "id": { "type": "string" },
             "state": { "enum": ["good", "bad", "running"] },
-            "why": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
-            "cost": { "anyOf": [{ "type": "number" }, { "type": "null" }] },
+            "why": {},
+            "cost": {},
             "votes": { "type": "array" },
             "error": { "type": "object" },
         } });

@@ -122,12 +122,44 @@ impl Client {
         self.post_with(path, &body, &[("accept", "application/json, text/event-stream")]).await
     }
 
+    /// An MCP request of the era without a handshake, which describes itself, by a client with these capabilities.
+    pub async fn mcp(&self, capabilities: Value, method: &str, name: Option<&str>, params: Value) -> Reply {
+        self.send(self.mcp_request("/api/mcp", capabilities, method, name, params)).await
+    }
+
+    /// The same, ready to be sent.
+    pub fn mcp_request(
+        &self,
+        path: &str,
+        capabilities: Value,
+        method: &str,
+        name: Option<&str>,
+        mut params: Value,
+    ) -> RequestBuilder {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" }
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params });
+        let request = self
+            .request(Method::POST, path)
+            .json(&body)
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", MCP_VERSION)
+            .header("mcp-method", method);
+        name.into_iter().fold(request, |request, name| request.header("mcp-name", name))
+    }
+
     /// An MCP tool call, of the initialize era; returns its result.
     pub async fn tool(&self, name: &str, arguments: Value) -> Value {
         let reply = self.rpc("/api/mcp", "tools/call", json!({ "name": name, "arguments": arguments })).await;
         reply.expect(200)["result"].clone()
     }
 }
+
+/// The protocol version of MCP without a handshake.
+pub const MCP_VERSION: &str = "2026-07-28";
 
 /// The usual question with further members.
 pub fn question(members: Value) -> Value {

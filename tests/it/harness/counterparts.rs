@@ -1,7 +1,7 @@
 //! The programs of others that the service works with, in Node: `tests/counterparts`, which `scripts/install`
 //! installs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -20,6 +20,12 @@ struct Script {
     output: Lines<BufReader<ChildStdout>>,
 }
 
+/// Node, from PyPI where the machine has none that is new enough.
+pub fn node() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts/.node/bin/node");
+    if own.exists() { own } else { "node".into() }
+}
+
 impl Script {
     fn start(name: &str, arguments: &[String]) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts");
@@ -27,7 +33,6 @@ impl Script {
             folder.join("node_modules").exists(),
             "tests/counterparts is not installed: run scripts/install"
         );
-        let own_node = folder.join(".node/bin/node");
         let python = match name {
             "payer.py" => Some(".python"),
             "a2a-1.py" => Some(".a2a-1.3.0"),
@@ -35,13 +40,7 @@ impl Script {
             "a2a-0-2.py" => Some(".a2a-0.2.16"),
             _ => None,
         };
-        let program = if let Some(python) = python {
-            folder.join(python).join("bin/python")
-        } else if own_node.exists() {
-            own_node
-        } else {
-            "node".into()
-        };
+        let program = python.map_or_else(node, |python| folder.join(python).join("bin/python"));
         let mut process = Command::new(program)
             .arg(folder.join(name))
             .args(arguments)

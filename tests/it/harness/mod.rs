@@ -4,9 +4,9 @@ mod client;
 mod counterparts;
 mod service;
 
-pub use client::{Client, Reply, by_rest, example, question, without_durations};
+pub use client::{Client, MCP_VERSION, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{
     AgentClient, Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries,
-    WebhookReceiver,
+    WebhookReceiver, node,
 };
 pub use service::{Engine, Service, Setup, configured, free_port};

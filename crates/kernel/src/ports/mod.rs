@@ -5,6 +5,7 @@
 mod agent_pushes;
 mod agent_tasks;
 mod cards;
+mod confirmations;
 mod credentials;
 mod deposits;
 mod history;
@@ -32,6 +33,7 @@ pub use cards::{
     CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
     Reversal, Settled,
 };
+pub use confirmations::Confirmations;
 pub use credentials::TokenVerifier;
 pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,

@@ -117,6 +117,11 @@ row! {
 }
 
 row! {
+    /// Above which amount polls are confirmed.
+    ConfirmationRow { confirm_above: Option<i64> }
+}
+
+row! {
     /// The address of a user.
     EmailRow { email: String }
 }

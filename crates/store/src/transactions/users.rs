@@ -6,14 +6,16 @@ use futures::FutureExt;
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
 use ep_kernel::identity::Identity;
-use ep_kernel::ports::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore};
+use ep_kernel::ports::{
+    Confirmations, MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore,
+};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
 use super::{Database, day, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::failed;
-use crate::rows::{self, EmailRow, IdRow};
+use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
@@ -25,6 +27,22 @@ impl<E: Engine> Profiles for Database<E> {
     async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError> {
         let row: Option<EmailRow> = self.0.fetch_optional(sql::EMAIL, values![user]).await?;
         row.map(|row| row.email.parse().map_err(failed)).transpose()
+    }
+}
+
+#[async_trait]
+impl<E: Engine> Confirmations for Database<E> {
+    async fn confirm_above(&self, user: UserId) -> Result<Option<MicroUsd>, StoreError> {
+        let row: Option<ConfirmationRow> = self.0.fetch_optional(sql::CONFIRM_ABOVE, values![user]).await?;
+        Ok(row.and_then(|row| row.confirm_above).map(MicroUsd::new))
+    }
+
+    async fn set_confirm_above(&self, user: UserId, amount: Option<MicroUsd>) -> Result<(), StoreError> {
+        let values = values![user, amount];
+        match self.0.execute(Durability::PowerLoss, sql::SET_CONFIRM_ABOVE, values).await? {
+            1 => Ok(()),
+            _ => Err(StoreError::NotFound("account")),
+        }
     }
 }
 

@@ -1,0 +1,290 @@
+//! `tools/call`: an operation of the table, its progress and its answer.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, OnceLock};
+
+use axum::http::request::Parts;
+use ep_kernel::answer::Answer;
+use ep_kernel::caller::RequestId;
+use ep_kernel::dispatch::{Call, Dispatched, dispatch};
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential, Guarded, Request};
+use ep_kernel::tool::{Effect, Entry, Latency, Task};
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
+    ErrorData, JsonObject, ProgressNotificationParam, ProtocolVersion,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
+use super::confirm::Asked;
+use super::fixtures;
+use super::handler::{Handler, Transport};
+use super::output::ERROR;
+use super::resources;
+use super::tasks;
+use super::toolset::Toolset;
+use crate::surface::http::RequestHead;
+
+/// What is known of an HTTP request besides its message.
+#[derive(Clone)]
+pub(super) struct RequestScope {
+    /// Who calls, and what is left of the allowance.
+    pub(super) admission: Admission,
+    /// The request's head.
+    pub(super) head: RequestHead,
+    /// Whether the client can read an event stream.
+    pub(super) streams: bool,
+    /// The tools that it wants.
+    pub(super) toolset: Toolset,
+    /// Set by the operation that was called: whether its answer repeats an earlier one.
+    pub(super) replayed: Arc<OnceLock<bool>>,
+}
+
+/// Where a call came from, whichever transport it came through.
+pub(super) struct CallSource {
+    pub(super) request: Request,
+    /// The `Idempotency-Key` header; the argument has precedence.
+    idempotency_key: Option<String>,
+    streams: bool,
+    pub(super) toolset: Toolset,
+    replayed: Arc<OnceLock<bool>>,
+}
+
+impl Handler {
+    /// Where a call came from.
+    pub(super) fn source(&self, context: &RequestContext<RoleServer>) -> Result<CallSource, ErrorData> {
+        if let Transport::Stdio(toolset) = self.transport() {
+            let request = Request {
+                surface: "mcp_stdio",
+                request_id: RequestId::from_random(self.app().entropy.bytes()),
+                credential: Credential::Admitted(Admission::LOCAL),
+                address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            };
+            let replayed = Arc::default();
+            return Ok(CallSource { request, idempotency_key: None, streams: true, toolset, replayed });
+        }
+        let scope =
+            context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestScope>());
+        let Some(RequestScope { admission, head, streams, toolset, replayed }) = scope.cloned() else {
+            let message = "internal error: the request's scope is missing";
+            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
+        };
+        let request = head.admitted("mcp", admission);
+        Ok(CallSource { request, idempotency_key: head.idempotency_key, streams, toolset, replayed })
+    }
+
+    pub(super) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(answer) = fixtures::call(&params, context).await {
+            return answer;
+        }
+        let source = self.source(context)?;
+        let Some(entry) = self.catalogue().find(&params.name).map(|(entry, _)| *entry) else {
+            return Err(self.unknown_tool(&params.name));
+        };
+        if !source.toolset.allows(entry) {
+            let message = format!("{} changes something, and this connection is read-only", params.name);
+            return Err(ErrorData::new(ErrorCode(Kind::Forbidden.row().mcp), message, None));
+        }
+        let request_id = source.request.request_id;
+        let mut arguments = params.arguments.clone().unwrap_or_default();
+        let (detailed, key) = match wants_detail(&mut arguments) {
+            Ok(detailed) => (detailed, take_key(&mut arguments).or(source.idempotency_key)),
+            Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+        };
+        if entry.spec.task == Task::Start {
+            match self.confirm(entry, &params, &source.request, context).await {
+                Ok(Asked::GoOn) => {}
+                Ok(Asked::First(question)) => return Ok(question.into()),
+                Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
+            }
+        }
+        let as_task = entry.spec.task == Task::Start
+            && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        let wait = self.app().ports.settings.mcp_wait;
+        let (sink, steps) = progress(context, source.streams);
+        let withdrawn = CancellationToken::new();
+        let call = Call {
+            idempotency_key: key.filter(|_| entry.spec.effect != Effect::Read),
+            wait_limit: match entry.spec.latency {
+                // Whoever takes a task asks for it again.
+                Latency::Models if as_task => Some(std::time::Duration::ZERO),
+                Latency::Models => Some(wait),
+                Latency::Instant => None,
+            },
+            progress: sink,
+            withdrawn: withdrawn.clone(),
+            ..Call::new(source.request.clone())
+        };
+        let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
+        let done = self.carry_out(entry, call, input, steps, &withdrawn, context).await?;
+        let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
+        // Set once: each request makes one call.
+        let _ = source.replayed.set(is_replay);
+        let answer = match done.result {
+            Ok(done) => Ok(done.answer),
+            Err(fault) => match self.fund(&fault, &params, &source.request, context) {
+                Ok(Some(question)) => return Ok(question.into()),
+                Ok(None) => self.running_poll(fault, source.request).await,
+                Err(refused) => Err(refused),
+            },
+        };
+        Ok(match answer {
+            Ok(answer) if as_task && answer.presentation.interim.is_some() => {
+                CreateTaskResult::new(tasks::task_of(&answer)).into()
+            }
+            Ok(answer) => result(answer, detailed).into(),
+            Err(fault) => self.refusal(&fault, request_id).into(),
+        })
+    }
+
+    /// Carries a call out, sending its progress on.
+    async fn carry_out(
+        &self,
+        entry: &'static Entry,
+        call: Call,
+        input: Result<Value, Fault>,
+        mut steps: mpsc::Receiver<Progress>,
+        withdrawn: &CancellationToken,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Guarded<Dispatched>, ErrorData> {
+        let mut dispatched = dispatch(self.app(), entry, call, input);
+        let done = loop {
+            tokio::select! {
+                biased;
+                Some(step) = steps.recv() => notify(context, step).await,
+                done = &mut dispatched => break done,
+                () = context.ct.cancelled() => {
+                    if self.disconnecting_cancels(context) {
+                        withdrawn.cancel();
+                    }
+                    return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None));
+                }
+            }
+        };
+        while let Ok(step) = steps.try_recv() {
+            notify(context, step).await;
+        }
+        Ok(done)
+    }
+
+    /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is
+    /// cancelled over HTTP; before, it was not. On standard input a notification says so.
+    fn disconnecting_cancels(&self, context: &RequestContext<RoleServer>) -> bool {
+        let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
+        matches!(self.transport(), Transport::Stdio(_)) || context.meta.protocol_version().is_some_and(modern)
+    }
+
+    /// What a repeated request is answered whose first one is still being carried out: the poll that it has opened.
+    async fn running_poll(&self, fault: Fault, request: Request) -> Result<Answer, Fault> {
+        let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
+        match (poll, self.catalogue().for_task(Task::Reply)) {
+            (Some(poll), Some(entry)) => self.ask(entry, json!({ "poll_id": poll }), request).await,
+            _ => Err(fault),
+        }
+    }
+
+    /// Calls an operation that only reads.
+    pub(super) async fn ask(
+        &self,
+        entry: &'static Entry,
+        input: Value,
+        request: Request,
+    ) -> Result<Answer, Fault> {
+        let done = dispatch(self.app(), entry, Call::new(request), Ok(input)).await;
+        done.result.map(|done| done.answer)
+    }
+
+    fn unknown_tool(&self, name: &str) -> ErrorData {
+        let name: String = name.chars().take(64).collect();
+        let known: Vec<&str> = self.catalogue().entries().map(|entry| entry.spec.name).collect();
+        let code = ErrorCode(Kind::InvalidInput.row().mcp);
+        ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
+    }
+
+    /// A fault as a result the model can read and act on.
+    fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
+        let problem = fault.problem(&self.app().ports.links, &request_id.to_string());
+        let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
+        result.structured_content = Some(json!({ ERROR: problem }));
+        result
+    }
+}
+
+/// An answer as a result: the value as structured content; as text its summary and facts, or the value where it
+/// has none; and a link to the poll that it is about.
+pub(super) fn result(answer: Answer, detailed: bool) -> CallToolResult {
+    let Answer { mut value, presentation } = answer;
+    let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
+    if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
+        members.shift_remove(DETAIL);
+    }
+    let text = match presentation.summary {
+        Some(summary) => {
+            [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
+        None => value.to_string(),
+    };
+    let texts = [Some(text), detail].into_iter().flatten().map(ContentBlock::text);
+    let link = presentation.task_id.as_deref().map(resources::link);
+    let mut result = CallToolResult::success(texts.chain(link).collect());
+    result.structured_content = Some(value);
+    result
+}
+
+/// Whether the single votes are wanted.
+fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
+    // Its name before it was a list.
+    let earlier = match arguments.remove(INCLUDE_DETAIL) {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(wanted)) => wanted,
+        Some(_) => return Err(Fault::invalid(INCLUDE_DETAIL, "must be true or false")),
+    };
+    let named = match arguments.remove(INCLUDE) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(named)) => named,
+        Some(one) => vec![one],
+    };
+    match named.iter().find(|name| *name != DETAIL) {
+        Some(_) => Err(Fault::invalid(INCLUDE, format!("must be a list of what to add: [\"{DETAIL}\"]"))),
+        None => Ok(earlier || !named.is_empty()),
+    }
+}
+
+fn take_key(arguments: &mut JsonObject) -> Option<String> {
+    match arguments.remove(IDEMPOTENCY_KEY)? {
+        Value::String(key) => Some(key),
+        Value::Null => None,
+        // Empty keys are refused by the check of the key.
+        _ => Some(String::new()),
+    }
+}
+
+/// A sink where the client asked for progress and can receive it, and the steps it yields.
+fn progress(
+    context: &RequestContext<RoleServer>,
+    streams: bool,
+) -> (Option<ProgressSink>, mpsc::Receiver<Progress>) {
+    let (steps, received) = mpsc::channel(MAX_EVENTS);
+    let wanted = streams && context.meta.get_progress_token().is_some();
+    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(step)))), received)
+}
+
+async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let note = ProgressNotificationParam::new(token, f64::from(step.done))
+        .with_total(f64::from(step.total))
+        .with_message(step.message);
+    if let Err(error) = context.peer.notify_progress(note).await {
+        tracing::debug!(error = %error, "progress could not be sent");
+    }
+}

@@ -1,0 +1,98 @@
+//! The extension `io.modelcontextprotocol/tasks` (SEP-2663): polls as tasks, for clients that declare it.
+//!
+//! A task is a poll, and its id the poll's: it belongs to the account that asked it, outlives every process, and is kept
+//! as long as its poll.
+
+use ep_kernel::answer::Answer;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::Task as Role;
+use rmcp::RoleServer;
+use rmcp::model::{DetailedTask, ErrorCode, ErrorData, GetTaskResult, Task, TaskPayload, TaskStatus};
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+
+use super::call::result;
+use super::handler::Handler;
+
+/// What is known of a task.
+pub(super) fn task_of(answer: &Answer) -> Task {
+    let Answer { value, presentation } = answer;
+    let changed = presentation.since.map(|since| since.to_string()).unwrap_or_default();
+    let created =
+        value.get("created_at").and_then(Value::as_str).map_or_else(|| changed.clone(), str::to_owned);
+    let status = match presentation.interim {
+        Some(_) => TaskStatus::Working,
+        None if presentation.cancelled => TaskStatus::Cancelled,
+        None => TaskStatus::Completed,
+    };
+    let id = presentation.task_id.clone().unwrap_or_default();
+    let mut task = Task::new(id, status, created, changed);
+    task.poll_interval_ms = presentation.interim.map(|wait| wait.as_millis() as u64);
+    task.status_message.clone_from(&presentation.summary);
+    task
+}
+
+impl Handler {
+    /// `tasks/get`.
+    pub(super) async fn read_task(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let answer = self.on_task(Role::Reply, id, context).await?.map_err(|fault| refused(&fault))?;
+        let task = task_of(&answer);
+        let payload = match task.status {
+            TaskStatus::Working => TaskPayload::Working,
+            TaskStatus::Cancelled => TaskPayload::Cancelled,
+            _ => {
+                let result = serde_json::to_value(result(answer, false));
+                let result = result.map_err(|error| refused(&Fault::internal(error)))?;
+                TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
+            }
+        };
+        Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
+    }
+
+    /// `tasks/cancel`: acknowledged, whether or not there was something left to cancel.
+    pub(super) async fn stop_task(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match self.on_task(Role::Cancel, id, context).await? {
+            Err(fault) if fault.kind() != Kind::Conflict => Err(refused(&fault)),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// `tasks/update`: no poll ever waits for input.
+    pub(super) async fn update_task_of(
+        &self,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.read_task(id, context).await.map(drop)
+    }
+
+    async fn on_task(
+        &self,
+        role: Role,
+        id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Result<Answer, Fault>, ErrorData> {
+        let source = self.source(context)?;
+        let Some(entry) = self.catalogue().for_task(role) else {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there are no tasks here", None));
+        };
+        Ok(self.ask(entry, json!({ "poll_id": id }), source.request).await)
+    }
+}
+
+/// A refusal as the protocol's error: an unknown task is an invalid parameter.
+fn refused(fault: &Fault) -> ErrorData {
+    let code = match fault.kind() {
+        Kind::NotFound | Kind::InvalidInput => ErrorCode::INVALID_PARAMS,
+        kind => ErrorCode(kind.row().mcp),
+    };
+    ErrorData::new(code, fault.message().to_owned(), None)
+}

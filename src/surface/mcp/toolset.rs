@@ -1,0 +1,98 @@
+//! Which of the tools a client sees and may call.
+
+use std::borrow::Cow;
+
+use axum::http::HeaderMap;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Agents, Entry};
+
+/// The header that names toolsets.
+const HEADER: &str = "x-mcp-toolsets";
+/// The query parameter and the path parameter that name them.
+const QUERY: &str = "toolsets";
+pub(super) const PATH: &str = "toolset";
+/// Their names.
+const CORE: &str = "core";
+const ALL: &str = "all";
+const READ_ONLY: &str = "read-only";
+
+/// The tools that a client wants. Others can be called by their names all the same, unless it only reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Toolset {
+    /// All tools that agents may call are listed, and not only those that every agent should know.
+    all: bool,
+    /// Only tools that change nothing.
+    read_only: bool,
+}
+
+impl Toolset {
+    /// What a request names: in its path, else in its header, else in its query.
+    pub(super) fn of(path: Option<&str>, headers: &HeaderMap, query: Option<&str>) -> Result<Self, Fault> {
+        let header = headers.get(HEADER).and_then(|header| header.to_str().ok());
+        if let Some(names) = path.or(header) {
+            return Self::named(names);
+        }
+        let mut pairs = url::form_urlencoded::parse(query.unwrap_or("").as_bytes());
+        pairs
+            .find(|(name, _)| name == QUERY)
+            .map_or_else(|| Ok(Self::default()), |(_, names)| Self::named(&names))
+    }
+
+    /// The toolsets of these names, separated by commas. `read-only` alone is everything that changes nothing.
+    pub(super) fn named(names: &str) -> Result<Self, Fault> {
+        let mut set = Self::default();
+        let mut core = false;
+        for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match name {
+                CORE => core = true,
+                ALL => set.all = true,
+                READ_ONLY => set.read_only = true,
+                other => {
+                    let other: Cow<'_, str> = other.chars().take(40).collect();
+                    let rule =
+                        format!("names no toolset with {other}; there are {CORE}, {ALL} and {READ_ONLY}");
+                    return Err(Fault::invalid(QUERY, rule));
+                }
+            }
+        }
+        set.all |= set.read_only && !core;
+        Ok(set)
+    }
+
+    /// Whether a tool is listed.
+    pub(super) fn lists(self, entry: &Entry) -> bool {
+        (self.all || entry.spec.agents == Agents::Core) && self.allows(entry)
+    }
+
+    /// Whether a tool may be called.
+    pub(super) fn allows(self, entry: &Entry) -> bool {
+        !self.read_only || entry.spec.effect.read_only()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_combine() {
+        let set = |names| Toolset::named(names).map(|set| (set.all, set.read_only)).ok();
+        assert_eq!(set(""), Some((false, false)));
+        assert_eq!(set("core"), Some((false, false)));
+        assert_eq!(set("all"), Some((true, false)));
+        assert_eq!(set("read-only"), Some((true, true)));
+        assert_eq!(set("core, read-only"), Some((false, true)));
+        assert_eq!(set("all,read-only,"), Some((true, true)));
+        assert_eq!(set("everything"), None);
+    }
+
+    #[test]
+    fn the_path_has_precedence_over_the_header_and_that_over_the_query() {
+        let mut headers = HeaderMap::new();
+        let of = |path, headers: &HeaderMap| Toolset::of(path, headers, Some("a=b&toolsets=all")).unwrap();
+        assert!(of(None, &headers).all);
+        headers.insert(HEADER, "core".parse().unwrap());
+        assert!(!of(None, &headers).all);
+        assert!(of(Some("read-only"), &headers).read_only);
+    }
+}

@@ -1,0 +1,14 @@
+// The official TypeScript SDK, version 2: node v2.mjs <URL> <API key>
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { walk } from './walk.mjs'
+
+const [url, key] = process.argv.slice(2)
+const client = new Client({ name: 'v2', version: '1' })
+const requestInit = { headers: { authorization: `Bearer ${key}` } }
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+const done = await walk({
+  listTools: async () => (await client.listTools()).tools.map((tool) => tool.name),
+  call: (name, input, onprogress) => client.callTool({ name, arguments: input }, { onprogress }),
+})
+console.log(JSON.stringify(done))
+await client.close()

@@ -1,0 +1,39 @@
+//! `get_confirmation`: which polls an account wants to be asked about first.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool};
+use ep_polling::money::Usd;
+
+use super::set_confirmation::Confirmation;
+
+/// Reads which polls the caller wants to be asked about.
+pub struct GetConfirmation;
+
+impl Tool for GetConfirmation {
+    const SPEC: Spec = Spec {
+        name: "get_confirmation",
+        title: "Get which polls you confirm",
+        summary: "Reads above which cost a poll is confirmed first, by MCP clients that can ask you. Free.",
+        manual: "Reads what `set_confirmation` has set; null if nothing is confirmed.\n",
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/account/confirmation")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["when am I asked before spending"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Confirmation;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Confirmation, Fault> {
+        let above = cx.confirmations().confirm_above(cx.account()?).await?;
+        Ok(Confirmation { above_usd: above.map(Usd) })
+    }
+}

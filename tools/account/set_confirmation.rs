@@ -1,0 +1,60 @@
+//! `set_confirmation`: which polls an account wants to be asked about first.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::money::Usd;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::amount::Amount;
+
+/// Sets which polls the caller wants to be asked about.
+pub struct SetConfirmation;
+
+/// From which amount on.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ConfirmationToSet {
+    /// Ask before a poll that can cost more than this, in USD; null for never.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(required)]
+    pub above_usd: Option<Amount>,
+}
+
+/// What is set.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Confirmation {
+    /// Your client asks you before a poll that can cost more than this, in USD; null for never.
+    pub above_usd: Option<Usd>,
+}
+
+impl ToolOutput for Confirmation {}
+
+impl Tool for SetConfirmation {
+    const SPEC: Spec = Spec {
+        name: "set_confirmation",
+        title: "Set which polls you confirm",
+        summary: "Sets above which cost a poll is confirmed first, by MCP clients that can ask you. Free.",
+        manual: include_str!("set_confirmation.md"),
+        example: r#"{ "above_usd": 0.5 }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Write { idempotent: true },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/account/confirmation")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["ask me before spending more than"],
+        faults: &[],
+    };
+    type Input = ConfirmationToSet;
+    type Output = Confirmation;
+
+    async fn call(cx: &Ctx, input: ConfirmationToSet) -> Result<Confirmation, Fault> {
+        let above = input.above_usd.map(|Amount(above)| above);
+        cx.confirmations().set_confirm_above(cx.account()?, above).await?;
+        Ok(Confirmation { above_usd: above.map(Usd) })
+    }
+}
