@@ -40,8 +40,8 @@ pub(super) struct Running {
     state: watch::Receiver<PollState>,
     pub(super) cancel: CancellationToken,
     pub(super) lease: Arc<HeldLease>,
-    /// Whether somebody outside is told of its end.
-    pub(super) told: Arc<AtomicBool>,
+    /// Whether an agent wants to hear of its end.
+    pub(super) notifies_agent: Arc<AtomicBool>,
     /// Its number in the queue, if it had to wait.
     pub(super) ticket: Option<u64>,
 }
@@ -59,7 +59,7 @@ impl RunningPolls {
             state,
             cancel: CancellationToken::new(),
             lease: Arc::new(lease),
-            told: Arc::default(),
+            notifies_agent: Arc::default(),
             ticket,
         };
         if let Ok(mut polls) = self.0.lock() {

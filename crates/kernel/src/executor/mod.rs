@@ -298,7 +298,7 @@ impl PollExecutor {
     /// Notifies [`PollExecutor::ended_tasks`] when this poll has ended, as far as this process knows.
     pub fn tell_of_end(&self, id: &PollId) {
         if let Some(running) = self.0.running.get(id) {
-            running.told.store(true, Ordering::Relaxed);
+            running.notifies_agent.store(true, Ordering::Relaxed);
         }
         // It may have ended already.
         self.0.ended_tasks.notify_one();

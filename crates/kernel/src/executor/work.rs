@@ -254,7 +254,7 @@ impl Work<'_> {
         if self.notifies {
             inner.closed.notify_one();
         }
-        if self.running.told.load(Ordering::Relaxed) {
+        if self.running.notifies_agent.load(Ordering::Relaxed) {
             inner.ended_tasks.notify_one();
         }
         inner.recent.add(finished.ballots.iter().map(|ballot| ballot.latency_ms));
