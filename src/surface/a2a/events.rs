@@ -129,9 +129,10 @@ fn stream_of<T: Send + 'static>(received: mpsc::Receiver<T>) -> BoxStream<'stati
     futures::stream::unfold(received, next).boxed()
 }
 
+// Boxed, because a queue has room for dozens at once.
 enum Step {
-    Progress(Progress),
-    End(Result<Answer, Fault>),
+    Progress(Box<Progress>),
+    End(Box<Result<Answer, Fault>>),
 }
 
 async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) -> Result<Events, Refusal> {
@@ -147,14 +148,14 @@ async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) ->
     let (steps, received) = mpsc::channel(MAX_EVENTS);
     let progress = steps.clone();
     // The queue holds every step of a poll; a step is dropped only if the client has disconnected.
-    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
+    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(Box::new(step)))));
     let follower = agent.clone();
     agent.state.app.tasks.spawn(async move {
         let done = tokio::select! {
             done = follower.follow_after(&poll, seen, sink) => done,
             () = steps.closed() => return,
         };
-        drop(steps.send(Step::End(done)).await);
+        drop(steps.send(Step::End(Box::new(done))).await);
     });
     let rest =
         stream_of(received).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
@@ -177,14 +178,18 @@ fn frames(events: Vec<Value>) -> Events {
 
 /// What a step of the poll is to its task.
 fn events(conversation: &Conversation, view: View, step: Step) -> Vec<Result<Value, Refusal>> {
-    match step {
-        Step::Progress(Progress { id: 0, .. }) => Vec::new(),
-        Step::Progress(Progress { id, message, data, .. }) => {
+    let done = match step {
+        Step::Progress(step) if step.id == 0 => return Vec::new(),
+        Step::Progress(step) => {
+            let Progress { id, message, data, .. } = *step;
             let status = view.working(conversation, &message, id);
-            vec![Ok(view.status_event(conversation, status, false, Some(data)))]
+            return vec![Ok(view.status_event(conversation, status, false, Some(data)))];
         }
-        Step::End(Err(fault)) => vec![Err(fault.into())],
-        Step::End(Ok(answer)) => {
+        Step::End(done) => *done,
+    };
+    match done {
+        Err(fault) => vec![Err(fault.into())],
+        Ok(answer) => {
             let status = view.status(conversation, Some(&answer));
             let last = view.status_event(conversation, status, true, None);
             if answer.presentation.interim.is_some() {

@@ -31,8 +31,9 @@ use crate::surface::http::{AppState, counted, fault, replayed};
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+// Boxed, because a queue has room for dozens at once.
 enum Step {
-    Progress(Progress),
+    Progress(Box<Progress>),
     End(Box<Guarded<Dispatched>>),
 }
 
@@ -46,7 +47,7 @@ pub(super) async fn stream(
     let (steps, mut received) = mpsc::channel(MAX_EVENTS);
     let progress = steps.clone();
     // The queue holds every step of a call; a step is dropped only if the client has disconnected.
-    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(step))));
+    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(Box::new(step)))));
     let request_id = call.request.request_id;
     let admitted = match admit(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
         Ok(admitted) => admitted,
@@ -97,7 +98,7 @@ fn is_poll(answer: &Answer) -> bool {
 
 fn event(links: &Links, request_id: RequestId, step: Step) -> Event {
     match step {
-        Step::Progress(Progress { event, id, data, .. }) => write(event, Some(id), &data),
+        Step::Progress(step) => write(step.event, Some(step.id), &step.data),
         Step::End(done) => match done.result {
             Ok(Dispatched { answer, .. }) => {
                 let name = if answer.presentation.interim.is_some() { "running" } else { "complete" };
