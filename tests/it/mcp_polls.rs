@@ -252,7 +252,7 @@ async fn toolsets_are_named_in_the_path_the_header_or_the_query() {
     let unknown =
         client.send(client.mcp_request("/api/mcp/x/every", json!({}), "tools/list", None, json!({}))).await;
     assert_eq!(unknown.status, 400);
-    assert!(unknown.text.contains("core, all and read-only"), "{}", unknown.text);
+    assert!(unknown.text.contains("core, all or read-only"), "{}", unknown.text);
 }
 
 #[tokio::test]

@@ -49,8 +49,7 @@ impl Toolset {
                 READ_ONLY => set.read_only = true,
                 other => {
                     let other: Cow<'_, str> = other.chars().take(40).collect();
-                    let rule =
-                        format!("names no toolset with {other}; there are {CORE}, {ALL} and {READ_ONLY}");
+                    let rule = format!("must name {CORE}, {ALL} or {READ_ONLY}, and {other} is none of them");
                     return Err(Fault::invalid(QUERY, rule));
                 }
             }
