@@ -324,8 +324,8 @@ impl Assembled {
         }
         let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());
         self.app.tasks.spawn(webhooks.run(tasks));
-        let told = a2a::tell(Arc::clone(&self.app), self.site.tools, self.app.tasks.clone());
-        self.app.tasks.spawn(told);
+        let pushes = a2a::send_pushes(Arc::clone(&self.app), self.site.tools, self.app.tasks.clone());
+        self.app.tasks.spawn(pushes);
         self.every("delete old notifications", Duration::from_hours(1), |app| async move {
             app.ports.webhooks.sweep().await
         });

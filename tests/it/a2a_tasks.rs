@@ -113,6 +113,50 @@ async fn two_answers_to_one_question_open_one_poll() {
 }
 
 #[tokio::test]
+async fn a_task_with_long_messages_takes_no_more() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let task = sent(&client, words("m0", "What is the capital of France?")).await;
+    let noise = "no ".repeat(6_000);
+    for number in 1..=4 {
+        sent(&client, follow_up(&format!("m{number}"), &task["id"], &noise)).await;
+    }
+    let refused = call(&client, "SendMessage", follow_up("m9", &task["id"], "Paris, Lyon")).await;
+    assert_eq!(refused["error"]["code"], -32004, "{refused}");
+    let canceled = call(&client, "CancelTask", json!({ "id": task["id"] })).await;
+    assert_eq!(canceled["result"]["status"]["state"], "TASK_STATE_CANCELED", "{canceled}");
+}
+
+#[tokio::test]
+async fn a_key_that_only_reads_changes_no_task() {
+    let service = Setup::demo().boot().await;
+    let owner = service.user().await;
+    let created = owner.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
+    let reader = owner.with_key(created["key"].as_str().unwrap());
+    let task = sent(&owner, words("m1", "What is the capital of France?")).await;
+    let push = json!({ "taskId": task["id"], "id": "p", "url": "https://example.com/hook" });
+    call(&owner, "CreateTaskPushNotificationConfig", push.clone()).await["result"]["id"].as_str().unwrap();
+    let before = call(&reader, "GetTask", json!({ "id": task["id"] })).await["result"].clone();
+    assert_eq!(before["status"], task["status"]);
+
+    for (method, params) in [
+        ("SendMessage", words("m2", "What is the capital of Italy?")),
+        ("SendMessage", follow_up("m3", &task["id"], "no")),
+        ("SendMessage", follow_up("m4", &task["id"], "Paris, Lyon")),
+        ("CancelTask", json!({ "id": task["id"] })),
+        ("CreateTaskPushNotificationConfig", push),
+        ("DeleteTaskPushNotificationConfig", json!({ "taskId": task["id"], "id": "p" })),
+    ] {
+        let refused = call(&reader, method, params).await;
+        assert_eq!(refused["error"]["code"], 40300, "{method}: {refused}");
+    }
+    assert_eq!(call(&owner, "GetTask", json!({ "id": task["id"] })).await["result"], before);
+    let pushes = call(&owner, "ListTaskPushNotificationConfigs", json!({ "taskId": task["id"] })).await;
+    assert_eq!(pushes["result"]["configs"].as_array().unwrap().len(), 1, "{pushes}");
+    assert_eq!(call(&owner, "ListTasks", json!({})).await["result"]["totalSize"], 1);
+}
+
+#[tokio::test]
 async fn a_task_that_waits_for_an_answer_can_be_cancelled() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;

@@ -41,7 +41,7 @@ impl Tool for GetPoll {
         rest: Some(Rest::get("/api/polls/{poll_id}/result").accepted_until_final()),
         stream: None,
         agents: Agents::None,
-        task: Task::Reply,
+        task: Task::None,
         intents: &["what did my poll cost"],
         faults: &[Kind::NotFound],
     };

@@ -1,5 +1,7 @@
 //! `watch_poll`: the events of a poll.
 
+use std::time::Duration;
+
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
@@ -52,6 +54,9 @@ impl Tool for WatchPoll {
         if watched.after.is_some_and(|after| after > known) {
             let rule = format!("must be the number of a vote that was seen: there are {known} so far");
             return Err(Fault::invalid("after", rule));
+        }
+        if cx.wait_limit == Some(Duration::ZERO) {
+            return Ok(reply(cx, &state, Vec::new()));
         }
         let state = follow_after(cx, &state.record.id, cx.wait_limit, watched.after).await?;
         Ok(reply(cx, &state, Vec::new()))

@@ -146,6 +146,11 @@ impl Admission {
     /// The operator in this very process: no account, no limits.
     pub const LOCAL: Self = Self { caller: Caller::Local, allowance: None };
 
+    /// Refuses a caller whose key's scope does not reach as far as an effect.
+    pub fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
+        check_scope(effect, &self.caller)
+    }
+
     /// Refuses a caller whose allowance is used up.
     pub fn check_allowance(&self) -> Result<(), Fault> {
         exhausted(self.allowance.as_ref()).map_or(Ok(()), Err)

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::{Answer, Presentation};
 use crate::caller::Caller;
+use crate::canonical;
 use crate::fault::{Fault, Kind, StoredFault};
 use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
 use crate::sealing::Sealer;
@@ -204,9 +205,7 @@ const fn passes(kind: Kind) -> bool {
 
 /// Hash of the input, independent of the order of JSON object members.
 fn fingerprint(input: &Value) -> String {
-    let mut sorted = input.clone();
-    sorted.sort_all_objects();
-    digest(&[&sorted.to_string()])
+    digest(&[&canonical::text(input)])
 }
 
 fn digest(parts: &[&str]) -> String {

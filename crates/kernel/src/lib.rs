@@ -9,6 +9,7 @@ pub mod answer;
 pub mod api_key;
 pub mod app;
 pub mod caller;
+pub mod canonical;
 pub mod cards;
 pub mod ctx;
 pub mod deposits;

@@ -255,10 +255,9 @@ pub enum Task {
     Start,
     /// It reads one, by the member `poll_id`.
     Read,
-    /// It follows one of the caller's own to its end, by the member `poll_id`; `after` is the last event that was seen.
+    /// It follows one of the caller's own, by the member `poll_id`, to its end or as long as the caller waits, and
+    /// answers what the operation that started it answers; `after` is the last event that was seen.
     Follow,
-    /// It answers what the operation that started one answers, to its owner alone, by the member `poll_id`.
-    Reply,
     /// It cancels one, by the member `poll_id`.
     Cancel,
     /// It lists the caller's own, newest first.

@@ -33,6 +33,8 @@ pub(super) struct Content {
 
 /// The most messages of one task.
 pub(super) const MAX_MESSAGES: usize = 40;
+/// A task whose messages take this many bytes gets no more.
+pub(super) const MAX_CONTENT: usize = 64 * 1024;
 
 impl Conversation {
     /// Reads a stored task. What cannot be read is not shown.

@@ -33,14 +33,10 @@ impl Dialect {
         }
     }
 
-    /// Whether enumerations are written as in protocol buffers.
-    const fn is_proto(self) -> bool {
+    /// Whether messages are those of the protocol buffers as JSON: enumerations by name, results and events wrapped,
+    /// an error's details a list.
+    pub(super) const fn is_proto(self) -> bool {
         matches!(self, Self::V1 | Self::V03Rest)
-    }
-
-    /// Whether an error's details are a list, as gRPC has them.
-    pub(super) const fn has_details(self) -> bool {
-        self.is_proto()
     }
 
     pub(super) const fn state(self, state: TaskState) -> &'static str {

@@ -20,7 +20,7 @@ use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
 use super::request::AgentRequest;
-use crate::surface::http::{Exchange, json as json_response, malformed_body, read_body};
+use crate::surface::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
 
 /// Longest response, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
@@ -88,10 +88,10 @@ async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>
     };
     let event = |frame: Box<RawValue>| Event::default().data(frame.get());
     match begun.await {
-        Ok(events) => events::response(events.map(move |result| event(frame(result)))),
+        Ok(events) => event_stream(events.map(move |result| event(frame(result)))),
         // Clients of 0.3 read nothing but events.
         Err(refusal) if dialect == Dialect::V03 => {
-            events::response(futures::stream::iter([event(frame(Err(refusal)))]))
+            event_stream(futures::stream::iter([event(frame(Err(refusal)))]))
         }
         Err(refusal) => reply(&frame(Err(refusal))),
     }

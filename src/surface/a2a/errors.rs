@@ -81,7 +81,7 @@ impl Refusal {
 
     /// The JSON-RPC error object. Since 1.0 its data is a list of details, as gRPC has them.
     pub(super) fn error(&self, dialect: Dialect, base_url: &str) -> ErrorObjectOwned {
-        if dialect.has_details() {
+        if dialect.is_proto() {
             let details = Value::Array(self.details(base_url));
             return ErrorObjectOwned::owned(self.code(), self.message(), Some(details));
         }

@@ -3,20 +3,14 @@
 //! First the task, then an update of its status for every vote, then its result and its last status. What is refused
 //! before the first event is an error like any other.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::Response;
-use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
-use axum::response::IntoResponse;
-use axum::response::sse::{Event, KeepAlive, Sse};
 use ep_kernel::answer::Answer;
-use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
+use ep_kernel::event::{MAX_EVENTS, Progress};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::TaskState;
+use futures::StreamExt;
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -29,12 +23,10 @@ use super::operations::task_id;
 use super::request::AgentRequest;
 use super::sending::{Begun, begin};
 use super::task::{History, View};
+use crate::surface::http::{Step, Steps, received};
 
 /// The events of a task, in its dialect.
 pub(super) type Events = BoxStream<'static, Result<Value, Refusal>>;
-
-/// How often an idle stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// `SendStreamingMessage`, `message/stream`.
 pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect) -> Result<Events, Refusal> {
@@ -74,7 +66,7 @@ const LOOK_FOR: Duration = Duration::from_hours(1);
 /// The events of a task that waits for its client.
 fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
     let first = view.dialect.task_event(view.task(&conversation, None));
-    let (events, received) = mpsc::channel(MAX_EVENTS);
+    let (events, queue) = mpsc::channel(MAX_EVENTS);
     let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
     tasks.spawn(async move {
         let until = Instant::now() + LOOK_FOR;
@@ -105,7 +97,7 @@ fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Even
             }
         }
     });
-    futures::stream::iter([Ok(first)]).chain(stream_of(received)).boxed()
+    futures::stream::iter([Ok(first)]).chain(received(queue)).boxed()
 }
 
 async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, Refusal>>) {
@@ -121,20 +113,6 @@ async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, 
     }
 }
 
-fn stream_of<T: Send + 'static>(received: mpsc::Receiver<T>) -> BoxStream<'static, T> {
-    let next = |mut received: mpsc::Receiver<T>| async move {
-        let next = received.recv().await?;
-        Some((next, received))
-    };
-    futures::stream::unfold(received, next).boxed()
-}
-
-// Boxed, because a queue has room for dozens at once.
-enum Step {
-    Progress(Box<Progress>),
-    End(Box<Result<Answer, Fault>>),
-}
-
 async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) -> Result<Events, Refusal> {
     let now = agent.answer(&conversation, Some(Duration::ZERO)).await?;
     let (Some(poll), Some(answer)) = (conversation.task.poll.clone(), &now) else {
@@ -145,20 +123,11 @@ async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) ->
     }
     let seen = answer.value["answered"].as_u64();
     let first = view.dialect.task_event(View { artifacts: false, ..view }.task(&conversation, Some(answer)));
-    let (steps, received) = mpsc::channel(MAX_EVENTS);
-    let progress = steps.clone();
-    // The queue holds every step of a poll; a step is dropped only if the client has disconnected.
-    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(Box::new(step)))));
-    let follower = agent.clone();
-    agent.state.app.tasks.spawn(async move {
-        let done = tokio::select! {
-            done = follower.follow_after(&poll, seen, sink) => done,
-            () = steps.closed() => return,
-        };
-        drop(steps.send(Step::End(Box::new(done))).await);
-    });
-    let rest =
-        stream_of(received).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
+    let (steps, queue) = Steps::queue();
+    let (follower, sink) = (agent.clone(), steps.sink());
+    let done = async move { follower.follow_after(&poll, seen, sink).await };
+    steps.carry_out(&agent.state.app.tasks, done, true);
+    let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
 }
 
@@ -177,7 +146,11 @@ fn frames(events: Vec<Value>) -> Events {
 }
 
 /// What a step of the poll is to its task.
-fn events(conversation: &Conversation, view: View, step: Step) -> Vec<Result<Value, Refusal>> {
+fn events(
+    conversation: &Conversation,
+    view: View,
+    step: Step<Result<Answer, Fault>>,
+) -> Vec<Result<Value, Refusal>> {
     let done = match step {
         Step::Progress(step) if step.id == 0 => return Vec::new(),
         Step::Progress(step) => {
@@ -236,29 +209,19 @@ impl View {
 impl Dialect {
     /// A task among events, or as a result of sending a message.
     pub(super) fn task_event(self, task: Value) -> Value {
-        if self.has_details() { json!({ "task": task }) } else { task }
+        if self.is_proto() { json!({ "task": task }) } else { task }
     }
 
     /// A message, likewise.
     pub(super) fn message_event(self, message: Value) -> Value {
-        if self.has_details() { json!({ "message": message }) } else { message }
+        if self.is_proto() { json!({ "message": message }) } else { message }
     }
 
     fn update_event(self, name: &str, kind: &str, mut update: Value) -> Value {
-        if self.has_details() {
+        if self.is_proto() {
             return json!({ name: update });
         }
         update["kind"] = kind.into();
         update
     }
-}
-
-/// A response of server-sent events.
-pub(super) fn response(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
-    let events = events.map(Ok::<_, Infallible>);
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
-    response
 }

@@ -18,7 +18,7 @@ use super::message::{invalid, member};
 use super::methods::{self, Action};
 use super::pushes::PushAction;
 use super::request::AgentRequest;
-use crate::surface::http::{Exchange, PathParams, json as json_response, read_json};
+use crate::surface::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
 
 /// What a path and method of the binding mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +187,7 @@ fn stream(events: Events, base_url: String) -> Response<Body> {
         Ok(value) => Event::default().data(value.to_string()),
         Err(refusal) => Event::default().event("error").data(refusal.status(&base_url).1.to_string()),
     };
-    events::response(events.map(event))
+    event_stream(events.map(event))
 }
 
 impl Refusal {

@@ -37,7 +37,7 @@ use super::route::{Protocol, Route, RouteKind};
 
 pub use endpoint::{serve, serve_tasks_send};
 pub use http_json::HttpOperation;
-pub use pushes::tell;
+pub use pushes::send_pushes;
 
 /// The A2A endpoints.
 pub static ROUTES: [Route; 23] = [

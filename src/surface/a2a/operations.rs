@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{AgentTask, TaskFilter, TaskState};
-use ep_kernel::tool::Task;
+use ep_kernel::tool::{Effect, Task};
 use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
         }
         AgentTask { state: TaskState::Canceled, .. } => {}
         task => {
+            agent.admission.check_scope(Effect::Stop)?;
             let cancelled = AgentTask { state: TaskState::Canceled, since: agent.now(), ..task.clone() };
             if !agent.tasks().change(&cancelled).await.map_err(Fault::from)? {
                 let text = format!("task {id} is changing; cancel it again");

@@ -1,4 +1,4 @@
-//! Push notifications: agents are told of the ends of their tasks, at least once, in the version of the protocol in
+//! Push notifications: agents hear of the ends of their tasks, at least once, in the version of the protocol in
 //! which they asked for it.
 //!
 //! A task changes by itself only when its poll ends; whatever else happens to it is the answer to a request.
@@ -17,7 +17,7 @@ use ep_kernel::ports::{
     AgentPush, AgentTask, Attempted, Entropy, MAX_PUSHES, NotDelivered, PreparedNotification, StoreError,
 };
 use ep_kernel::tasks::Tasks;
-use ep_kernel::tool::{Entry, Task};
+use ep_kernel::tool::{Effect, Entry, Task};
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_kernel::webhooks::{Outbox, deliver};
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,7 @@ impl Wanted {
         task: &AgentTask,
         dialect: Dialect,
     ) -> Result<Value, Refusal> {
+        agent.admission.check_scope(Effect::Consult)?;
         let app = &agent.state.app;
         let internal = RequestId::from_random(app.entropy.bytes()).to_string();
         let Self { id, url, secrets } = self;
@@ -117,7 +118,7 @@ impl Wanted {
             return Err(invalid("id", &rule));
         }
         if let Some(poll) = &task.poll {
-            app.ports.polls.tell_of_end(poll);
+            app.ports.polls.notify_agent(poll);
         }
         Ok(shown(&push, &secrets, dialect))
     }
@@ -185,6 +186,9 @@ pub(super) async fn act(
         None => return Err(invalid("taskId", "taskId is missing: name the task")),
     };
     let task = agent.task(task).await?.task;
+    if action == PushAction::Delete {
+        agent.admission.check_scope(Effect::Consult)?;
+    }
     if action == PushAction::Create {
         let nested = ["pushNotificationConfig", "push_notification_config", "config"];
         let outer = nested.iter().find_map(|name| params.get(*name)).unwrap_or(params);
@@ -244,8 +248,8 @@ fn opened(app: &App, push: &AgentPush) -> Result<Secrets, Fault> {
     serde_json::from_str(&text).map_err(Fault::internal)
 }
 
-/// Tells agents until the service stops.
-pub async fn tell(app: Arc<App>, tools: &'static [Entry], tasks: Tasks) {
+/// Sends push notifications until the service stops.
+pub async fn send_pushes(app: Arc<App>, tools: &'static [Entry], tasks: Tasks) {
     let wake = app.ports.polls.ended_tasks();
     deliver(Arc::new(PushOutbox { app, tools }), wake, tasks).await;
 }

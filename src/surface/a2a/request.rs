@@ -93,7 +93,7 @@ impl AgentRequest {
         self.watch(json!({ "poll_id": poll }), wait_limit, None).await
     }
 
-    /// The same, to someone who has seen this many events and is told of the others.
+    /// The same, to someone who has seen this many events and gets the others.
     pub(super) async fn follow_after(
         &self,
         poll: &PollId,

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use ep_kernel::answer::Answer;
+use ep_kernel::canonical;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{AgentTask, StoreError, TaskState};
-use ep_kernel::tool::{Entry, Task, Understood};
+use ep_kernel::tool::{Effect, Entry, Task, Understood};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::conversation::{Content, Conversation, MAX_MESSAGES};
+use super::conversation::{Content, Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::{Asked, Sent, invalid};
@@ -66,6 +67,11 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Beg
         Understood::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
             Err(invalid("message.parts", &format!("message.parts: {ask}")))
         }
+        Understood::Missing { ask, .. }
+            if entry.spec.effect == Effect::Read && agent.admission.check_scope(Effect::Consult).is_err() =>
+        {
+            Err(invalid("message.parts", &ask))
+        }
         Understood::Missing { known, ask } => {
             opening.ask(known, &ask).await.map(|asked| Begun::Task(Box::new(asked)))
         }
@@ -113,7 +119,7 @@ fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -
             format!("task {id} takes no further messages; send one without a task, which begins a new one");
         return Err(Refusal::Unsupported(text));
     }
-    if known.said.messages.len() >= MAX_MESSAGES {
+    if known.said.messages.len() >= MAX_MESSAGES || task.content.len() >= MAX_CONTENT {
         let text =
             format!("task {id} has had too many messages; send one without a task, which begins a new one");
         return Err(Refusal::Unsupported(text));
@@ -150,11 +156,7 @@ impl Names {
             Understood::Input(input) => input,
             Understood::Missing { known, .. } => known,
         };
-        let of_message = sent.client_id.or(sent.id).map(|id| {
-            let mut sorted = Value::Object(input.clone());
-            sorted.sort_all_objects();
-            digest(&json!([id, entry.spec.name, sorted]))
-        });
+        let of_message = sent.client_id.or(sent.id).map(|id| digest(&json!([id, entry.spec.name, input])));
         Self {
             opening: opening_name(agent, sent).or_else(|| sent.client_id.and(of_message.clone())),
             key: of_message,
@@ -180,12 +182,11 @@ fn message_name(sent: &Sent<'_>) -> Option<String> {
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.retain(|name, _| matches!(name.as_str(), "text" | "data"));
     }
-    parts.sort_all_objects();
     sent.client_id.or(sent.id).map(|id| digest(&json!([id, parts])))
 }
 
 fn digest(value: &Value) -> String {
-    format!("a2a-{}", hex::encode(Sha256::digest(value.to_string())))
+    format!("a2a-{}", hex::encode(Sha256::digest(canonical::text(value))))
 }
 
 /// A message on its way to becoming a task, or a part of one.
@@ -291,6 +292,7 @@ impl Opening {
 
     /// Stores a task and reads it again.
     async fn keep(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
+        self.agent.admission.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let kept = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
         let kept = match kept {

@@ -10,6 +10,7 @@ mod layer;
 mod rate_limit;
 mod response;
 mod state;
+mod stream;
 mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
@@ -19,4 +20,5 @@ pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed, rpc_fault};
 pub use state::{AppState, Exchange, PathParams};
+pub use stream::{Step, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use ep_kernel::answer::Answer;
@@ -187,20 +188,21 @@ impl Handler {
     /// What a repeated request is answered whose first one is still being carried out: the poll that it has opened.
     async fn running_poll(&self, fault: Fault, request: Request) -> Result<Answer, Fault> {
         let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
-        match (poll, self.catalogue().for_task(Task::Reply)) {
+        match (poll, self.catalogue().for_task(Task::Follow)) {
             (Some(poll), Some(entry)) => self.ask(entry, json!({ "poll_id": poll }), request).await,
             _ => Err(fault),
         }
     }
 
-    /// Calls an operation that only reads.
+    /// Calls an operation that only reads, and waits for nothing.
     pub(super) async fn ask(
         &self,
         entry: &'static Entry,
         input: Value,
         request: Request,
     ) -> Result<Answer, Fault> {
-        let done = dispatch(self.app(), entry, Call::new(request), Ok(input)).await;
+        let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
+        let done = dispatch(self.app(), entry, call, Ok(input)).await;
         done.result.map(|done| done.answer)
     }
 

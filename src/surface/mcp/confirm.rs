@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use ep_kernel::caller::UserId;
+use ep_kernel::canonical;
 use ep_kernel::fault::{ADD_FUNDS, Fault, Kind};
 use ep_kernel::guard::{Credential, Request};
 use ep_kernel::tool::Entry;
@@ -152,9 +153,7 @@ impl Handler {
 
 /// Names a request by what it asks.
 fn digest(name: &str, arguments: &Map<String, Value>) -> String {
-    let mut sorted = Value::Object(arguments.clone());
-    sorted.sort_all_objects();
-    hex::encode(Sha256::digest(json!([name, sorted]).to_string()))
+    hex::encode(Sha256::digest(canonical::text(&json!([name, arguments]))))
 }
 
 /// Whether the client offers to ask its user in this way. Only since 2026-07-28 can a result ask.

@@ -39,7 +39,7 @@ impl Handler {
         id: &str,
         context: &RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let answer = self.on_task(Role::Reply, id, context).await?.map_err(|fault| refused(&fault))?;
+        let answer = self.on_task(Role::Follow, id, context).await?.map_err(|fault| refused(&fault))?;
         let task = task_of(&answer);
         let payload = match task.status {
             TaskStatus::Working => TaskPayload::Working,

@@ -3,19 +3,14 @@
 //! `started`, then one event per vote, then exactly one `complete`, `running` or `error`. What fails before the
 //! first event is an ordinary response with its status. A client that disconnects ends a call that only reads, and no other.
 
-use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
-use axum::response::IntoResponse;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::Event;
 use ep_kernel::answer::Answer;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, admit};
-use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
@@ -23,19 +18,10 @@ use ep_kernel::tool::Effect;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use super::bind::Binding;
 use super::respond;
-use crate::surface::http::{AppState, counted, fault, replayed};
-
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-// Boxed, because a queue has room for dozens at once.
-enum Step {
-    Progress(Box<Progress>),
-    End(Box<Guarded<Dispatched>>),
-}
+use crate::surface::http::{AppState, Step, Steps, counted, event_stream, fault, received, replayed};
 
 pub(super) async fn stream(
     state: &AppState,
@@ -44,26 +30,17 @@ pub(super) async fn stream(
     call: Call,
     input: Result<Value, Fault>,
 ) -> Response<Body> {
-    let (steps, mut received) = mpsc::channel(MAX_EVENTS);
-    let progress = steps.clone();
-    // The queue holds every step of a call; a step is dropped only if the client has disconnected.
-    let sink = ProgressSink::new(move |step| drop(progress.try_send(Step::Progress(Box::new(step)))));
+    let (steps, mut queue) = Steps::queue();
     let request_id = call.request.request_id;
-    let admitted = match admit(&state.app, binding.entry, Call { progress: Some(sink), ..call }).await {
+    let admitted = match admit(&state.app, binding.entry, Call { progress: Some(steps.sink()), ..call }).await
+    {
         Ok(admitted) => admitted,
         Err(refused) => return respond(state, request, &binding.rest, refused),
     };
     let allowance = admitted.admission().allowance;
-    let reads = binding.entry.spec.effect == Effect::Read;
-    state.app.tasks.spawn(async move {
-        let done = tokio::select! {
-            done = admitted.run(input) => done,
-            // Nobody waits for what was only to be read.
-            () = steps.closed(), if reads => return,
-        };
-        drop(steps.send(Step::End(Box::new(done))).await);
-    });
-    let first = match received.recv().await {
+    let only_reads = binding.entry.spec.effect == Effect::Read;
+    steps.carry_out(&state.app.tasks, admitted.run(input), only_reads);
+    let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a poll of which all is known gets its last event.
         Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.answer)) => {
             return respond(state, request, &binding.rest, *done);
@@ -72,20 +49,9 @@ pub(super) async fn stream(
         None => return fault(Fault::internal("the call ended without a result")),
     };
     let is_replay = matches!(&first, Step::End(done) if done.result.as_ref().is_ok_and(|done| done.replayed));
-    let rest =
-        futures::stream::unfold(
-            received,
-            |mut received| async move { Some((received.recv().await?, received)) },
-        );
     let links = Arc::clone(&state.app.ports.links);
-    let events = futures::stream::once(async move { first })
-        .chain(rest)
-        .map(move |step| Ok::<_, Infallible>(event(&links, request_id, step)));
-    let body = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    let steps = futures::stream::once(async move { first }).chain(received(queue));
+    let mut response = event_stream(steps.map(move |step| event(&links, request_id, step)));
     if is_replay {
         replayed(&mut response);
     }
@@ -96,7 +62,7 @@ fn is_poll(answer: &Answer) -> bool {
     answer.presentation.task_id.is_some()
 }
 
-fn event(links: &Links, request_id: RequestId, step: Step) -> Event {
+fn event(links: &Links, request_id: RequestId, step: Step<Guarded<Dispatched>>) -> Event {
     match step {
         Step::Progress(step) => write(step.event, Some(step.id), &step.data),
         Step::End(done) => match done.result {

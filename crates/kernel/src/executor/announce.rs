@@ -56,15 +56,13 @@ impl Inner {
         }
     }
 
-    /// Announces that these polls can be adopted, and waits until that is done: the service is about to stop.
-    pub(super) async fn announce_released<'a>(&self, polls: impl Iterator<Item = &'a PollId>) {
+    /// Announces that this poll can be adopted, and waits until that is done: the service is about to stop. Whoever
+    /// hears it adopts every poll that is free.
+    pub(super) async fn announce_released(&self, poll: &PollId) {
         let Some(announcer) = &self.announcer else { return };
-        // One is as good as many: whoever hears it adopts whatever is free.
-        for poll in polls.take(1) {
-            let change = PollChange { poll: poll.clone(), change: Change::Released };
-            if let Err(error) = announcer.changes.announce(&[change]).await {
-                tracing::debug!(error = %error, "the end of leases could not be announced");
-            }
+        let change = PollChange { poll: poll.clone(), change: Change::Released };
+        if let Err(error) = announcer.changes.announce(&[change]).await {
+            tracing::debug!(error = %error, "the end of leases could not be announced");
         }
     }
 }

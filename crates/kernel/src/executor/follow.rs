@@ -21,7 +21,7 @@ impl Follow {
 
     /// The stored poll: its plan and, once it has ended, how it ended.
     pub fn record(&self) -> Arc<PollRecord> {
-        self.watch.state().record
+        self.watch.record()
     }
 
     /// What is known of it now.

@@ -123,6 +123,11 @@ impl Watch {
         self.receiver.borrow().clone()
     }
 
+    /// The stored poll.
+    pub(super) fn record(&self) -> Arc<PollRecord> {
+        Arc::clone(&self.receiver.borrow().record)
+    }
+
     /// How many ballots it has returned.
     pub(super) const fn seen(&self) -> usize {
         self.seen

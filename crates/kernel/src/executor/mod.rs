@@ -296,7 +296,7 @@ impl PollExecutor {
     }
 
     /// Notifies [`PollExecutor::ended_tasks`] when this poll has ended, as far as this process knows.
-    pub fn tell_of_end(&self, id: &PollId) {
+    pub fn notify_agent(&self, id: &PollId) {
         if let Some(running) = self.0.running.get(id) {
             running.notifies_agent.store(true, Ordering::Relaxed);
         }
@@ -419,9 +419,9 @@ impl PollExecutor {
                 (id, epoch)
             })
             .collect();
-        if !held.is_empty() {
+        if let Some((first, _)) = held.first() {
             inner.polls.renew(&held, Duration::ZERO).await?;
-            inner.announce_released(held.iter().map(|(id, _)| id)).await;
+            inner.announce_released(first).await;
         }
         Ok(())
     }

@@ -203,7 +203,7 @@ impl Work<'_> {
         if let Err(error) = self.inner.polls.renew(&held, Duration::ZERO).await {
             tracing::warn!(error = %error, "a lease could not be ended; it ends by itself");
         }
-        self.inner.announce_released(std::iter::once(&self.record.id)).await;
+        self.inner.announce_released(&self.record.id).await;
     }
 
     /// Reads a poll again after an interruption.

@@ -36,6 +36,7 @@ const AT_ONCE_PER_ACCOUNT: u32 = 4;
 const CLAIM: Duration = Duration::from_mins(1);
 /// How often it is looked for what other processes have closed, and for attempts whose time has come.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+
 /// What is to be delivered to others, by attempts that are stored.
 #[async_trait]
 pub trait Outbox: Send + Sync + 'static {

@@ -16,14 +16,13 @@ use crate::value::values;
 
 const CHANNEL: &str = "ep_poll_changes";
 /// Announcements need not survive anything: the commit does not wait for the disk.
-const ANNOUNCE: &str =
-    "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify('ep_poll_changes', $1)";
+const ANNOUNCE: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify($1, $2)";
 
 #[async_trait]
 impl PollChanges for Database<Postgres> {
     async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError> {
         let payload = rows::json(&changes)?;
-        self.0.execute(Durability::ProcessCrash, ANNOUNCE, values![&*payload]).await.map(drop)
+        self.0.execute(Durability::ProcessCrash, ANNOUNCE, values![CHANNEL, &*payload]).await.map(drop)
     }
 
     async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {

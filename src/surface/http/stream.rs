@@ -1,0 +1,69 @@
+//! Responses of server-sent events (WHATWG HTML, section 9.2), and calls whose steps are sent as they happen.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
+use ep_kernel::tasks::Tasks;
+use futures::Stream;
+use tokio::sync::mpsc;
+
+/// How often an idle stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A step of a call, or its end. Boxed, because a queue has room for dozens at once.
+pub enum Step<T> {
+    /// A step.
+    Progress(Box<Progress>),
+    /// What came of the call.
+    End(Box<T>),
+}
+
+/// Where a call reports its steps and its end.
+pub struct Steps<T>(mpsc::Sender<Step<T>>);
+
+impl<T: Send + 'static> Steps<T> {
+    /// A queue that holds every step of a call.
+    pub fn queue() -> (Self, mpsc::Receiver<Step<T>>) {
+        let (sender, receiver) = mpsc::channel(MAX_EVENTS);
+        (Self(sender), receiver)
+    }
+
+    /// A sink for the call's progress; a step is dropped only if the client has disconnected.
+    pub fn sink(&self) -> ProgressSink {
+        let steps = self.0.clone();
+        ProgressSink::new(move |step| drop(steps.try_send(Step::Progress(Box::new(step)))))
+    }
+
+    /// Carries the call out in the background; where it only reads, no longer than the client listens.
+    pub fn carry_out(self, tasks: &Tasks, call: impl Future<Output = T> + Send + 'static, only_reads: bool) {
+        let Self(steps) = self;
+        tasks.spawn(async move {
+            let done = tokio::select! {
+                done = call => done,
+                () = steps.closed(), if only_reads => return,
+            };
+            drop(steps.send(Step::End(Box::new(done))).await);
+        });
+    }
+}
+
+/// What a queue receives.
+pub fn received<T: Send + 'static>(queue: mpsc::Receiver<T>) -> impl Stream<Item = T> + Send {
+    futures::stream::unfold(queue, |mut queue| async move { Some((queue.recv().await?, queue)) })
+}
+
+/// A response of these events.
+pub fn event_stream(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
+    let events = futures::StreamExt::map(events, Ok::<_, Infallible>);
+    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
