@@ -35,6 +35,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
     let state = AppState {
         app: Arc::clone(&service.app),
         tools: service.site.tools,
+        site: Arc::clone(&service.site),
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
         oidc: service.oidc.clone(),

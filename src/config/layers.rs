@@ -15,6 +15,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LISTEN", "server", "listen"),
     ("EP_BASE_URL", "server", "base_url"),
     ("EP_SECRET_KEY", "server", "secret_key"),
+    ("EP_CARD_KEY", "server", "card_key"),
     ("EP_TRUSTED_PROXIES", "server", "trusted_proxies"),
     ("EP_ALLOWED_ORIGINS", "server", "allowed_origins"),
     ("EP_DATA_DIR", "server", "data_dir"),
@@ -306,6 +307,7 @@ mod tests {
     fn variables_win_and_are_typed() {
         let config = with(&[
             ("EP_LISTEN", "0.0.0.0:9"),
+            ("EP_CARD_KEY", "server", "card_key"),
             ("EP_TRUSTED_PROXIES", "10.0.0.0/8, ::1/128"),
             ("EP_BILLING", "off"),
         ]);

@@ -47,6 +47,7 @@ pub struct Server {
     pub listen: SocketAddr,
     pub base_url: String,
     pub secret_key: SecretString,
+    pub card_key: u32,
     pub trusted_proxies: Vec<IpNet>,
     pub allowed_origins: Vec<String>,
     pub data_dir: PathBuf,

@@ -5,56 +5,124 @@
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use ep_kernel::canonical;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
 use super::Site;
 use crate::config::Operator;
 
+/// The extension of A2A for payments by x402.
+pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
+
 /// What people own about the agent: name, description, tags.
 const OWNER: &str = include_str!("../../well-known/owner.json");
 
 /// The members of 1.0 alone.
 pub(super) fn pure(site: &Site) -> Option<Bytes> {
-    text(&card(site))
-}
-
-/// Whether a request names a version of 1.x.
-pub(super) fn wants_version_1(headers: &HeaderMap) -> bool {
-    let version = headers.get("a2a-version").and_then(|value| value.to_str().ok());
-    version.is_some_and(|version| version.trim().starts_with('1'))
+    text(&signed(site, card(site, &|entry| entry.spec.agents == Agents::Core), false))
 }
 
 /// The members of 1.0 and of 0.3.
 pub(super) fn hybrid(site: &Site) -> Option<Bytes> {
-    let mut card = card(site);
+    text(&signed(site, card(site, &|entry| entry.spec.agents == Agents::Core), true))
+}
+
+/// The public keys of the card's signatures.
+pub(super) fn keys(site: &Site) -> Option<Bytes> {
+    let Value::Object(keys) = site.settings.signing.as_ref()?.key_set() else { return None };
+    text(&keys)
+}
+
+/// The card for callers who have authenticated: it has every skill that they may use. `hybrid` adds the members of 0.3.
+pub fn extended(site: &Site, may_use: impl Fn(&Entry) -> bool, hybrid: bool) -> Value {
+    let skills = |entry: &Entry| entry.spec.agents != Agents::None && may_use(entry);
+    Value::Object(signed(site, card(site, &skills), hybrid))
+}
+
+/// Whether a request names a version of 1.x.
+pub(super) fn wants_version_1(headers: &HeaderMap) -> bool {
+    // The compatibility kit for 1.0 asks for its card without a version.
+    if cfg!(feature = "conformance-fixtures") && std::env::var_os("EP_FIXTURES_PURE_CARD").is_some() {
+        return true;
+    }
+    let version = headers.get("a2a-version").and_then(|value| value.to_str().ok());
+    version.is_some_and(|version| version.trim().starts_with('1'))
+}
+
+/// A card of 1.0 with its signatures (specification 1.0, section 8.4), and, where asked for, the members of 0.3.
+fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Value> {
+    let mut served = pure.clone();
+    if hybrid {
+        add_older_members(site, &mut served);
+    }
+    let Some(signing) = &site.settings.signing else { return served };
+    let pure = Value::Object(pure);
+    // The forms that verifiers make of what they read: the official ones drop members that they do not know, and all
+    // that is empty; others drop nothing.
+    let forms = [without_empty(&pure).unwrap_or_default(), pure, Value::Object(served.clone())];
+    let mut payloads: Vec<String> = forms.iter().map(canonical::text).collect();
+    payloads.dedup();
+    let keys_url = site.links.url(super::JWKS, &[]);
+    let signatures: Vec<Value> = payloads.iter().map(|payload| signing.sign(payload, &keys_url)).collect();
+    served.insert("signatures".into(), signatures.into());
+    served
+}
+
+/// A value without empty texts, lists and objects; `None` if nothing is left.
+fn without_empty(value: &Value) -> Option<Value> {
+    match value {
+        Value::String(text) if text.is_empty() => None,
+        Value::Array(items) => {
+            let items: Vec<Value> = items.iter().filter_map(without_empty).collect();
+            (!items.is_empty()).then(|| items.into())
+        }
+        Value::Object(members) => {
+            let members =
+                members.iter().filter_map(|(name, value)| Some((name.clone(), without_empty(value)?)));
+            let members: Map<String, Value> = members.collect();
+            (!members.is_empty()).then(|| members.into())
+        }
+        Value::Null => None,
+        other => Some(other.clone()),
+    }
+}
+
+fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
     card.insert("url".into(), endpoint(site).into());
     card.insert("preferredTransport".into(), "JSONRPC".into());
     card.insert("protocolVersion".into(), "0.3.0".into());
+    card.insert("supportsAuthenticatedExtendedCard".into(), true.into());
     card.insert("security".into(), json!([{ "bearer": [] }]));
     if let Some(bearer) = card.get_mut("securitySchemes").and_then(|schemes| schemes.get_mut("bearer")) {
+        let older = bearer["httpAuthSecurityScheme"].as_object().cloned().unwrap_or_default();
         bearer["type"] = "http".into();
-        bearer["scheme"] = "bearer".into();
+        for (name, value) in older {
+            bearer[name] = value;
+        }
     }
-    text(&card)
 }
 
-fn card(site: &Site) -> Map<String, Value> {
+fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     let owner: Value = serde_json::from_str(OWNER).unwrap_or_default();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
-    let skills: Vec<Value> = site
-        .tools
-        .iter()
-        .filter(|entry| entry.spec.agents == Agents::Core)
-        .map(|entry| skill(entry, &owner["tags"]))
-        .collect();
+    let skills: Vec<Value> =
+        site.tools.iter().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
+    let mut capabilities = json!({ "streaming": true, "pushNotifications": true, "extendedAgentCard": true });
+    if site.settings.takes_usdc {
+        capabilities["extensions"] = json!([{
+            "uri": PAYMENTS,
+            "description": "Where the balance does not suffice, a task can be paid for in USDC (x402).",
+            "required": false,
+        }]);
+    }
     let card = json!({
         "name": owner["name"],
         "description": owner["description"],
         "provider": provider(site),
         "version": "1.0.0",
         "supportedInterfaces": [interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0"), interface("JSONRPC", "0.3")],
-        "capabilities": { "streaming": true, "pushNotifications": true, "extendedAgentCard": false },
+        "capabilities": capabilities,
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],
         "securitySchemes": {
@@ -66,7 +134,8 @@ fn card(site: &Site) -> Map<String, Value> {
                 }
             }
         },
-        "securityRequirements": [{ "schemes": { "bearer": { "list": [] } } }],
+        // The empty list of scopes is left out, as the canonical form of signed cards has it.
+        "securityRequirements": [{ "schemes": { "bearer": {} } }],
         "skills": skills
     });
     let Value::Object(mut card) = card else { return Map::new() };

@@ -13,12 +13,16 @@ mod tool_reference;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 
+pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use committed::{EXAMPLE_URL, stale, write};
 pub use serve::{routes, serve};
 pub use site::{Site, SiteSettings};
 
 /// The agent card's name.
 pub const AGENT_CARD: &str = "agent_card";
+
+/// The name of the keys that sign the agent card.
+pub const JWKS: &str = "jwks";
 
 /// Something a crawler or a reader fetches.
 pub struct Document {
@@ -78,6 +82,19 @@ pub static DOCUMENTS: &[Document] = &[
             },
         ],
         absent: "",
+    },
+    Document {
+        name: JWKS,
+        summary: "Has the keys that sign the agent card (RFC 7517).",
+        paths: |_| vec!["/.well-known/jwks.json".into()],
+        max_age: 3600,
+        forms: &[Form {
+            wanted: None,
+            media_type: "application/jwk-set+json",
+            render: agent_card::keys,
+            committed: None,
+        }],
+        absent: "this service signs nothing",
     },
     Document {
         name: "tool_reference",

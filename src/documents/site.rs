@@ -1,16 +1,17 @@
 //! What documents are rendered from.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
+use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
 use url::Url;
 
 use super::{DOCUMENTS, Form};
-use crate::config::{Config, Operator};
+use crate::config::{BillingMode, Config, Operator};
 use crate::surface::http::EntityTag;
 use crate::surface::route::Route;
 
@@ -25,6 +26,10 @@ pub struct SiteSettings {
     pub keys_read_account: bool,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
+    /// Whether accounts are funded in USDC, and polls are charged to them.
+    pub takes_usdc: bool,
+    /// What signs the agent card; nothing in the copies that the repository keeps.
+    pub signing: Option<Arc<SigningKeys>>,
 }
 
 impl SiteSettings {
@@ -35,6 +40,9 @@ impl SiteSettings {
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
             since: None,
+            takes_usdc: config.billing.mode == BillingMode::Prepaid
+                && !config.x402.facilitator_url.is_empty(),
+            signing: None,
         }
     }
 

@@ -21,6 +21,7 @@ use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier, WebhookSender};
 use ep_kernel::sealing::Sealer;
+use ep_kernel::signing::SigningKeys;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
 use ep_kernel::webhooks::{self, WebhookSecrets, Webhooks};
@@ -137,8 +138,11 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let sign_in = sign_in::assemble(&shared, &keys)?;
     let card = payments::card(&shared);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
-    let settings =
-        documents::SiteSettings { since: Some(clock.now()), ..documents::SiteSettings::new(config) };
+    let settings = documents::SiteSettings {
+        since: Some(clock.now()),
+        signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
+        ..documents::SiteSettings::new(config)
+    };
     let site = Arc::new(routes::site(settings, tools));
     let oidc = sign_in::provider(&shared, &site)?;
     let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;

@@ -1,4 +1,5 @@
-//! JSON that does not depend on the order of members.
+//! JSON that does not depend on the order of members: the canonical form of RFC 8785, for values without fractions whose
+//! members have names of the Basic Multilingual Plane.
 
 use serde_json::Value;
 

@@ -32,6 +32,7 @@ pub mod schema;
 pub mod sealing;
 pub mod session_token;
 pub mod sign_in;
+pub mod signing;
 pub mod tasks;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -41,7 +41,7 @@ pub fn serve_tasks_send(
 async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission);
+    let agent = AgentRequest::new(state, head, admission).await?;
     let base_url = agent.state.links().base_url().to_owned();
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
@@ -133,7 +133,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body).await?;
     let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
-    let agent = AgentRequest::new(state, head, admission);
+    let agent = AgentRequest::new(state, head, admission).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let params = if enveloped { sent["params"].take() } else { sent };

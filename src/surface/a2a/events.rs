@@ -198,7 +198,7 @@ impl View {
         let update = json!({
             "taskId": self.id(conversation),
             "contextId": conversation.task.context,
-            "artifact": self.artifact(conversation.said.modes, answer),
+            "artifact": self.artifact(conversation, answer),
             "append": false,
             "lastChunk": true,
         });

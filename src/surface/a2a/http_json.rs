@@ -54,7 +54,7 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, params, request } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission);
+    let agent = AgentRequest::new(state, head, admission).await?;
     let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
     let answered = async {
         check_version(&parts.headers)?;
@@ -107,9 +107,9 @@ async fn carry_out(
         (HttpOperation::ListPushes, _) => Action::Push(PushAction::List),
         (HttpOperation::GetPush, _) => Action::Push(PushAction::Get),
         (HttpOperation::DeletePush, _) => Action::Push(PushAction::Delete),
-        (HttpOperation::ExtendedCard, _) => Action::NotOffered,
+        (HttpOperation::ExtendedCard, _) => Action::ExtendedCard,
     };
-    methods::act(agent, "the extended card", action, sent, dialect).await.map(Answered::Value)
+    methods::act(agent, action, sent, dialect).await.map(Answered::Value)
 }
 
 /// The members of a query. Numbers and truth values are text there.

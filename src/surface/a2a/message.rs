@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::errors::Refusal;
+use super::fixtures;
 
 /// Every operation.
 pub(super) type Tools = &'static [Entry];
@@ -98,6 +99,17 @@ impl<'a> Sent<'a> {
             || self.configuration.get("blocking") == Some(&Value::Bool(false))
     }
 
+    /// Refuses a message of which no part is of a kind that is understood.
+    pub(super) fn understandable(&self) -> Result<(), Refusal> {
+        let read =
+            |part: &Value| !part.is_object() || part.get("text").is_some() || part.get("data").is_some();
+        if self.parts.iter().any(read) {
+            return Ok(());
+        }
+        let text = "only text and data parts are understood: send a data part, or a text part holding JSON";
+        Err(Refusal::ContentType(text.to_owned()))
+    }
+
     /// What this message asks, after what is known from earlier ones: the first part that holds a JSON object, as data
     /// or as text, or else its words.
     pub(super) fn asked(&self, tools: Tools, known: &Map<String, Value>) -> Result<Asked, Refusal> {
@@ -107,25 +119,21 @@ impl<'a> Sent<'a> {
         });
         let named = named.transpose()?;
         let advice = format!("send a data part, or a text part holding JSON, for example {}", example(tools));
-        let (entry, said) =
-            match (self.parts.iter().find_map(|part| object(part, self.dialect)), words(self.parts)) {
-                (Some(data), _) => {
-                    let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
-                    let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
-                    (Some(entry), Said::Members(data))
-                }
-                (None, Some(words)) => (named.or_else(|| skill_for(tools, Task::Start)), Said::Words(words)),
-                (None, None) => {
-                    let understood = self.parts.iter().any(|part| {
-                        !part.is_object() || part.get("text").is_some() || part.get("data").is_some()
-                    });
-                    return Err(if understood {
-                        invalid("message.parts", &format!("message.parts hold no JSON object: {advice}"))
-                    } else {
-                        Refusal::ContentType(format!("only text and data parts are understood: {advice}"))
-                    });
-                }
-            };
+        let prescribed = fixtures::question(self.message).filter(|_| self.understandable().is_ok());
+        let data = prescribed.or_else(|| self.parts.iter().find_map(|part| object(part, self.dialect)));
+        let (entry, said) = match (data, words(self.parts)) {
+            (Some(data), _) => {
+                let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
+                let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
+                (Some(entry), Said::Members(data))
+            }
+            (None, Some(words)) => (named.or_else(|| skill_for(tools, Task::Start)), Said::Words(words)),
+            (None, None) => {
+                self.understandable()?;
+                let text = format!("message.parts hold no JSON object: {advice}");
+                return Err(invalid("message.parts", &text));
+            }
+        };
         let asked = entry.and_then(|entry| {
             let understood = entry.understand(known, said)?;
             Some(Asked { entry, understood })
@@ -189,9 +197,11 @@ pub(super) fn skill_for(tools: Tools, task: Task) -> Option<&'static Entry> {
     tools.iter().find(|entry| entry.spec.task == task)
 }
 
-/// The skills of this agent, in the card's order.
+/// The skills of this agent, in the order of the extended card. The first of them are the card's.
 pub(super) fn skills(tools: Tools) -> impl Iterator<Item = &'static Entry> {
-    tools.iter().filter(|entry| entry.spec.agents == Agents::Core)
+    let (known, others) = (Agents::Core, Agents::Extended);
+    let of = move |agents| tools.iter().filter(move |entry| entry.spec.agents == agents);
+    of(known).chain(of(others))
 }
 
 fn example(tools: Tools) -> String {

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::Entry;
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use super::errors::Refusal;
 use super::operations::{Reply, cancel, get, list, send};
 use super::pushes::{self, PushAction};
 use super::request::AgentRequest;
+use crate::documents::extended_agent_card;
 
 /// What a method does.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +22,8 @@ pub(super) enum Action {
     Get,
     Cancel,
     List,
-    /// A method of the protocol that the agent card says is not offered.
-    NotOffered,
+    /// The agent card for callers who have authenticated.
+    ExtendedCard,
     /// Push notifications.
     Push(PushAction),
 }
@@ -36,9 +38,9 @@ const TABLE: &[(&str, Action)] = &[
     ("CancelTask", Action::Cancel),
     ("tasks/cancel", Action::Cancel),
     ("ListTasks", Action::List),
-    ("GetExtendedAgentCard", Action::NotOffered),
+    ("GetExtendedAgentCard", Action::ExtendedCard),
     ("tasks/list", Action::List),
-    ("agent/getAuthenticatedExtendedCard", Action::NotOffered),
+    ("agent/getAuthenticatedExtendedCard", Action::ExtendedCard),
     ("CreateTaskPushNotificationConfig", Action::Push(PushAction::Create)),
     ("SetTaskPushNotificationConfig", Action::Push(PushAction::Create)),
     ("GetTaskPushNotificationConfig", Action::Push(PushAction::Get)),
@@ -106,13 +108,12 @@ async fn call(
         Ok(params) => params,
         Err(refusal) => return Err(refusal.error(dialect, base_url)),
     };
-    act(agent, name, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, base_url))
+    act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, base_url))
 }
 
 /// Carries an action out; the result is that of its method.
 pub(super) async fn act(
     agent: &AgentRequest,
-    name: &str,
     action: Action,
     params: &Value,
     dialect: Dialect,
@@ -126,11 +127,16 @@ pub(super) async fn act(
         Action::Get => get(agent, params, dialect).await,
         Action::Cancel => cancel(agent, params, dialect).await,
         Action::List => list(agent, params, dialect).await,
-        Action::NotOffered => {
-            Err(Refusal::Unsupported(format!("{name} is not offered; {}", dialect.offered())))
-        }
+        Action::ExtendedCard => Ok(extended_card(agent, dialect)),
         Action::Push(action) => pushes::act(agent, action, params, dialect).await,
     }
+}
+
+/// The card with every skill that the caller may use; the guard has admitted none without an account.
+fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Value {
+    let may_use =
+        |entry: &Entry| entry.spec.access.key && agent.admission.check_scope(entry.spec.effect).is_ok();
+    extended_agent_card(&agent.state.site, may_use, dialect != Dialect::V1)
 }
 
 /// The refusal of a method that the protocol does not have.

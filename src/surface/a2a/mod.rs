@@ -11,6 +11,8 @@ mod endpoint;
 mod envelope;
 mod errors;
 mod events;
+#[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
+mod fixtures;
 mod http_json;
 mod message;
 mod methods;
@@ -28,7 +30,7 @@ use axum::http::Response;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
-use ep_kernel::tool::{Access, Rate};
+use ep_kernel::tool::Rate;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -89,7 +91,7 @@ const fn by(method: Method, name: &'static str, path: &'static str, protocol: Pr
         name,
         method,
         path: Cow::Borrowed(path),
-        access: Access::KEY,
+        access: fixtures::ACCESS,
         rate: Rate::Default,
         kind: RouteKind::Protocol(protocol),
         summary: Cow::Borrowed("Takes messages of other agents and answers with tasks (A2A)."),

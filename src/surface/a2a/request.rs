@@ -17,6 +17,7 @@ use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::conversation::Conversation;
+use super::fixtures;
 use super::message::skill_for;
 use crate::surface::http::{AppState, RequestHead};
 
@@ -31,8 +32,9 @@ pub(super) struct AgentRequest {
 }
 
 impl AgentRequest {
-    pub(super) fn new(state: AppState, head: RequestHead, admission: Admission) -> Self {
-        Self { state, head, admission, dispatched: Arc::default() }
+    pub(super) async fn new(state: AppState, head: RequestHead, admission: Admission) -> Result<Self, Fault> {
+        let admission = fixtures::admitted(&state, admission).await?;
+        Ok(Self { state, head, admission, dispatched: Arc::default() })
     }
 
     /// The operations that may be called.

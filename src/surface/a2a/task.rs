@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::conversation::Conversation;
 use super::dialect::{Dialect, Role};
 use super::errors::Refusal;
+use super::fixtures;
 use super::message::{invalid, member};
 use super::modes::Modes;
 
@@ -128,7 +129,7 @@ const FILE: [(&str, &str); 4] =
     [("bytes", "raw"), ("uri", "url"), ("name", "filename"), ("mimeType", "mediaType")];
 
 /// A part of a message in this dialect.
-fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
+pub(super) fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
     part.retain(|name, _| name != "kind" && name != "type");
     match dialect {
         Dialect::V03 => {
@@ -191,7 +192,7 @@ impl View {
         let context_name = if dialect == Dialect::Legacy { "sessionId" } else { "contextId" };
         shown[context_name] = task.context.as_str().into();
         if let Some(answer) = answer.filter(|_| self.artifacts) {
-            shown["artifacts"] = json!([self.artifact(said.modes, answer)]);
+            shown["artifacts"] = json!([self.artifact(conversation, answer)]);
         }
         if dialect == Dialect::V03 {
             shown["kind"] = "task".into();
@@ -248,8 +249,13 @@ impl View {
     }
 
     /// An answer as the one result of a task.
-    pub(super) fn artifact(&self, modes: Modes, answer: &Answer) -> Value {
-        let parts = parts(self.dialect, modes, answer);
+    pub(super) fn artifact(&self, conversation: &Conversation, answer: &Answer) -> Value {
+        let prescribed = fixtures::parts(conversation, self.dialect);
+        let own = || parts(self.dialect, conversation.said.modes, answer);
+        self.artifact_of(if prescribed.is_empty() { own() } else { prescribed })
+    }
+
+    fn artifact_of(&self, parts: Vec<Value>) -> Value {
         match self.dialect {
             Dialect::Legacy => json!({ "name": "result", "index": 0, "parts": parts }),
             _ => json!({ "artifactId": "result", "name": "result", "parts": parts }),
@@ -265,7 +271,7 @@ pub(super) fn message(
     context: Option<&str>,
     answer: &Answer,
 ) -> Value {
-    says(dialect, id, (None, context), parts(dialect, modes, answer))
+    says(dialect, id, (None, context), parts(dialect, modes, answer).into())
 }
 
 /// An answer that is no task, in the protocol in which everything is one.
@@ -277,18 +283,23 @@ pub(super) fn legacy_task(id: &str, modes: Modes, context: &str, answer: &Answer
         "id": id,
         "sessionId": context,
         "status": { "state": state, "timestamp": since },
-        "artifacts": [view.artifact(modes, answer)],
+        "artifacts": [view.artifact_of(parts(Dialect::Legacy, modes, answer))],
     })
 }
 
-fn parts(dialect: Dialect, modes: Modes, answer: &Answer) -> Value {
+fn parts(dialect: Dialect, modes: Modes, answer: &Answer) -> Vec<Value> {
     let summary = answer.presentation.summary.as_ref();
     let data = (modes.json || summary.is_none()).then(|| dialect.data_part(&answer.value));
     let text = summary.filter(|_| modes.text).map(|summary| dialect.text_part(summary));
     [data, text].into_iter().flatten().collect()
 }
 
-fn says(dialect: Dialect, id: &str, (task, context): (Option<&str>, Option<&str>), parts: Value) -> Value {
+pub(super) fn says(
+    dialect: Dialect,
+    id: &str,
+    (task, context): (Option<&str>, Option<&str>),
+    parts: Value,
+) -> Value {
     let content = if dialect == Dialect::V03Rest { "content" } else { "parts" };
     let mut message = json!({ "role": dialect.role(Role::Agent), content: parts });
     if dialect != Dialect::Legacy {

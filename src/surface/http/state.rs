@@ -15,6 +15,7 @@ use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
+use crate::documents::Site;
 use crate::surface::web::Usdc;
 
 /// What every handler can reach.
@@ -24,6 +25,8 @@ pub struct AppState {
     pub app: Arc<App>,
     /// Every operation.
     pub tools: &'static [Entry],
+    /// What is served, and the documents about it.
+    pub site: Arc<Site>,
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
     /// Which hosts and origins requests may name.
