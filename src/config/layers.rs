@@ -307,7 +307,6 @@ mod tests {
     fn variables_win_and_are_typed() {
         let config = with(&[
             ("EP_LISTEN", "0.0.0.0:9"),
-            ("EP_CARD_KEY", "server", "card_key"),
             ("EP_TRUSTED_PROXIES", "10.0.0.0/8, ::1/128"),
             ("EP_BILLING", "off"),
         ]);

@@ -3,11 +3,13 @@
 import uuid
 
 import httpx
+import jwt
 from a2a.client import ClientConfig, ClientFactory
-from a2a.client.card_resolver import A2ACardResolver
+from a2a.client.card_resolver import A2ACardResolver, parse_agent_card
 from a2a.types import (
     CancelTaskRequest,
     DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
     GetTaskPushNotificationConfigRequest,
     GetTaskRequest,
     ListTaskPushNotificationConfigsRequest,
@@ -17,8 +19,10 @@ from a2a.types import (
     TaskPushNotificationConfig,
     TaskState,
 )
+from a2a.utils.signing import SignatureVerificationError, create_signature_verifier
 from a2a_lines import PATIENCE_S, code_of, serve
 from google.protobuf.json_format import MessageToDict, ParseDict
+from jwt import PyJWK
 
 
 def state(task):
@@ -130,4 +134,41 @@ async def scenario(request, client, streaming):
     }
 
 
-serve(run)
+async def verify(request):
+    """Checks the card's signatures, and reads the extended card over both bindings."""
+    headers = {"Authorization": f"Bearer {request['key']}"}
+    async with httpx.AsyncClient(headers=headers, timeout=PATIENCE_S) as http:
+        keys = {}
+
+        async def fetch(signatures):
+            for one in signatures:
+                header = jwt.get_unverified_header(f"{one['protected']}..{one['signature']}")
+                for key in (await http.get(header["jku"])).json()["keys"]:
+                    keys[key["kid"]] = PyJWK(key)
+
+        def verified(card):
+            try:
+                create_signature_verifier(lambda kid, _: keys[kid], ["ES256"])(card)
+            except SignatureVerificationError:
+                return False
+            return True
+
+        seen = []
+        for version in ({}, {"A2A-Version": "1.0"}):
+            sent = (await http.get(request["url"] + "/.well-known/agent-card.json", headers=version)).json()
+            await fetch(sent["signatures"])
+            card = parse_agent_card(sent)
+            seen.append(verified(card))
+            card.description += "!"
+            seen.append(verified(card))
+        card = await A2ACardResolver(http, request["url"]).get_agent_card()
+        skills = []
+        for binding in ("JSONRPC", "HTTP+JSON"):
+            config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding])
+            extended = await ClientFactory(config).create(card).get_extended_agent_card(GetExtendedAgentCardRequest())
+            skills.append(len(extended.skills))
+            seen.append(verified(extended))
+    return {"verified": seen, "skills": skills}
+
+
+serve(lambda request: {"run": run, "verify": verify}[request["op"]](request))

@@ -2,8 +2,9 @@
 // agent's `url`, a `key`, the `version` of the client, the `binding`, a `question`, a `slow_question` and a `webhook`.
 import { randomUUID } from 'node:crypto'
 import * as newer from '@a2a-js/sdk/client'
-import { SendMessageRequest, taskStateToJSON } from '@a2a-js/sdk'
+import { SendMessageRequest, taskStateToJSON, verifyAgentCardSignature } from '@a2a-js/sdk'
 import * as older from '@a2a-js/sdk-0.3/client'
+import { base64url, decodeProtectedHeader, flattenedVerify } from 'jose'
 import { answerLines, choose } from './json-lines.mjs'
 
 const wrong = { question: 'Long enough to ask?', options: ['one'] }
@@ -143,4 +144,34 @@ async function run(request) {
   }
 }
 
-await answerLines({ run })
+/** JSON with sorted members (RFC 8785, as far as cards need it). */
+const canonical = (value) =>
+  JSON.stringify(value, (_, member) =>
+    member && typeof member === 'object' && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member)
+
+/** Checks the card's signatures: with the client's own check, and over every byte that was served. */
+async function verify({ url, key }) {
+  const get = async (path, headers = {}) => (await fetch(path, { headers })).json()
+  const keyOf = async (kid, jku) => (await get(jku)).keys.find((one) => one.kid === kid)
+  const passes = (check) => check.then(() => true, () => false)
+  const whole = async ({ signatures, ...card }) => {
+    const payload = base64url.encode(canonical(card))
+    return passes(Promise.any(signatures.map(async (one) => {
+      const { kid, jku } = decodeProtectedHeader(one)
+      return flattenedVerify({ ...one, payload }, await keyOf(kid, jku))
+    })))
+  }
+  const check = async (card) => [await passes(verifyAgentCardSignature(keyOf)(card)), await whole(card)]
+  const seen = []
+  for (const version of [{}, { 'a2a-version': '1.0' }]) {
+    const card = await get(`${url}/.well-known/agent-card.json`, version)
+    seen.push(...await check(card), ...await check({ ...card, description: 'another' }))
+  }
+  const transports = [new newer.JsonRpcTransportFactory({ fetchImpl: withKey(key) })]
+  const client = await new newer.ClientFactory({ transports }).createFromUrl(url)
+  return { verified: seen, skills: (await client.getAgentCard()).skills.length }
+}
+
+await answerLines({ run, verify })

@@ -20,15 +20,15 @@ use crate::harness::{
 };
 
 /// Everything that a payment needs.
-struct World {
-    chain: Chain,
-    facilitator: Facilitator,
-    payer: Payer,
-    libraries: WalletLibraries,
+pub struct World {
+    pub chain: Chain,
+    pub facilitator: Facilitator,
+    pub payer: Payer,
+    pub libraries: WalletLibraries,
 }
 
 impl World {
-    async fn start() -> Self {
+    pub async fn start() -> Self {
         let chain = Chain::start(84532).await;
         let facilitator = Facilitator::start(&chain).await;
         Self { chain, facilitator, payer: Payer::start(), libraries: WalletLibraries::start() }
@@ -49,16 +49,16 @@ impl World {
         ]
     }
 
-    fn without_node(&self, setup: Setup) -> Setup {
+    pub fn without_node(&self, setup: Setup) -> Setup {
         self.settings().into_iter().fold(setup, |setup, (name, value)| setup.with(name, value))
     }
 
-    fn with_node(&self, setup: Setup) -> Setup {
+    pub fn with_node(&self, setup: Setup) -> Setup {
         self.without_node(setup).with("EP_X402_RPC_URL", self.chain.rpc_url())
     }
 
     /// A wallet with this many dollars.
-    async fn wallet(&self, dollars: u64) -> Wallet {
+    pub async fn wallet(&self, dollars: u64) -> Wallet {
         let wallet = self.libraries.wallet().await;
         let amount = (dollars * 1_000_000).to_string();
         self.chain.ask(json!({ "op": "fund", "address": wallet.address, "amount": amount })).await;
@@ -107,12 +107,12 @@ async fn pay_until_known(client: &Client, header: &str) -> Reply {
     panic!("nobody could say how the payment ended");
 }
 
-async fn assert_clean(service: &Service) {
+pub async fn assert_clean(service: &Service) {
     let audit = service.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
     assert!(audit.is_clean(), "{audit:?}");
 }
 
-async fn balance(client: &Client) -> Value {
+pub async fn balance(client: &Client) -> Value {
     client.get("/api/balance").await.expect(200)["balance"].clone()
 }
 

@@ -1,7 +1,10 @@
 //! Rendered documents: as snapshots, so that a change shows in review, and as they are served.
 
+use std::sync::Arc;
+
 use ensemble_poll::documents::{DOCUMENTS, SiteSettings};
 use ensemble_poll::surface::routes;
+use ep_kernel::signing::SigningKeys;
 
 use crate::harness::{Setup, configured};
 
@@ -16,7 +19,9 @@ fn every_served_document_as_a_snapshot() {
         ("EP_DOCUMENTATION_URL", "https://docs.example.com/polls"),
     ];
     let config = configured(&variables.map(|(name, value)| (name, value.to_owned())));
-    let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
+    let signing = Some(Arc::new(SigningKeys::derive(b"of this snapshot", 1)));
+    let settings = SiteSettings { signing, ..SiteSettings::new(&config) };
+    let site = routes::site(settings, &ep_tools::TOOLS);
     let mut seen = 0;
     for document in DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty()) {
         for (place, form) in document.forms.iter().enumerate() {

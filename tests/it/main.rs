@@ -9,8 +9,10 @@
 mod harness;
 
 mod a2a;
+mod a2a_cards;
 mod a2a_clients;
 mod a2a_http;
+mod a2a_payments;
 mod a2a_pushes;
 mod a2a_streams;
 mod a2a_tasks;

@@ -13,8 +13,8 @@ use crate::fault::{Fault, Kind};
 use crate::identity::WalletAddress;
 use crate::keys::IssuedKey;
 use crate::ports::{
-    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, Outcome, Payment, PaymentNetwork,
-    StoredDeposit, Verdict,
+    BegunDeposit, Clock, DepositState, DepositStore, Entropy, NewDeposit, NotPaid, Outcome, Payment,
+    PaymentNetwork, StoredDeposit, Verdict,
 };
 use crate::sign_in::SignUps;
 use ep_polling::money::MicroUsd;
@@ -74,7 +74,7 @@ pub enum Taken {
     /// It was credited.
     Deposited(Box<Deposited>),
     /// It was not carried out: the payer may sign another one.
-    Refused(&'static str),
+    Refused(NotPaid),
 }
 
 impl Deposits {
@@ -205,6 +205,6 @@ impl Deposits {
 /// Nobody can say yet how a payment ends: its caller comes back with the same one.
 pub fn pending() -> Fault {
     let text = "the payment is being carried out and nobody can say yet how it ends; send the same request with the \
-                same payment header again, and do not sign another payment";
+                same payment again, and do not sign another payment";
     Fault::new(Kind::Unavailable, text).retry_after(RETRY_AFTER)
 }

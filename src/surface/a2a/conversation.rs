@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::message::{Sent, member};
 use super::modes::Modes;
+use super::payment::Payments;
 use super::task::stored;
 
 /// A task and what was said in it.
@@ -29,6 +30,9 @@ pub(super) struct Content {
     /// The message for which the poll is being opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) opening: Option<String>,
+    /// The payment that the poll waits for, and what became of others.
+    #[serde(default, skip_serializing_if = "Payments::is_empty")]
+    pub(super) payments: Payments,
 }
 
 /// The most messages of one task.
@@ -70,8 +74,16 @@ impl Conversation {
 
     /// Adds a question of the service.
     pub(super) fn ask(&mut self, text: &str) {
+        self.ask_with(text, Value::Null);
+    }
+
+    /// The same with what is meant for programs.
+    pub(super) fn ask_with(&mut self, text: &str, metadata: Value) {
         let id = format!("{}-{}", self.task.id, self.said.messages.len() + 1);
-        let message = json!({ "messageId": id, "role": "ROLE_AGENT", "parts": [{ "text": text }] });
+        let mut message = json!({ "messageId": id, "role": "ROLE_AGENT", "parts": [{ "text": text }] });
+        if !metadata.is_null() {
+            message["metadata"] = metadata;
+        }
         self.said.messages.push(message);
     }
 }

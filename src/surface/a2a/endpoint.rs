@@ -19,6 +19,7 @@ use super::errors::Refusal;
 use super::events;
 use super::methods::{METHODS, Streaming, read_params, unknown};
 use super::operations::{Reply, send};
+use super::payment;
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
 
@@ -41,7 +42,7 @@ pub fn serve_tasks_send(
 async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
     let base_url = agent.state.links().base_url().to_owned();
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
@@ -52,8 +53,9 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     };
     let response = match read(&body) {
         Ok(request) if Streaming::of(&request.method).is_some() => {
-            let response = stream(&agent, &parts.headers, &request).await;
+            let mut response = stream(&agent, &parts.headers, &request).await;
             agent.check_allowance()?;
+            payment::confirm(&agent, &parts.headers, &mut response);
             return Ok(response);
         }
         Ok(request) => match check_version(&parts.headers) {
@@ -65,7 +67,9 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
         Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
     };
     agent.check_allowance()?;
-    Ok(reply(&response))
+    let mut response = reply(&response);
+    payment::confirm(&agent, &parts.headers, &mut response);
+    Ok(response)
 }
 
 /// Calls a method that is answered with events.
@@ -133,7 +137,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     let (parts, body) = request.into_parts();
     let body = read_body(&parts.headers, body).await?;
     let mut sent: Value = serde_json::from_slice(&body).map_err(|error| malformed_body(&error))?;
-    let agent = AgentRequest::new(state, head, admission).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
     let enveloped = sent.get("jsonrpc").is_some() || sent.get("method").is_some();
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let params = if enveloped { sent["params"].take() } else { sent };

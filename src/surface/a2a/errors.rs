@@ -21,6 +21,8 @@ pub(super) enum Refusal {
     NotCancelable(String),
     /// Parts of a kind that is not understood.
     ContentType(String),
+    /// The extended card, to a caller for whom there is none.
+    NoExtendedCard(String),
     /// A version of the protocol that is not supported.
     Version(String),
 }
@@ -40,6 +42,7 @@ impl Refusal {
             Self::NotCancelable(_) => -32002,
             Self::Unsupported(_) => -32004,
             Self::ContentType(_) => -32005,
+            Self::NoExtendedCard(_) => -32007,
             Self::Version(_) => -32009,
         }
     }
@@ -52,6 +55,7 @@ impl Refusal {
             | Self::NotCancelable(text)
             | Self::Unsupported(text)
             | Self::ContentType(text)
+            | Self::NoExtendedCard(text)
             | Self::Version(text) => text,
         }
     }
@@ -67,6 +71,7 @@ impl Refusal {
             Self::NotCancelable(_) => "TASK_NOT_CANCELABLE".into(),
             Self::Unsupported(_) => "UNSUPPORTED_OPERATION".into(),
             Self::ContentType(_) => "CONTENT_TYPE_NOT_SUPPORTED".into(),
+            Self::NoExtendedCard(_) => "EXTENDED_AGENT_CARD_NOT_CONFIGURED".into(),
             Self::Version(_) => "VERSION_NOT_SUPPORTED".into(),
         }
     }

@@ -24,7 +24,7 @@ use crate::surface::http::AppState;
 pub(super) const ACCESS: Access = Access::PUBLIC;
 
 /// Which contents, by how a message's id or text begins; the first that fits counts.
-const PREFIXES: [(&str, Does); 13] = [
+const PREFIXES: [(&str, Does); 14] = [
     ("tck-message-response", Does::Reply),
     ("tck-input-required", Does::Ask),
     ("tck-multi-turn", Does::Ask),
@@ -38,6 +38,7 @@ const PREFIXES: [(&str, Does); 13] = [
     ("tck-stream-artifact-chunked", Does::Show(&["chunk-1 ", "chunk-2"])),
     ("tck-stream-chunked", Does::Show(&["chunk-1 ", "chunk-2"])),
     ("tck-", Does::Show(&["Hello from TCK"])),
+    ("enhanced-parts", Does::Show(&["Hello from TCK"])),
 ];
 
 /// What a message does.

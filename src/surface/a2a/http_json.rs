@@ -16,6 +16,7 @@ use super::errors::Refusal;
 use super::events::{self, Events};
 use super::message::{invalid, member};
 use super::methods::{self, Action};
+use super::payment;
 use super::pushes::PushAction;
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
@@ -54,7 +55,7 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, params, request } = exchange;
     let (parts, body) = request.into_parts();
-    let agent = AgentRequest::new(state, head, admission).await?;
+    let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
     let mut dialect = if older { Dialect::V03Rest } else { Dialect::V1 };
     let answered = async {
         check_version(&parts.headers)?;
@@ -71,11 +72,13 @@ pub(super) async fn answer(
     };
     let answered = answered.await;
     agent.check_allowance()?;
-    Ok(match answered {
+    let mut response = match answered {
         Ok(Answered::Value(value)) => respond(&parts.headers, 200, &value),
         Ok(Answered::Events(events)) => stream(events, agent.state.links().base_url().to_owned()),
         Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links().base_url()),
-    })
+    };
+    payment::confirm(&agent, &parts.headers, &mut response);
+    Ok(response)
 }
 
 enum Answered {
@@ -199,9 +202,11 @@ impl Refusal {
             _ => 400,
         };
         let status = match (self, http) {
-            (Self::NotCancelable(_) | Self::Unsupported(_) | Self::Version(_), _) | (_, 402) => {
-                "FAILED_PRECONDITION"
-            }
+            (
+                Self::NotCancelable(_) | Self::Unsupported(_) | Self::NoExtendedCard(_) | Self::Version(_),
+                _,
+            )
+            | (_, 402) => "FAILED_PRECONDITION",
             (_, 401) => "UNAUTHENTICATED",
             (_, 403) => "PERMISSION_DENIED",
             (_, 404) => "NOT_FOUND",

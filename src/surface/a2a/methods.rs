@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Credential;
 use ep_kernel::tool::Entry;
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
@@ -127,16 +128,20 @@ pub(super) async fn act(
         Action::Get => get(agent, params, dialect).await,
         Action::Cancel => cancel(agent, params, dialect).await,
         Action::List => list(agent, params, dialect).await,
-        Action::ExtendedCard => Ok(extended_card(agent, dialect)),
+        Action::ExtendedCard => extended_card(agent, dialect),
         Action::Push(action) => pushes::act(agent, action, params, dialect).await,
     }
 }
 
-/// The card with every skill that the caller may use; the guard has admitted none without an account.
-fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Value {
+/// The card with every skill that the caller may use.
+fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Result<Value, Refusal> {
+    // The guard admits nobody without one, but for the kits.
+    if matches!(agent.head.credential, Credential::None) {
+        return Err(Refusal::NoExtendedCard("the extended card is for callers with an API key".to_owned()));
+    }
     let may_use =
         |entry: &Entry| entry.spec.access.key && agent.admission.check_scope(entry.spec.effect).is_ok();
-    extended_agent_card(&agent.state.site, may_use, dialect != Dialect::V1)
+    Ok(extended_agent_card(&agent.state.site, may_use, dialect != Dialect::V1))
 }
 
 /// The refusal of a method that the protocol does not have.

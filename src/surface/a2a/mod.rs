@@ -18,6 +18,7 @@ mod message;
 mod methods;
 mod modes;
 mod operations;
+mod payment;
 mod pushes;
 mod request;
 mod sending;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use ep_kernel::answer::Answer;
 use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, dispatch};
@@ -19,7 +20,9 @@ use serde_json::{Value, json};
 use super::conversation::Conversation;
 use super::fixtures;
 use super::message::skill_for;
+use super::payment;
 use crate::surface::http::{AppState, RequestHead};
+use crate::surface::web::Usdc;
 
 /// What the methods of the protocol work with.
 #[derive(Clone)]
@@ -29,12 +32,26 @@ pub(super) struct AgentRequest {
     pub(super) admission: Admission,
     /// Whether an operation was called, which then checked the caller's allowance.
     dispatched: Arc<AtomicBool>,
+    /// The payments that the client has asked to make (the extension for x402), where they are taken.
+    pub(super) payments: Option<Usdc>,
 }
 
 impl AgentRequest {
-    pub(super) async fn new(state: AppState, head: RequestHead, admission: Admission) -> Result<Self, Fault> {
+    pub(super) async fn new(
+        state: AppState,
+        head: RequestHead,
+        admission: Admission,
+        headers: &HeaderMap,
+    ) -> Result<Self, Fault> {
         let admission = fixtures::admitted(&state, admission).await?;
-        Ok(Self { state, head, admission, dispatched: Arc::default() })
+        let asks = state.site.settings.takes_usdc && payment::asks(headers);
+        let payments = state.usdc.clone().filter(|_| asks);
+        Ok(Self { state, head, admission, dispatched: Arc::default(), payments })
+    }
+
+    /// The same request with these payments.
+    pub(super) fn paying(&self, payments: Option<Usdc>) -> Self {
+        Self { payments, ..self.clone() }
     }
 
     /// The operations that may be called.

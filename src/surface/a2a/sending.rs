@@ -16,8 +16,9 @@ use super::conversation::{Content, Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fixtures;
-use super::message::{Asked, Sent, invalid};
+use super::message::{Asked, Sent, invalid, skill_for};
 use super::modes::Modes;
+use super::payment::{self, Paid, Step};
 use super::pushes::Wanted;
 use super::request::AgentRequest;
 use super::task::{legacy_task, message, stored};
@@ -55,6 +56,12 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Beg
     {
         return Ok(Begun::Task(Box::new(known.clone())));
     }
+    if let Some(known) = existing.as_ref().filter(|known| known.said.payments.is_due())
+        && let Some(step) = payment::Step::of(sent.message)?
+    {
+        takes_messages(agent, known, sent)?;
+        return pay(agent, sent, known.clone(), step).await.map(|task| Begun::Task(Box::new(task)));
+    }
     let before = existing.as_ref().map(|known| known.said.known.clone()).unwrap_or_default();
     let Asked { entry, understood } = sent.asked(agent.tools(), &before)?;
     let names = Names::of(agent, sent, entry, &understood);
@@ -66,7 +73,9 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Beg
         takes_messages(agent, known, sent)?;
     }
     let said = stored(sent.message, sent.context, sent.dialect);
-    let opening = Opening { agent: agent.clone(), existing, said, modes, names };
+    // The oldest protocol has no extensions.
+    let payments = agent.payments.clone().filter(|_| sent.dialect != Dialect::Legacy);
+    let opening = Opening { agent: agent.paying(payments), existing, said, modes, names };
     match understood {
         Understood::Missing { ask, .. } if sent.dialect == Dialect::Legacy => {
             Err(invalid("message.parts", &format!("message.parts: {ask}")))
@@ -93,6 +102,46 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Beg
             }
         }
     }
+}
+
+/// Takes what a message says about the payment that its task waits for: a payment opens the poll.
+async fn pay(
+    agent: &AgentRequest,
+    sent: &Sent<'_>,
+    mut known: Conversation,
+    step: Step,
+) -> Result<Conversation, Refusal> {
+    let entry = skill_for(agent.tools(), Task::Start);
+    let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
+    let input = known.said.known.clone();
+    let names = Names::of(agent, sent, entry, &Understood::Input(input.clone()));
+    let said = stored(sent.message, sent.context, sent.dialect);
+    let modes = known.said.modes;
+    let agent = agent.paying(agent.state.usdc.clone());
+    // What has been paid opens the poll even if the client goes away meanwhile.
+    let tasks = agent.state.app.tasks.clone();
+    let paid = tasks.spawn(async move {
+        let paid = known.said.payments.take(&agent, step).await?;
+        if let Paid::Credited = paid {
+            let opening = Opening { agent, existing: Some(known), said, modes, names };
+            return match opening.open(entry, input).await? {
+                Opened::Task(task) => Ok(task),
+                Opened::Answer(_) => Err(Fault::internal("a paid poll is no task").into()),
+            };
+        }
+        known.said.messages.push(said.clone());
+        known.task.since = agent.now();
+        if let Paid::Failed(code, why) = paid {
+            if let Some((text, metadata)) = known.said.payments.failed(&agent, code, &why) {
+                known.ask_with(&text, metadata);
+            }
+        } else {
+            known.task.state = TaskState::Canceled;
+        }
+        let opening = Opening { agent, existing: None, said, modes, names };
+        opening.keep(known, false).await
+    });
+    paid.await.map_err(Fault::internal)?
 }
 
 /// The task that a message belongs to, or has opened before.
@@ -228,15 +277,19 @@ impl Opening {
         Ok(Conversation { task, said: Content { modes: self.modes, ..Content::default() } })
     }
 
+    /// The task, or a new one, which waits for its client.
+    fn waiting(&self) -> Result<Conversation, Fault> {
+        if let Some(existing) = &self.existing {
+            return Ok(existing.clone());
+        }
+        let id = PollId::new(self.agent.now(), self.agent.state.app.entropy.bytes()).to_string();
+        self.conversation(id, TaskState::InputRequired)
+    }
+
     /// Asks the client for what is missing.
     async fn ask(self, known: Map<String, Value>, ask: &str) -> Result<Conversation, Refusal> {
         let begun = self.existing.is_none();
-        let mut conversation = if let Some(existing) = &self.existing {
-            existing.clone()
-        } else {
-            let id = PollId::new(self.agent.now(), self.agent.state.app.entropy.bytes()).to_string();
-            self.conversation(id, TaskState::InputRequired)?
-        };
+        let mut conversation = self.waiting()?;
         conversation.task.since = self.agent.now();
         conversation.said.opening = None;
         conversation.said.known = known;
@@ -251,13 +304,19 @@ impl Opening {
             self.existing = Some(self.claim(existing).await?);
         }
         let key = self.names.key.clone();
-        let answer = self.agent.dispatch(entry, Value::Object(input), key, Some(Duration::ZERO)).await;
+        let sent = Value::Object(input.clone());
+        let answer = self.agent.dispatch(entry, sent, key, Some(Duration::ZERO)).await;
         let poll = match &answer {
             Ok(answer) => answer.presentation.task_id.as_deref().and_then(|id| id.parse().ok()),
             // The same message is being read at this moment.
             Err(fault) => fault.poll().filter(|_| fault.kind() == Kind::InProgress).cloned(),
         };
         let Some(poll): Option<PollId> = poll else {
+            if let Err(fault) = &answer
+                && let Some(cents) = payment::due(&self.agent, fault)
+            {
+                return self.ask_for_payment(input, cents).await.map(Opened::Task);
+            }
             self.give_back().await;
             return Ok(Opened::Answer(answer?));
         };
@@ -271,8 +330,25 @@ impl Opening {
         }
         conversation.said.opening = None;
         conversation.said.known = Map::new();
+        conversation.said.payments.settle();
         conversation.task.poll = Some(poll);
         self.keep(conversation, begun).await.map(Opened::Task)
+    }
+
+    /// Asks the client to pay this much, after which the poll is opened.
+    async fn ask_for_payment(self, input: Map<String, Value>, cents: u32) -> Result<Conversation, Refusal> {
+        let begun = self.existing.is_none();
+        let mut conversation = self.waiting()?;
+        if begun {
+            conversation.said.messages.push(self.said.clone());
+        }
+        conversation.said.opening = None;
+        conversation.said.known = input;
+        conversation.task.since = self.agent.now();
+        if let Some((text, metadata)) = conversation.said.payments.ask(&self.agent, cents) {
+            conversation.ask_with(&text, metadata);
+        }
+        self.keep(conversation, begun).await
     }
 
     /// Says in a task that this message opens its poll, so that no other one does.

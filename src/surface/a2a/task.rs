@@ -235,6 +235,16 @@ impl View {
             status["message"] =
                 says(dialect, &format!("{id}-status"), (Some(id), Some(&task.context)), parts);
         }
+        if state != TaskState::InputRequired
+            && let Some(metadata) = said.payments.metadata()
+        {
+            if status.get("message").is_none() {
+                let parts = json!([dialect.text_part("The payment is settled.")]);
+                status["message"] =
+                    says(dialect, &format!("{id}-status"), (Some(id), Some(&task.context)), parts);
+            }
+            status["message"]["metadata"] = metadata;
+        }
         status
     }
 

@@ -1,5 +1,6 @@
 //! Deposits of USDC by x402: the payment travels in headers, beside the JSON body.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,9 +8,12 @@ use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use ep_kernel::caller::Caller;
 use ep_kernel::deposits::{Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::ports::Payment;
+use ep_kernel::tasks::Tasks;
 use ep_payments::{Offer, PayloadError, X402};
 use ep_polling::money::Usd;
 use futures::FutureExt;
@@ -31,7 +35,7 @@ const RESPONSE: [HeaderName; 2] =
 /// How long a client waits before it is told to come back: less than the route's deadline.
 const LONGEST_WAIT: Duration = Duration::from_secs(80);
 /// The least and the most that is deposited at once, in cents.
-const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
+pub const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
 
 #[derive(Deserialize)]
 struct DepositBody<'a> {
@@ -58,19 +62,9 @@ pub(super) fn handle(
             Err(PayloadError::Refused(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
             Err(error) => return Err(Fault::invalid("", error.to_string())),
         };
-        // What moves money is carried out even when the client disconnects.
-        let (answer, answered) = oneshot::channel();
-        let (deposits, caller) = (usdc.deposits, admission.caller);
-        state.app.tasks.spawn(async move {
-            let taken = deposits.take(payment, &caller).await;
-            drop(answer.send(taken));
-        });
-        // However it ends for the client, it must not be told to pay again.
-        let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
-        let Ok(Ok(taken)) = answered else { return Err(pending()) };
-        match taken? {
+        match usdc.take(&state.app.tasks, payment, admission.caller).await? {
             Taken::Deposited(deposited) => Ok(credited(&deposited, &usdc.x402.network())),
-            Taken::Refused(why) => Ok(refused(&usdc.x402, cents, why)),
+            Taken::Refused(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
         }
     }
     .boxed()
@@ -80,9 +74,24 @@ pub(super) fn handle(
 #[derive(Clone)]
 pub struct Usdc {
     /// The protocol.
-    pub x402: std::sync::Arc<X402>,
+    pub x402: Arc<X402>,
     /// What takes payments.
-    pub deposits: std::sync::Arc<Deposits>,
+    pub deposits: Arc<Deposits>,
+}
+
+impl Usdc {
+    /// Takes a payment, whether or not its client waits for the end.
+    pub async fn take(&self, tasks: &Tasks, payment: Payment, caller: Caller) -> Result<Taken, Fault> {
+        let (answer, answered) = oneshot::channel();
+        let deposits = Arc::clone(&self.deposits);
+        tasks.spawn(async move {
+            let taken = deposits.take(payment, &caller).await;
+            drop(answer.send(taken));
+        });
+        // However it ends for the client, it must not be told to pay again.
+        let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
+        if let Ok(Ok(taken)) = answered { taken } else { Err(pending()) }
+    }
 }
 
 /// The amount in cents, as the body writes it: a plain decimal number with at most two decimals.

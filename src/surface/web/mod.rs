@@ -16,7 +16,7 @@ use ep_kernel::tool::{Access, Rate};
 
 use super::route::{Handler, Route, RouteKind};
 
-pub use deposit::Usdc;
+pub use deposit::{AMOUNTS as DEPOSITS, Usdc};
 
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api_key::without_keys;
+use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +27,17 @@ pub struct Fault {
     message: Box<str>,
     fields: Vec<FieldFault>,
     retry_after: Option<Duration>,
-    poll: Option<Box<PollId>>,
+    about: Option<Box<About>>,
     source: Option<Arc<dyn Error + Send + Sync>>,
     replayed: bool,
     rejects_credential: bool,
+}
+
+/// What few failures tell.
+#[derive(Debug, Clone, Default)]
+struct About {
+    poll: Option<PollId>,
+    lacks: Option<MicroUsd>,
 }
 
 /// Which member of the input is wrong, and how.
@@ -54,7 +62,7 @@ impl Fault {
             message: without_keys(message.into()).into(),
             fields: Vec::new(),
             retry_after: None,
-            poll: None,
+            about: None,
             source: None,
             replayed: false,
             rejects_credential: false,
@@ -99,7 +107,13 @@ impl Fault {
 
     /// Names the poll that it is about, whose result can be read.
     pub fn about(mut self, poll: PollId) -> Self {
-        self.poll = Some(Box::new(poll));
+        self.about.get_or_insert_default().poll = Some(poll);
+        self
+    }
+
+    /// Says how much the account lacks.
+    pub fn lacking(mut self, amount: MicroUsd) -> Self {
+        self.about.get_or_insert_default().lacks = Some(amount);
         self
     }
 
@@ -126,7 +140,12 @@ impl Fault {
 
     /// The poll that it is about.
     pub fn poll(&self) -> Option<&PollId> {
-        self.poll.as_deref()
+        self.about.as_ref()?.poll.as_ref()
+    }
+
+    /// How much the account lacks for it, where a balance does not suffice.
+    pub fn lacks(&self) -> Option<MicroUsd> {
+        self.about.as_ref()?.lacks
     }
 
     /// When to try again, if waiting helps. Shown in whole seconds, rounded up.
@@ -204,7 +223,7 @@ impl From<StoredFault> for Fault {
             message: kept.message.into(),
             fields: kept.fields,
             retry_after: None,
-            poll: None,
+            about: None,
             source: None,
             replayed: true,
             rejects_credential: false,

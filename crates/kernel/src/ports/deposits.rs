@@ -24,13 +24,39 @@ pub struct Payment {
     pub body: String,
 }
 
+/// Why a payment was not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotPaid {
+    /// The payer's balance does not suffice.
+    #[error("the payer has not enough USDC")]
+    Funds,
+    /// The signature is not the payer's.
+    #[error("the signature of the payment is not valid")]
+    Signature,
+    /// It is too late, or too early.
+    #[error("the payment has expired, or is not valid yet")]
+    Expired,
+    /// It can no longer be carried out.
+    #[error("the authorization has expired unused")]
+    ExpiredUnused,
+    /// Somebody has used or cancelled the authorization.
+    #[error("the authorization was used for something else, or cancelled")]
+    Used,
+    /// The facilitator gives no reason that is known.
+    #[error("the payment was not accepted; it may have been used already")]
+    NotAccepted,
+    /// It cannot be known any more.
+    #[error("nobody could say whether the payment was carried out; ask the operator")]
+    GivenUp,
+}
+
 /// Whether a payment would be carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It would.
     Valid,
     /// It would not.
-    Refused(&'static str),
+    Refused(NotPaid),
 }
 
 /// What became of an attempt to carry a payment out.
@@ -42,7 +68,7 @@ pub enum Outcome {
         transaction: String,
     },
     /// It has not moved, and this attempt will not move it.
-    NotMoved(&'static str),
+    NotMoved(NotPaid),
     /// Nobody can say yet.
     Unknown,
 }

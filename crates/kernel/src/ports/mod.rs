@@ -36,8 +36,8 @@ pub use cards::{
 pub use confirmations::Confirmations;
 pub use credentials::TokenVerifier;
 pub use deposits::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
-    StoredDeposit, Verdict,
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NotPaid, Outcome, Payment,
+    PaymentNetwork, StoredDeposit, Verdict,
 };
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
@@ -148,17 +148,19 @@ pub enum StoreError {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::InsufficientBalance { available, .. } if available <= MicroUsd::ZERO => Fault::new(
+            StoreError::InsufficientBalance { available, needed } if available <= MicroUsd::ZERO => Fault::new(
                 Kind::InsufficientBalance,
                 "insufficient balance: nothing is available; add funds, or choose the preset free, which costs nothing",
-            ),
+            )
+            .lacking(needed.minus(available)),
             StoreError::InsufficientBalance { available, needed } => Fault::new(
                 Kind::InsufficientBalance,
                 format!(
                     "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
                      add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
                 ),
-            ),
+            )
+            .lacking(needed.minus(available)),
             StoreError::CapReached { left, needed } => Fault::new(
                 Kind::SpendingCapReached,
                 format!(

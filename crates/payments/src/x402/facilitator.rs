@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{Outcome, Verdict};
+use ep_kernel::ports::{NotPaid, Outcome, Verdict};
 use ep_outgoing::AnswerError;
 use reqwest::Client;
 use serde::Deserialize;
@@ -53,10 +53,7 @@ impl Facilitator {
         match self.post::<Verified>("verify", request, VERIFY_TIMEOUT).await {
             Ok(Some(Verified { is_valid: true, .. })) => Ok(Verdict::Valid),
             Ok(Some(Verified { invalid_reason, .. })) => {
-                let why = refusal(invalid_reason.as_deref());
-                Ok(Verdict::Refused(
-                    why.unwrap_or("the payment was not accepted; it may have been used already"),
-                ))
+                Ok(Verdict::Refused(refusal(invalid_reason.as_deref()).unwrap_or(NotPaid::NotAccepted)))
             }
             Ok(None) => Err(unavailable()),
             Err(error) => {
@@ -111,15 +108,15 @@ fn is_hash(text: &str) -> bool {
 
 /// A refusal that comes before anything is sent, in our own words: facilitators name the same reasons differently.
 /// `None` for any other failure, and for a text that may quote anything.
-fn refusal(said: Option<&str>) -> Option<&'static str> {
+fn refusal(said: Option<&str>) -> Option<NotPaid> {
     let said = said.filter(|said| said.len() <= MAX_REASON)?;
     let names = |word| said.contains(word);
     if names("insufficient_funds") || names("insufficient_balance") {
-        Some("the payer has not enough USDC")
+        Some(NotPaid::Funds)
     } else if names("signature") {
-        Some("the signature of the payment is not valid")
+        Some(NotPaid::Signature)
     } else if names("valid_before") || names("valid_after") || names("expired") {
-        Some("the payment has expired, or is not valid yet")
+        Some(NotPaid::Expired)
     } else {
         None
     }

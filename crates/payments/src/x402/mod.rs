@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{Outcome, Payment, PaymentNetwork, Verdict};
+use ep_kernel::ports::{NotPaid, Outcome, Payment, PaymentNetwork, Verdict};
 use ep_outgoing::Node;
 use ep_polling::time::Timestamp;
 use reqwest::Client;
@@ -102,6 +102,11 @@ impl X402 {
         payload::read(&self.config, header, cents, now)
     }
 
+    /// Reads a payment of this amount that is no header.
+    pub fn payment_of(&self, body: Value, cents: u32, now: Timestamp) -> Result<Payment, PayloadError> {
+        payload::parse(&self.config, body, cents, now)
+    }
+
     /// The requirements that a payment is checked against: always our own, whatever its payer echoes.
     fn request(&self, payment: &Payment) -> Value {
         let body: Value = serde_json::from_str(&payment.body).unwrap_or_default();
@@ -165,7 +170,7 @@ impl PaymentNetwork for X402 {
                 Some(true) => outcome(chain.fate(payment, since).await),
                 // A minute for blocks that are not known here yet.
                 Some(false) if now > payment.valid_before.after(Duration::from_mins(1)) => {
-                    Outcome::NotMoved("the authorization has expired unused")
+                    Outcome::NotMoved(NotPaid::ExpiredUnused)
                 }
                 Some(false) => self.settle(payment, since).await,
                 None => Outcome::Unknown,
@@ -176,9 +181,7 @@ impl PaymentNetwork for X402 {
                 reference = payment.reference,
                 "nobody could say whether a payment was carried out, and it cannot be any more: look at it by hand"
             );
-            return Outcome::NotMoved(
-                "nobody could say whether the payment was carried out; ask the operator",
-            );
+            return Outcome::NotMoved(NotPaid::GivenUp);
         }
         found
     }
@@ -187,7 +190,7 @@ impl PaymentNetwork for X402 {
 fn outcome(fate: Fate) -> Outcome {
     match fate {
         Fate::Paid(transaction) => Outcome::Moved { transaction },
-        Fate::Otherwise => Outcome::NotMoved("the authorization was used for something else, or cancelled"),
+        Fate::Otherwise => Outcome::NotMoved(NotPaid::Used),
         Fate::Unknown => Outcome::Unknown,
     }
 }

@@ -17,6 +17,12 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// The requirements in the earliest version that has a name for the chain.
+    pub fn earliest(self) -> Value {
+        let has_name = self.body["accepts"].as_array().is_some_and(|accepts| !accepts.is_empty());
+        if has_name { self.body } else { self.header }
+    }
+
     pub(super) fn new(config: &X402Config, cents: u32, error: &str) -> Self {
         let amount = (u64::from(cents) * 10_000).to_string();
         let accepts: Vec<Value> = legacy(config, &amount).into_iter().collect();

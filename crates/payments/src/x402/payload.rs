@@ -20,7 +20,9 @@ const MAX_HEADER: usize = 16 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
     /// It is not base64 of JSON of a known version.
-    #[error("the payment header must be base64 of an x402 payment of version 1 or 2, scheme exact")]
+    #[error(
+        "the payment must be one of x402, version 1 or 2, scheme exact; in a header, as base64 of its JSON"
+    )]
     Malformed,
     /// It pays something else.
     #[error(transparent)]
@@ -94,6 +96,16 @@ pub(super) fn read(
 ) -> Result<Payment, PayloadError> {
     let bytes = decode(header).ok_or(PayloadError::Malformed)?;
     let body: Value = serde_json::from_slice(&bytes).map_err(|_| PayloadError::Malformed)?;
+    parse(config, body, cents, now)
+}
+
+/// The same for a payment in plain JSON.
+pub(super) fn parse(
+    config: &X402Config,
+    body: Value,
+    cents: u32,
+    now: Timestamp,
+) -> Result<Payment, PayloadError> {
     let envelope: Envelope = serde_json::from_value(body.clone()).map_err(|_| PayloadError::Malformed)?;
     let Envelope { x402_version, scheme, network, accepted, payload } = envelope;
     let Authorized { signature, authorization } = payload;

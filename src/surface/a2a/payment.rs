@@ -1,0 +1,225 @@
+//! Payments for tasks: the extension a2a-x402, version 0.2, in its standalone flow.
+//!
+//! Where a balance does not suffice, a client that has activated the extension gets a task that waits for a payment. The
+//! payment is a deposit into the client's account like any other, credited once; the poll is then charged to the account.
+
+use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Response};
+use ep_kernel::deposits::Taken;
+use ep_kernel::fault::Fault;
+use ep_kernel::ports::NotPaid;
+use ep_payments::{PayloadError, PaymentRefused};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::errors::Refusal;
+use super::message::invalid;
+use super::request::AgentRequest;
+use crate::documents::PAYMENTS_EXTENSION;
+use crate::surface::web::DEPOSITS;
+
+/// The headers that activate extensions, of 1.0 and of 0.3.
+const HEADERS: [HeaderName; 2] =
+    [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
+const STATUS: &str = "x402.payment.status";
+const PAYLOAD: &str = "x402.payment.payload";
+const RECEIPTS: &str = "x402.payment.receipts";
+/// Micro-USD of a cent.
+const CENT: i64 = 10_000;
+
+/// Whether a request activates the extension.
+pub(super) fn asks(headers: &HeaderMap) -> bool {
+    HEADERS.iter().any(|name| names_extension(headers, name))
+}
+
+fn names_extension(headers: &HeaderMap, name: &HeaderName) -> bool {
+    let lists = headers.get_all(name).into_iter().filter_map(|list| list.to_str().ok());
+    lists.flat_map(|list| list.split(',')).any(|uri| uri.trim() == PAYMENTS_EXTENSION)
+}
+
+/// Says in a response that the extension is active, under the names that the request has used.
+pub(super) fn confirm<B>(agent: &AgentRequest, request: &HeaderMap, response: &mut Response<B>) {
+    for name in HEADERS.iter().filter(|name| agent.payments.is_some() && names_extension(request, name)) {
+        response.headers_mut().insert(name, HeaderValue::from_static(PAYMENTS_EXTENSION));
+    }
+}
+
+/// How much has to be paid for a poll that was refused like this, in cents; `None` where paying does not help, or the
+/// client does not pay.
+pub(super) fn due(agent: &AgentRequest, fault: &Fault) -> Option<u32> {
+    agent.payments.as_ref()?;
+    let cents = fault.lacks()?.micro().saturating_add(CENT - 1) / CENT;
+    let cents = u32::try_from(cents).unwrap_or(u32::MAX);
+    Some(cents.clamp(*DEPOSITS.start(), *DEPOSITS.end()))
+}
+
+/// What a message says about a payment.
+pub(super) enum Step {
+    /// It brings one.
+    Submitted(Value),
+    /// There will be none.
+    Rejected,
+}
+
+impl Step {
+    /// What this message says; nothing, if it is about something else.
+    pub(super) fn of(message: &Value) -> Result<Option<Self>, Refusal> {
+        let Some(metadata) = message.get("metadata") else { return Ok(None) };
+        let Some(status) = metadata.get(STATUS) else { return Ok(None) };
+        match status.as_str() {
+            Some("payment-submitted") => {
+                let payload = metadata.get(PAYLOAD).filter(|payload| payload.is_object());
+                let missing = || invalid(&member(PAYLOAD), "must be the signed payment, an object");
+                Ok(Some(Self::Submitted(payload.ok_or_else(missing)?.clone())))
+            }
+            Some("payment-rejected") => Ok(Some(Self::Rejected)),
+            _ => Err(invalid(&member(STATUS), "must be payment-submitted or payment-rejected")),
+        }
+    }
+}
+
+fn member(name: &str) -> String {
+    format!("message.metadata.{name}")
+}
+
+/// What became of the client's answer.
+pub(super) enum Paid {
+    /// The account has been credited.
+    Credited,
+    /// It has not: why, for programs and in words.
+    Failed(&'static str, String),
+    /// The client does not pay.
+    Rejected,
+}
+
+/// The payments of a task, as they are stored.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Payments {
+    /// What has to be paid before the poll is opened, in cents.
+    due: Option<u32>,
+    /// What became of every payment.
+    receipts: Vec<Value>,
+    /// Whether the client has said that it does not pay.
+    rejected: bool,
+}
+
+impl Payments {
+    /// Whether nothing was ever asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.due.is_none() && self.receipts.is_empty() && !self.rejected
+    }
+
+    /// Whether the poll waits for a payment.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Nothing has to be paid any more: the poll is open.
+    pub(super) fn settle(&mut self) {
+        self.due = None;
+    }
+
+    /// Asks for a payment: in words, and for programs.
+    pub(super) fn ask(&mut self, agent: &AgentRequest, cents: u32) -> Option<(String, Value)> {
+        self.due = Some(cents);
+        let text = format!(
+            "The balance does not suffice: pay ${}.{:02} in USDC with a message to this task.",
+            cents / 100,
+            cents % 100
+        );
+        let metadata = self.required(agent, "payment-required", &text)?;
+        Some((text, metadata))
+    }
+
+    /// Says that a payment was not taken, and asks again.
+    pub(super) fn failed(&self, agent: &AgentRequest, code: &str, why: &str) -> Option<(String, Value)> {
+        let mut metadata = self.required(agent, "payment-failed", why)?;
+        metadata["x402.payment.error"] = code.into();
+        Some((format!("The payment was not taken: {why}. Another one may be sent."), metadata))
+    }
+
+    fn required(&self, agent: &AgentRequest, status: &str, why: &str) -> Option<Value> {
+        let offer = agent.state.usdc.as_ref()?.x402.offer(self.due?, why).earliest();
+        let mut metadata = json!({ STATUS: status, "x402.payment.required": offer });
+        if !self.receipts.is_empty() {
+            metadata[RECEIPTS] = self.receipts.clone().into();
+        }
+        Some(metadata)
+    }
+
+    /// What the status of a task says that no longer waits for a payment.
+    pub(super) fn metadata(&self) -> Option<Value> {
+        let paid = self.receipts.iter().any(|receipt| receipt["success"] == true);
+        let status = match (self.rejected, paid) {
+            (true, _) => "payment-rejected",
+            (false, true) => "payment-completed",
+            (false, false) if self.receipts.is_empty() => return None,
+            (false, false) => "payment-failed",
+        };
+        Some(json!({ STATUS: status, RECEIPTS: self.receipts }))
+    }
+
+    /// Takes the client's answer. A payment is credited once, however often it is sent; fails where nobody can say yet
+    /// what became of it.
+    pub(super) async fn take(&mut self, agent: &AgentRequest, step: Step) -> Result<Paid, Refusal> {
+        let Step::Submitted(payment) = step else {
+            (self.rejected, self.due) = (true, None);
+            return Ok(Paid::Rejected);
+        };
+        let (Some(usdc), Some(cents)) = (agent.state.usdc.clone(), self.due) else {
+            return Err(Refusal::Unsupported("payments are not taken here; send a new message".to_owned()));
+        };
+        let named = payment.get("network").or_else(|| payment.pointer("/accepted/network"));
+        let network = named.and_then(Value::as_str).map_or_else(|| usdc.x402.network(), str::to_owned);
+        let parsed = match usdc.x402.payment_of(payment, cents, agent.now()) {
+            Ok(parsed) => parsed,
+            Err(PayloadError::Refused(why)) => return Ok(self.refuse(code(why), &why.to_string(), &network)),
+            Err(error) => return Err(invalid(&member(PAYLOAD), &error.to_string())),
+        };
+        let caller = agent.admission.caller.clone();
+        match usdc.take(&agent.state.app.tasks, parsed, caller).await? {
+            Taken::Deposited(deposited) if Some(deposited.user) != agent.admission.caller.user() => {
+                let why = "the payment was made to another account";
+                Ok(self.refuse("DUPLICATE_NONCE", why, &network))
+            }
+            Taken::Deposited(deposited) => {
+                let receipt = json!({
+                    "success": true,
+                    "transaction": deposited.transaction,
+                    "network": network,
+                    "payer": deposited.payer,
+                });
+                if !self.receipts.contains(&receipt) {
+                    self.receipts.push(receipt);
+                }
+                Ok(Paid::Credited)
+            }
+            Taken::Refused(why) => Ok(self.refuse(code_of(why), &why.to_string(), &network)),
+        }
+    }
+
+    fn refuse(&mut self, code: &'static str, why: &str, network: &str) -> Paid {
+        let receipt = json!({ "success": false, "errorReason": why, "network": network, "transaction": "" });
+        self.receipts.push(receipt);
+        Paid::Failed(code, why.to_owned())
+    }
+}
+
+/// The codes of section 9.1 of the extension.
+const fn code_of(why: NotPaid) -> &'static str {
+    match why {
+        NotPaid::Funds => "INSUFFICIENT_FUNDS",
+        NotPaid::Signature => "INVALID_SIGNATURE",
+        NotPaid::Expired | NotPaid::ExpiredUnused => "EXPIRED_PAYMENT",
+        NotPaid::Used => "DUPLICATE_NONCE",
+        NotPaid::NotAccepted | NotPaid::GivenUp => "SETTLEMENT_FAILED",
+    }
+}
+
+const fn code(why: PaymentRefused) -> &'static str {
+    match why {
+        PaymentRefused::Network => "NETWORK_MISMATCH",
+        PaymentRefused::Amount => "INVALID_AMOUNT",
+        PaymentRefused::Payee | PaymentRefused::Asset | PaymentRefused::Lifetime => "INVALID_PAYMENT",
+    }
+}

@@ -1,0 +1,220 @@
+//! Payments for A2A tasks: the extension a2a-x402, with Circle's contract, the reference facilitator and its payers.
+
+use ep_polling::money::MicroUsd;
+use serde_json::{Value, json};
+
+use crate::deposits::{World, assert_clean, balance};
+use crate::harness::{Client, Engine, Reply, Setup, Wallet, question};
+
+const URI: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
+
+/// A version of the protocol.
+#[derive(Clone, Copy, PartialEq)]
+enum Version {
+    V1,
+    V03,
+}
+
+impl Version {
+    fn header(self) -> (&'static str, &'static str) {
+        (if self == Self::V1 { "a2a-extensions" } else { "x-a2a-extensions" }, URI)
+    }
+
+    /// Sends a message to a task, or without one.
+    async fn send(self, client: &Client, mut message: Value, task: Option<&Value>) -> Reply {
+        if let Some(task) = task {
+            message["taskId"] = task.clone();
+        }
+        message["role"] = if self == Self::V1 { "ROLE_USER".into() } else { "user".into() };
+        let method = if self == Self::V1 { "SendMessage" } else { "message/send" };
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "message": message } });
+        client.post_with("/api/a2a", &body, &[self.header()]).await
+    }
+
+    fn task(self, reply: &Value) -> Value {
+        let task = if self == Self::V1 { &reply["result"]["task"] } else { &reply["result"] };
+        assert!(task.is_object(), "{reply}");
+        task.clone()
+    }
+}
+
+fn state(task: &Value) -> String {
+    let state = task["status"]["state"].as_str().unwrap();
+    state.trim_start_matches("TASK_STATE_").to_lowercase().replace('_', "-")
+}
+
+fn asks(id: &str) -> Value {
+    json!({ "messageId": id, "parts": [{ "kind": "data", "data": question(json!({})) }] })
+}
+
+/// A message that pays, or says that nothing is paid.
+fn pays(id: &str, status: &str, payload: &Value) -> Value {
+    json!({
+        "messageId": id,
+        "parts": [{ "kind": "text", "text": "Here is the payment." }],
+        "metadata": { "x402.payment.status": status, "x402.payment.payload": payload },
+    })
+}
+
+fn told(task: &Value) -> &Value {
+    &task["status"]["message"]["metadata"]
+}
+
+/// A payment of what a task asks for, with some members changed.
+async fn signed(world: &World, task: &Value, wallet: &Wallet, changes: Value) -> Value {
+    let required = &told(task)["x402.payment.required"];
+    let request = json!({
+        "op": "sign", "version": required["x402Version"], "requirements": required["accepts"][0],
+        "privateKey": wallet.private_key, "overrides": changes,
+    });
+    world.payer.ask(request).await["payload"].clone()
+}
+
+async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
+    let service = world.with_node(Setup::demo().on(engine)).boot().await;
+    let (user, client) = service.user_with(MicroUsd::ZERO).await;
+    let (_, other) = service.user_with(MicroUsd::ZERO).await;
+    let (wallet, poor) = (world.wallet(10).await, world.libraries.wallet().await);
+
+    // Without the extension, too little is an error.
+    let plain = json!({ "jsonrpc": "2.0", "id": 1, "method": "message/send",
+        "params": { "message": { "messageId": "plain", "role": "user", "parts": asks("")["parts"] } } });
+    let refused = client.post_with("/api/a2a", &plain, &[("a2a-extensions", "https://x.example")]).await;
+    assert_eq!(refused.header("a2a-extensions"), "");
+    assert_eq!(refused.expect(200)["error"]["code"], 40200);
+
+    let reply = version.send(&client, asks("first"), None).await;
+    assert_eq!(reply.header(version.header().0), URI);
+    let task = version.task(&reply.expect(200));
+    assert_eq!(state(&task), "input-required", "{task}");
+    assert_eq!(told(&task)["x402.payment.status"], "payment-required");
+    assert_eq!(told(&task)["x402.payment.required"]["accepts"][0]["maxAmountRequired"], "1000000");
+    let id = &task["id"];
+    assert_eq!(version.task(&version.send(&client, asks("first"), None).await.expect(200))["id"], *id);
+
+    // What is not what was asked for leaves the task waiting, and moves nothing.
+    for (number, (payer, changes, code)) in [
+        (&wallet, json!({ "value": "999999" }), "INVALID_AMOUNT"),
+        (&poor, json!({}), "INSUFFICIENT_FUNDS"),
+        (&wallet, json!({ "name": "USD Coin" }), "INVALID_SIGNATURE"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let payload = signed(world, &task, payer, changes).await;
+        let message = pays(&format!("wrong-{number}"), "payment-submitted", &payload);
+        let failed = version.task(&version.send(&client, message, Some(id)).await.expect(200));
+        assert_eq!(state(&failed), "input-required");
+        let said = told(&failed);
+        assert_eq!(
+            (&said["x402.payment.status"], &said["x402.payment.error"]),
+            (&json!("payment-failed"), &json!(code))
+        );
+        let receipts = said["x402.payment.receipts"].as_array().unwrap();
+        assert_eq!((receipts.len(), &receipts[number]["success"]), (number + 1, &json!(false)), "{said}");
+        assert_eq!(said["x402.payment.required"]["accepts"][0]["maxAmountRequired"], "1000000");
+    }
+    for payload in [json!(null), json!({}), json!({ "x402Version": 7 })] {
+        let message = pays("malformed", "payment-submitted", &payload);
+        assert_eq!(version.send(&client, message, Some(id)).await.expect(200)["error"]["code"], -32602);
+    }
+    let payload = signed(world, &task, &wallet, json!({})).await;
+    let message = pays("paid", "payment-submitted", &payload);
+    assert_eq!(version.send(&other, message.clone(), Some(id)).await.expect(200)["error"]["code"], -32001);
+    assert_eq!(world.chain.balance(&wallet.address).await, 10_000_000);
+    assert_eq!(balance(&client).await, "$0.00");
+
+    // Sent again and again, also at once, it is credited once and opens one poll.
+    let at_once = (0..6).map(|_| version.send(&client, message.clone(), Some(id)));
+    for reply in futures::future::join_all(at_once).await {
+        let reply = reply.expect(200);
+        let code = reply["error"]["code"].as_i64();
+        assert!(code.is_none_or(|code| matches!(code, 50301 | 40900..=40999)), "{reply}");
+    }
+    let done = version.task(&version.send(&client, message.clone(), Some(id)).await.expect(200));
+    assert_eq!((&done["id"], state(&done).as_str()), (id, "completed"), "{done}");
+    let said = told(&done);
+    assert_eq!(said["x402.payment.status"], "payment-completed");
+    let receipts = said["x402.payment.receipts"].as_array().unwrap();
+    assert_eq!(
+        (receipts.len(), &receipts[3]["success"], &receipts[3]["payer"]),
+        (4, &json!(true), &json!(wallet.address))
+    );
+    assert!(done["artifacts"].is_array());
+    assert_eq!(world.chain.balance(&wallet.address).await, 9_000_000);
+    let deposits = service.app.accounts.balance(user).await.unwrap();
+    assert_eq!(deposits.posted.plus(deposits.used), MicroUsd::new(1_000_000));
+    assert!(deposits.used > MicroUsd::ZERO && deposits.held == MicroUsd::ZERO);
+
+    // Somebody else's task is not paid by it.
+    let theirs = version.task(&version.send(&other, asks("theirs"), None).await.expect(200));
+    let stolen = version.send(&other, message.clone(), Some(&theirs["id"])).await.expect(200);
+    let stolen = version.task(&stolen);
+    assert_eq!(told(&stolen)["x402.payment.error"], "DUPLICATE_NONCE", "{stolen}");
+    assert!(!stolen["status"].to_string().contains("\"success\":true"));
+    assert_eq!(balance(&other).await, "$0.00");
+    // Nobody has to pay.
+    let rejected = pays("no", "payment-rejected", &Value::Null);
+    let rejected = version.task(&version.send(&other, rejected, Some(&theirs["id"])).await.expect(200));
+    assert_eq!(state(&rejected), "canceled");
+    assert_eq!(told(&rejected)["x402.payment.status"], "payment-rejected");
+    let late = version.send(&other, pays("late", "payment-submitted", &payload), Some(&theirs["id"])).await;
+    assert_eq!(late.expect(200)["error"]["code"], -32004);
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
+async fn a_poll_that_the_balance_does_not_cover_is_paid_for_on_its_task() {
+    let world = World::start().await;
+    a_task_is_paid_for(&world, Engine::Sqlite, Version::V1).await;
+    a_task_is_paid_for(&world, Engine::Postgres, Version::V03).await;
+}
+
+#[tokio::test]
+async fn whatever_becomes_of_a_payment_it_is_sent_again_and_counts_once() {
+    let world = World::start().await;
+    let service = world.with_node(Setup::demo()).boot().await;
+    for failures in [
+        json!({ "verify": ["500"] }),
+        json!({ "settle": ["drop-after"] }),
+        json!({ "settle": ["lost-receipt"] }),
+    ] {
+        let (_, client) = service.user_with(MicroUsd::ZERO).await;
+        let wallet = world.wallet(1).await;
+        let version = Version::V1;
+        let task = version.task(&version.send(&client, asks("first"), None).await.expect(200));
+        let payload = signed(&world, &task, &wallet, json!({})).await;
+        world.facilitator.fail(failures.clone()).await;
+        let mut done = Value::Null;
+        for _ in 0..20 {
+            let message = pays("paid", "payment-submitted", &payload);
+            done = version.send(&client, message, Some(&task["id"])).await.expect(200);
+            if done["error"]["code"] != 50301 {
+                break;
+            }
+        }
+        assert_eq!(state(&version.task(&done)), "completed", "{failures}: {done}");
+        assert_eq!(world.chain.balance(&wallet.address).await, 0);
+    }
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
+async fn the_extension_is_declared_where_deposits_are_taken() {
+    let world = World::start().await;
+    let extensions = async |setup: Setup| {
+        let service = setup.boot().await;
+        let card = service.anonymous().get("/.well-known/agent-card.json").await.expect(200);
+        card["capabilities"]["extensions"].clone()
+    };
+    let declared = extensions(world.with_node(Setup::demo())).await;
+    assert_eq!((&declared[0]["uri"], &declared[0]["required"]), (&json!(URI), &json!(false)));
+    assert!(extensions(world.with_node(Setup::demo()).with("EP_BILLING", "off")).await.is_null());
+    assert!(extensions(Setup::demo()).await.is_null());
+    // Where it is not declared, asking for it changes nothing.
+    let service = Setup::demo().boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let reply = Version::V1.send(&client, asks("first"), None).await;
+    assert_eq!(reply.header("a2a-extensions"), "");
+    assert_eq!(reply.expect(200)["error"]["code"], 40200);
+}
