@@ -113,7 +113,7 @@ async fn refusals_have_the_status_and_the_form_of_the_binding() {
         client.request(Method::POST, "/api/a2a/message:send").header("content-type", "application/json");
     assert_eq!(refused(client.send(broken.body("{")).await, 400), "MALFORMED_JSON");
     let xml = client.request(Method::POST, "/api/a2a/message:send").header("content-type", "text/xml");
-    assert_eq!(refused(client.send(xml.body("<a/>")).await, 415), "UNSUPPORTED_MEDIA_TYPE");
+    assert_eq!(refused(client.send(xml.body("<a/>")).await, 415), "CONTENT_TYPE_NOT_SUPPORTED");
     let large =
         client.request(Method::POST, "/api/a2a/message:send").header("content-type", "application/a2a+json");
     assert_eq!(refused(client.send(large.body(" ".repeat(70_000))).await, 413), "PAYLOAD_TOO_LARGE");

@@ -65,6 +65,9 @@ impl Refusal {
             Self::Fault(fault) if fault.kind() == Kind::NotFound => "TASK_NOT_FOUND".into(),
             // The name that clients know.
             Self::Fault(_) if self.code() == -32602 => "INVALID_PARAMS".into(),
+            Self::Fault(fault) if fault.kind() == Kind::UnsupportedMediaType => {
+                "CONTENT_TYPE_NOT_SUPPORTED".into()
+            }
             Self::Fault(fault) => fault.kind().row().code.to_uppercase(),
             Self::InvalidRequest(_) => "INVALID_REQUEST".into(),
             Self::MethodNotFound(_) => "METHOD_NOT_FOUND".into(),
