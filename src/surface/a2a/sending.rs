@@ -111,6 +111,7 @@ async fn pay(
     mut known: Conversation,
     step: Step,
 ) -> Result<Conversation, Refusal> {
+    agent.admission.check_scope(Effect::Consult)?;
     let entry = skill_for(agent.tools(), Task::Start);
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
     let input = known.said.known.clone();
