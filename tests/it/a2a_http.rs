@@ -122,7 +122,6 @@ async fn refusals_have_the_status_and_the_form_of_the_binding() {
     assert_eq!(refused(post(&client, "/message:send", &follow_up).await, 400), "UNSUPPORTED_OPERATION");
     let raw = json!({ "message": { "messageId": "r", "role": "ROLE_USER", "parts": [{ "raw": "AA==" }] } });
     assert_eq!(refused(post(&client, "/message:stream", &raw).await, 400), "CONTENT_TYPE_NOT_SUPPORTED");
-    assert_eq!(refused(get(&client, "/extendedAgentCard").await, 400), "UNSUPPORTED_OPERATION");
     let old = client.request(Method::GET, "/api/a2a/tasks").header("a2a-version", "9.9");
     assert_eq!(refused(client.send(old).await, 400), "VERSION_NOT_SUPPORTED");
     let (_, poor) = service.user_with(MicroUsd::ZERO).await;
