@@ -216,6 +216,23 @@ async fn the_extension_is_declared_where_deposits_are_taken() {
     assert_eq!((&declared[0]["uri"], &declared[0]["required"]), (&json!(URI), &json!(false)));
     assert!(extensions(paid(Setup::demo()).with("EP_BILLING", "off")).await.is_null());
     assert!(extensions(Setup::demo()).await.is_null());
+    // Every binding asks for the payment; the oldest protocol has no extensions.
+    let service = paid(Setup::demo()).boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let mut message = asks("over-http");
+    message["role"] = "ROLE_USER".into();
+    let body = json!({ "message": message });
+    let header = Version::V1.header();
+    let reply = client.post_with("/api/a2a/message:send", &body, &[header]).await;
+    assert_eq!(reply.header(header.0), URI);
+    let task = reply.expect(200)["task"].clone();
+    assert_eq!(told(&task)["x402.payment.status"], "payment-required", "{task}");
+    let streamed = client.post_with("/api/a2a/message:stream", &body, &[header]).await;
+    assert_eq!(streamed.header(header.0), URI);
+    let event: Value = serde_json::from_str(streamed.text.trim().trim_start_matches("data: ")).unwrap();
+    assert_eq!(event["task"], task);
+    let older = json!({ "message": { "role": "user", "parts": message["parts"] } });
+    client.post_with("/api/a2a/tasks/send", &older, &[header]).await.expect(402);
     // Where it is not declared, asking for it changes nothing.
     let service = Setup::demo().boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
