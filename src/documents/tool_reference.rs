@@ -34,7 +34,7 @@ fn operation(text: &mut String, entry: &Entry) {
     match spec.agents {
         Agents::Core => text.push_str("- MCP tool and A2A skill\n"),
         Agents::Extended => {
-            text.push_str("- MCP tool with `?toolsets=all`, A2A skill of the extended card\n")
+            text.push_str("- MCP tool with `?toolsets=all`, A2A skill of the extended card\n");
         }
         Agents::None => {}
     }
