@@ -154,6 +154,10 @@ static TABLE: [Row; 25] = [
         &[
             advice("use_own_address", "Call the service at its own address, or from a page that it allows."),
             advice("use_wider_key", "If the message names the key's scope, use a key of a wider one."),
+            advice(
+                "authorize_again",
+                "If it names the scope of an access token, authorize it for what is named.",
+            ),
         ],
     ),
     row(
