@@ -139,7 +139,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let settings =
         documents::SiteSettings { since: Some(clock.now()), ..documents::SiteSettings::new(config) };
     let site = Arc::new(routes::site(settings, tools));
-    let provider = sign_in::provider(&shared)?;
+    let provider = sign_in::provider(&shared, &tasks)?;
     let oidc =
         provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();
     let tokens =

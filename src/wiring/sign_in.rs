@@ -10,6 +10,7 @@ use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{
     AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
 };
+use ep_kernel::tasks::Tasks;
 
 use super::Shared;
 use crate::config::Auth;
@@ -56,8 +57,8 @@ pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<
 }
 
 /// The identity provider, where one is configured.
-pub(super) fn provider(shared: &Shared<'_>) -> anyhow::Result<Option<Provider>> {
-    let provider = |issuer: &str| Provider::new(issuer.to_owned(), shared.client.clone());
+pub(super) fn provider(shared: &Shared<'_>, tasks: &Tasks) -> anyhow::Result<Option<Provider>> {
+    let provider = |issuer: &str| Provider::new(issuer.to_owned(), shared.client.clone(), tasks.clone());
     Ok(shared.config.issuer().map(provider).transpose()?)
 }
 

@@ -379,6 +379,20 @@ async fn the_issuer_changes_its_keys_and_goes_away() {
     let other = other_service.anonymous();
     other.with_key(&second).get("/api/keys").await.expect(200);
     let unknown = forge("unknown".to_owned()).await;
+    // Nor as often as callers come and go before an answer.
+    let fetches = provider.key_fetches().await;
+    provider.breaks(json!({ "/jwks": { "silent": true } })).await;
+    for _ in 0..5 {
+        let request = other.with_key(&unknown).request(Method::GET, "/api/keys");
+        assert!(request.timeout(Duration::from_millis(200)).send().await.is_err());
+    }
+    for _ in 0..100 {
+        if provider.key_fetches().await > fetches {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(provider.key_fetches().await, fetches + 1);
     drop(provider);
     assert_eq!(status(&second).await, 200, "the keys are kept while the issuer is away");
     assert_eq!(status(&unknown).await, 401);
@@ -429,7 +443,7 @@ async fn keys_that_cannot_be_had_are_said_so() {
         ("/jwks", json!({ "type": "text/html", "body": "<!doctype html>" }), 503),
         ("/jwks", json!({ "body": "not JSON" }), 503),
         ("/jwks", json!({ "body": "{\"keys\":7}" }), 503),
-        ("/jwks", json!({ "body": " ".repeat(50_000), "repeat": 200 }), 503),
+        ("/jwks", json!({ "body": " ".repeat(50_000), "repeat": 40 }), 503),
         ("/jwks", json!({ "silent": true }), 503),
         ("/jwks", json!({ "body": "{\"keys\":[]}" }), 401),
         ("/jwks", json!({ "body": "{\"keys\":[{\"kty\":\"quantum\",\"kid\":\"test\"},7,null]}" }), 401),

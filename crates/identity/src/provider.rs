@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tasks::Tasks;
 use ep_outgoing::AnswerError;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -83,9 +84,10 @@ pub struct Provider(Arc<Shared>);
 struct Shared {
     issuer: IssuerUrl,
     http: Http,
+    tasks: Tasks,
     known: Mutex<Known>,
     /// Held by the one who asks the provider.
-    asking: tokio::sync::Mutex<()>,
+    asking: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Sends requests of the protocol.
@@ -152,12 +154,45 @@ impl Known {
     }
 }
 
+/// Why the provider is asked.
+enum Wanted {
+    /// Nothing is known, or something that is too old.
+    Usable,
+    /// What is known gets old.
+    Fresh,
+    /// A token was signed with a key that is not among these.
+    OtherThan(Arc<Metadata>),
+}
+
+impl Wanted {
+    /// What is known, if the provider need not be asked.
+    fn known(&self, known: &Known) -> Option<Arc<Metadata>> {
+        let other = match self {
+            Self::Usable => return known.within(STALE),
+            Self::Fresh => return known.within(FRESH),
+            Self::OtherThan(other) => other,
+        };
+        let (metadata, _) = known.metadata.as_ref()?;
+        let looked = known.looked_for_key_at.is_some_and(|at| at.elapsed() < BETWEEN_KEY_FETCHES);
+        (looked || !Arc::ptr_eq(metadata, other)).then(|| Arc::clone(metadata))
+    }
+
+    /// How long a provider that did not answer is left alone.
+    const fn between_failures(&self) -> Duration {
+        match self {
+            Self::Usable => BETWEEN_FAILURES,
+            Self::Fresh => Duration::ZERO,
+            Self::OtherThan(_) => BETWEEN_LOOKS,
+        }
+    }
+}
+
 impl Provider {
     /// The provider with this issuer URL, exactly as it calls itself. `http` must not follow redirects.
-    pub fn new(issuer: String, http: Client) -> Result<Self, url::ParseError> {
+    pub fn new(issuer: String, http: Client, tasks: Tasks) -> Result<Self, url::ParseError> {
         let (issuer, http) = (IssuerUrl::new(issuer)?, Http(http));
-        let shared = Shared { issuer, http, known: Mutex::default(), asking: tokio::sync::Mutex::default() };
-        Ok(Self(Arc::new(shared)))
+        let (known, asking) = (Mutex::default(), Arc::default());
+        Ok(Self(Arc::new(Shared { issuer, http, tasks, known, asking })))
     }
 
     /// Its issuer URL.
@@ -174,59 +209,59 @@ impl Provider {
     /// Fetches anew what was fetched an hour ago, or earlier; nothing if nothing is known.
     pub async fn renew(&self) -> Result<(), Fault> {
         if self.known().metadata.is_some() {
-            self.fetch(|known| known.within(FRESH), Duration::ZERO).await?;
+            self.find(Wanted::Fresh).await?;
         }
         Ok(())
     }
 
     /// Its metadata and signing keys. Nobody waits for new ones while known ones can be used.
     pub(crate) async fn metadata(&self) -> Result<Arc<Metadata>, Fault> {
-        match self.known().within(STALE) {
-            Some(known) => Ok(known),
-            None => self.fetch(|known| known.within(STALE), BETWEEN_FAILURES).await,
-        }
+        self.find(Wanted::Usable).await
     }
 
     /// The same, fetched anew unless that was done a moment ago: a token was signed with a key that is not among
-    /// `known`.
+    /// these.
     pub(crate) async fn metadata_with_new_keys(&self, known: &Arc<Metadata>) -> Result<Arc<Metadata>, Fault> {
-        let newer = |state: &Known| {
-            let (metadata, _) = state.metadata.as_ref()?;
-            let looked = state.looked_for_key_at.is_some_and(|at| at.elapsed() < BETWEEN_KEY_FETCHES);
-            (looked || !Arc::ptr_eq(metadata, known)).then(|| Arc::clone(metadata))
-        };
-        if let Some(metadata) = newer(&self.known()) {
-            return Ok(metadata);
-        }
-        let fetched = self.fetch(newer, BETWEEN_LOOKS).await?;
-        self.change(|known| known.looked_for_key_at = Some(Instant::now()));
-        Ok(fetched)
+        self.find(Wanted::OtherThan(Arc::clone(known))).await
     }
 
-    /// Asks the provider, unless `enough` is known once it is this caller's turn, or the provider has failed to
-    /// answer a moment ago.
-    async fn fetch(
-        &self,
-        enough: impl Fn(&Known) -> Option<Arc<Metadata>>,
-        between_failures: Duration,
-    ) -> Result<Arc<Metadata>, Fault> {
-        let _asking = self.0.asking.lock().await;
-        let known = self.known();
-        if let Some(metadata) = enough(&known) {
+    /// What is wanted, if it is known once it is this caller's turn; otherwise what the provider answers, unless it has
+    /// failed to a moment ago. It is asked to the end, whether or not the caller waits: who goes away must not have it
+    /// asked again at once.
+    async fn find(&self, wanted: Wanted) -> Result<Arc<Metadata>, Fault> {
+        if let Some(metadata) = wanted.known(&self.known()) {
             return Ok(metadata);
         }
-        if known.failed_within(between_failures) {
+        let turn = Arc::clone(&self.0.asking).lock_owned().await;
+        let known = self.known();
+        if let Some(metadata) = wanted.known(&known) {
+            return Ok(metadata);
+        }
+        if known.failed_within(wanted.between_failures()) {
             return Err(unavailable());
         }
+        let provider = self.clone();
+        let asked = self.0.tasks.spawn(async move {
+            let _turn = turn;
+            provider.ask(&wanted).await
+        });
+        asked.await.unwrap_or_else(|error| Err(Fault::internal(error)))
+    }
+
+    async fn ask(&self, wanted: &Wanted) -> Result<Arc<Metadata>, Fault> {
         let recorder = Recorder { http: &self.0.http, first: OnceLock::new() };
         match Metadata::discover_async(self.0.issuer.clone(), &recorder).await {
             Ok(metadata) => {
                 let metadata = Arc::new(metadata);
                 let document = recorder.first.into_inner().unwrap_or_default();
                 let document = Arc::new(serde_json::from_slice(&document).unwrap_or_default());
+                let now = Instant::now();
                 self.change(|known| {
-                    known.metadata = Some((Arc::clone(&metadata), Instant::now()));
+                    known.metadata = Some((Arc::clone(&metadata), now));
                     (known.document, known.failed_at) = (document, None);
+                    if matches!(wanted, Wanted::OtherThan(_)) {
+                        known.looked_for_key_at = Some(now);
+                    }
                 });
                 Ok(metadata)
             }
