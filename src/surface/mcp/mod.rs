@@ -48,7 +48,7 @@ use super::route::{Protocol, Route, RouteKind};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
-/// The MCP endpoint, where every request needs an API key, listing tools included; and its page for browsers.
+/// The MCP endpoint, where every request needs an API key or an access token, listing tools included; and its page for browsers.
 pub static ROUTES: [Route; 4] = [
     route("/api/mcp"),
     route("/api/mcp/"),

@@ -142,6 +142,10 @@ static TABLE: [Row; 25] = [
         false,
         &[
             advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
+            advice(
+                "authorize",
+                "Get an access token, where the header WWW-Authenticate names resource_metadata.",
+            ),
             call("ask_free", "Ask the open-weight free models, without credentials.", "poll_free"),
         ],
     ),
