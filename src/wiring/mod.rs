@@ -159,7 +159,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
     let webhooks = webhooks(&shared, &sender, &polls, &links);
     let app = App {
-        ports: ToolPorts {
+        ports: Arc::new(ToolPorts {
             settings: Arc::new(settings),
             links,
             clock: Arc::clone(&clock),
@@ -174,7 +174,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             cards: Arc::new(card.cards),
             webhooks,
             health: DatabaseHealth::new(store.polls()),
-        },
+        }),
         guard: Guard {
             limits: Limits {
                 account: config.limits.per_minute,

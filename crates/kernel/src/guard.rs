@@ -401,18 +401,26 @@ impl Admitted {
     }
 
     /// Carries the request out within its deadline; a panic becomes a fault.
-    pub async fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
+    pub fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> impl Future<Output = Guarded<T>> {
         let deadline = self.policy.deadline;
-        self.finish(bounded(deadline, work)).await
+        self.finish(bounded(deadline, work))
     }
 
     /// Carries out work that keeps the deadline itself.
-    pub(crate) async fn finish<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
-        let result = work.instrument(self.span.clone()).await;
-        let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
-        self.span
-            .in_scope(|| log_request(&self.policy, self.surface, self.started.elapsed(), upstream, &result));
-        Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
+    pub(crate) fn finish<T>(
+        self,
+        work: impl Future<Output = Result<T, Fault>>,
+    ) -> impl Future<Output = Guarded<T>> {
+        // Boxed, because an async block keeps room for a captured future twice.
+        let work = Box::pin(work.instrument(self.span.clone()));
+        async move {
+            let result = work.await;
+            let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
+            self.span.in_scope(|| {
+                log_request(&self.policy, self.surface, self.started.elapsed(), upstream, &result);
+            });
+            Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
+        }
     }
 }
 
