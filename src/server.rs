@@ -44,6 +44,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         site: Arc::clone(&service.site),
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
+        provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
         usdc: service.usdc.clone(),

@@ -6,6 +6,7 @@
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use ep_kernel::canonical;
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
@@ -14,9 +15,6 @@ use crate::config::Operator;
 
 /// The extension of A2A for payments by x402.
 pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
-
-/// What people own about the agent: name, description, tags.
-const OWNER: &str = include_str!("../../well-known/owner.json");
 
 /// The members of 1.0 alone.
 pub(super) fn pure(site: &Site) -> Option<Bytes> {
@@ -93,18 +91,27 @@ fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
     card.insert("preferredTransport".into(), "JSONRPC".into());
     card.insert("protocolVersion".into(), "0.3.0".into());
     card.insert("supportsAuthenticatedExtendedCard".into(), true.into());
-    card.insert("security".into(), json!([{ "bearer": [] }]));
-    if let Some(bearer) = card.get_mut("securitySchemes").and_then(|schemes| schemes.get_mut("bearer")) {
-        let older = bearer["httpAuthSecurityScheme"].as_object().cloned().unwrap_or_default();
-        bearer["type"] = "http".into();
-        for (name, value) in older {
-            bearer[name] = value;
+    let mut security = vec![json!({ "bearer": [] })];
+    if super::openid_url(site).is_some() {
+        security.push(json!({ "openid": scopes() }));
+    }
+    card.insert("security".into(), security.into());
+    let Some(Value::Object(schemes)) = card.get_mut("securitySchemes") else { return };
+    for (newer, older) in
+        [("httpAuthSecurityScheme", "http"), ("openIdConnectSecurityScheme", "openIdConnect")]
+    {
+        for scheme in schemes.values_mut() {
+            let Some(members) = scheme.get(newer).and_then(Value::as_object).cloned() else { continue };
+            scheme["type"] = older.into();
+            for (name, value) in members {
+                scheme[name] = value;
+            }
         }
     }
 }
 
 fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
-    let owner: Value = serde_json::from_str(OWNER).unwrap_or_default();
+    let owner = super::owner();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
     let skills: Vec<Value> =
         site.tools.iter().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
@@ -116,6 +123,16 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
             "required": false,
         }]);
     }
+    let key = json!({ "scheme": "bearer", "bearerFormat": "ep_k_…", "description": key_description(site) });
+    let mut schemes = json!({ "bearer": { "httpAuthSecurityScheme": key } });
+    // An empty list of scopes is left out, as the canonical form of signed cards has it.
+    let mut requirements = vec![json!({ "schemes": { "bearer": {} } })];
+    if let Some(url) = super::openid_url(site) {
+        let description = "An access token of this issuer whose audience is this service.";
+        let token = json!({ "openIdConnectUrl": url, "description": description });
+        schemes["openid"] = json!({ "openIdConnectSecurityScheme": token });
+        requirements.push(json!({ "schemes": { "openid": { "list": scopes() } } }));
+    }
     let card = json!({
         "name": owner["name"],
         "description": owner["description"],
@@ -125,17 +142,8 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
         "capabilities": capabilities,
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],
-        "securitySchemes": {
-            "bearer": {
-                "httpAuthSecurityScheme": {
-                    "scheme": "bearer",
-                    "bearerFormat": "ep_k_…",
-                    "description": key_description(site)
-                }
-            }
-        },
-        // The empty list of scopes is left out, as the canonical form of signed cards has it.
-        "securityRequirements": [{ "schemes": { "bearer": {} } }],
+        "securitySchemes": schemes,
+        "securityRequirements": requirements,
         "skills": skills
     });
     let Value::Object(mut card) = card else { return Map::new() };
@@ -157,6 +165,11 @@ fn key_description(site: &Site) -> String {
         "" => "An API key of this service.".to_owned(),
         contact => format!("An API key of this service; ask {contact} for one."),
     }
+}
+
+/// The scopes that an agent needs.
+fn scopes() -> Vec<&'static str> {
+    KeyScope::Polls.token_scopes().split(' ').collect()
 }
 
 fn endpoint(site: &Site) -> String {

@@ -24,6 +24,8 @@ pub struct SiteSettings {
     pub operator: Operator,
     /// Whether programs with a key may read their account.
     pub keys_read_account: bool,
+    /// The issuer whose access tokens are accepted, where one is configured.
+    pub issuer: Option<String>,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
     /// Whether accounts are funded in USDC, and polls are charged to them.
@@ -39,6 +41,7 @@ impl SiteSettings {
             base_url: config.base_url(),
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
+            issuer: config.issuer().map(str::to_owned),
             since: None,
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_identity::Oidc;
+use ep_identity::{Oidc, Provider};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
@@ -19,7 +19,7 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier, WebhookSender};
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, WebhookSender};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tasks::Tasks;
@@ -49,8 +49,6 @@ pub struct Environment {
     pub http: HttpClients,
     /// The operations on offer.
     pub tools: &'static [Entry],
-    /// Proves access tokens, where an issuer is configured.
-    pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// Whether answers link to the service even if no base URL is set: false where nothing listens.
     pub links: bool,
 }
@@ -63,7 +61,6 @@ impl Environment {
             entropy: Arc::new(SystemEntropy),
             http: HttpClients::default(),
             tools: &ep_tools::TOOLS,
-            tokens: None,
             links: true,
         }
     }
@@ -76,6 +73,8 @@ pub struct Assembled {
     /// What is served, and the documents about it.
     pub site: Arc<Site>,
     /// The identity provider, where one is configured.
+    pub provider: Option<Provider>,
+    /// Signs people in there, where the service is its client.
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
@@ -102,7 +101,7 @@ struct Shared<'a> {
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
-    let Environment { clock, entropy, http, tools, tokens, links } = environment;
+    let Environment { clock, entropy, http, tools, links } = environment;
     let secret = config::secret_key(config, &*entropy)?;
     let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
@@ -144,7 +143,11 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         ..documents::SiteSettings::new(config)
     };
     let site = Arc::new(routes::site(settings, tools));
-    let oidc = sign_in::provider(&shared, &site)?;
+    let provider = sign_in::provider(&shared, &tasks)?;
+    let oidc =
+        provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();
+    let tokens =
+        provider.as_ref().map(|provider| sign_in::access_tokens(&shared, &site, provider, &sign_in.sign_ups));
     let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
@@ -217,6 +220,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     Ok(Assembled {
         app: Arc::new(app),
         site,
+        provider,
         oidc,
         stripe: card.webhooks,
         usdc,
@@ -294,7 +298,7 @@ fn models(
 
 impl Assembled {
     /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
-    /// forgetting callers, deleting expired records, ended sessions and old anonymous polls.
+    /// renewing the keys of the issuer, forgetting callers, deleting expired records, ended sessions and old anonymous polls.
     pub fn start_background_work(&self) {
         self.app.ports.polls.share_changes();
         self.every(
@@ -324,6 +328,12 @@ impl Assembled {
             self.every("look after deposits", Duration::from_mins(1), move |_| {
                 let deposits = Arc::clone(&usdc.deposits);
                 async move { deposits.reconcile().await.map(drop) }
+            });
+        }
+        if let Some(provider) = self.provider.clone() {
+            self.every("renew the issuer's keys", Duration::from_mins(5), move |_| {
+                let provider = provider.clone();
+                async move { provider.renew().await }
             });
         }
         let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());

@@ -9,6 +9,7 @@ use ep_kernel::caller::Caller;
 use ep_kernel::email::Email;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
 use ep_polling::money::MicroUsd;
 use serde_json::{Map, Value, json};
@@ -77,7 +78,7 @@ pub(super) async fn admitted(state: &AppState, admission: Admission) -> Result<A
         }
         user => user?,
     };
-    Ok(Admission { caller: Caller::Token { user }, ..admission })
+    Ok(Admission { caller: Caller::Token { user, scope: Some(KeyScope::All) }, ..admission })
 }
 
 /// Whether a message is a kit's. Kits give several tasks messages of one id.

@@ -111,7 +111,7 @@ async fn pay(
     mut known: Conversation,
     step: Step,
 ) -> Result<Conversation, Refusal> {
-    agent.admission.check_scope(Effect::Consult)?;
+    agent.check_scope(Effect::Consult)?;
     let entry = skill_for(agent.tools(), Task::Start);
     let entry = entry.ok_or_else(|| Fault::internal("no operation starts polls"))?;
     let input = known.said.known.clone();
@@ -375,7 +375,7 @@ impl Opening {
 
     /// Stores a task and reads it again.
     async fn keep(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
-        self.agent.admission.check_scope(Effect::Consult)?;
+        self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let kept = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
         let kept = match kept {
