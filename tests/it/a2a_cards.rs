@@ -14,7 +14,7 @@ async fn key_ids(client: &Client) -> Vec<String> {
 
 #[tokio::test]
 async fn official_clients_verify_every_form_of_the_card() {
-    let service = Setup::demo().boot().await;
+    let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let client = service.user().await;
     let request = json!({ "op": "verify", "url": service.url, "key": client.key });
     let (python, javascript) = (AgentClient::start("a2a-1.py"), AgentClient::start("a2a-clients.mjs"));
