@@ -45,6 +45,7 @@ mod parity;
 mod polls;
 mod real_model;
 mod replicas;
+mod rounds;
 mod sessions;
 mod streams;
 mod telemetry;

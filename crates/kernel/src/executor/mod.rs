@@ -267,6 +267,12 @@ impl PollExecutor {
         if let Some(state) = self.0.settled.get(id) {
             return Ok(Some(state));
         }
+        self.stored(id).await
+    }
+
+    /// The state of a poll as the database has it: what a process knows of its own polls is a moment behind, or more
+    /// if it stood still.
+    pub async fn stored(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
         let Some(record) = self.0.polls.poll(id).await? else { return Ok(None) };
         let ballots = self.0.polls.ballots(id, 0).await?;
         let state =

@@ -1,0 +1,91 @@
+//! Rounds of `kill -9`, of pauses and of cut connections, while polls, streams, cancellations, tasks, webhooks and push
+//! notifications are in flight: every accepted poll ends once, each model is asked at most once beyond what was in
+//! flight, what is to be told is told at least once, and the books are balanced.
+//!
+//! `EP_TEST_SEED` repeats the decisions of a failed run, as far as the times of the processes allow.
+
+mod callers;
+mod dice;
+mod lane;
+mod receiver;
+mod stored;
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use tokio::task::JoinSet;
+
+use crate::crash::signal;
+use crate::harness::Engine;
+use dice::Dice;
+use lane::{LEASE, Lane};
+
+/// Lanes that run at once, each with a database of its own.
+const LANES: u64 = 8;
+/// Kills in each of them.
+const KILLS: u64 = 13;
+/// Callers that begin in each round.
+const CALLERS: u64 = 2;
+
+/// A hundred kills of processes of which so many share a database.
+async fn kills(engine: Engine, replicas: usize) {
+    let dice = Dice::new(Dice::seed());
+    let lanes = (0..LANES).map(|number| {
+        let dice = Dice::new(dice.below(u64::MAX));
+        async move {
+            let lane = Arc::new(Lane::new(dice, engine, replicas, async |url: &str| url.to_owned()).await);
+            // In the last lane of replicas, some of them stand still instead.
+            killed(lane, replicas, replicas > 1 && number == LANES - 1).await;
+        }
+    });
+    join_all(lanes).await;
+}
+
+async fn killed(lane: Arc<Lane>, replicas: usize, pauses: bool) {
+    let mut callers = JoinSet::new();
+    let mut processes: Vec<_> = (0..replicas).map(|replica| lane.serve(replica)).collect();
+    lane.set_webhook().await;
+    for round in 0..KILLS {
+        lane.begin(&mut callers, CALLERS);
+        match lane.dice.below(4) {
+            0 => lane.dice.pause(0, 150).await,
+            1 | 2 => lane.dice.pause(150, 800).await,
+            _ => lane.dice.pause(800, 2200).await,
+        }
+        let victim = lane.dice.below(replicas as u64) as usize;
+        if pauses && round % 4 == 0 {
+            signal(&processes[victim], "-STOP").await;
+            tokio::time::sleep(LEASE * 2).await;
+            signal(&processes[victim], "-CONT").await;
+            lane.dice.pause(0, 600).await;
+        }
+        lane.kill(&mut processes[victim]).await;
+        let both = replicas > 1 && lane.dice.below(5) == 0;
+        if both {
+            let other = (victim + 1) % replicas;
+            lane.kill(&mut processes[other]).await;
+            processes[other] = lane.serve(other);
+        }
+        lane.note_ballots().await;
+        if replicas > 1 {
+            lane.dice.pause(0, 300).await;
+        }
+        processes[victim] = lane.serve(victim);
+    }
+    lane.end(callers, processes, pauses).await;
+}
+
+#[tokio::test]
+async fn a_hundred_kills_on_sqlite() {
+    kills(Engine::Sqlite, 1).await;
+}
+
+#[tokio::test]
+async fn a_hundred_kills_on_postgres() {
+    kills(Engine::Postgres, 1).await;
+}
+
+#[tokio::test]
+async fn a_hundred_kills_of_two_replicas() {
+    kills(Engine::Postgres, 2).await;
+}
