@@ -7,6 +7,7 @@
 mod callers;
 mod dice;
 mod lane;
+mod proxy;
 mod receiver;
 mod stored;
 
@@ -19,6 +20,7 @@ use crate::crash::signal;
 use crate::harness::Engine;
 use dice::Dice;
 use lane::{LEASE, Lane};
+use proxy::Proxy;
 
 /// Lanes that run at once, each with a database of its own.
 const LANES: u64 = 8;
@@ -88,4 +90,35 @@ async fn a_hundred_kills_on_postgres() {
 #[tokio::test]
 async fn a_hundred_kills_of_two_replicas() {
     kills(Engine::Postgres, 2).await;
+}
+
+/// The service cannot know whether something was committed whose connection was cut.
+#[tokio::test]
+async fn connections_are_cut_at_commit() {
+    let dice = Dice::new(Dice::seed());
+    let cut = || {
+        let (of_proxy, of_lane) = (Dice::new(dice.below(u64::MAX)), Dice::new(dice.below(u64::MAX)));
+        async {
+            let mut proxy = None;
+            let reach = async |url: &str| proxy.insert(Proxy::start(of_proxy, url).await).url.clone();
+            let lane = Arc::new(Lane::new(of_lane, Engine::Postgres, 1, reach).await);
+            let proxy = proxy.unwrap();
+            let process = lane.serve(0);
+            lane.set_webhook().await;
+            proxy.cut(true);
+            let mut callers = JoinSet::new();
+            for _ in 0..12 {
+                lane.begin(&mut callers, CALLERS);
+                lane.dice.pause(100, 600).await;
+                lane.note_ballots().await;
+            }
+            proxy.cut(false);
+            lane.end(callers, vec![process], false).await;
+            proxy.cuts()
+        }
+    };
+    let cuts = join_all([cut(), cut(), cut()]).await;
+    println!("cut before and after: {cuts:?}");
+    let sum = |part: fn(&(usize, usize)) -> usize| cuts.iter().map(part).sum::<usize>();
+    assert!(sum(|cuts| cuts.0) > 10 && sum(|cuts| cuts.1) > 10, "{cuts:?}");
 }
