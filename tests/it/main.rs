@@ -22,6 +22,7 @@ mod bodies;
 mod cards;
 mod catalogue;
 mod client_contract;
+mod clocks;
 mod command_line;
 mod connections;
 mod counts;
