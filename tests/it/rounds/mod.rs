@@ -52,7 +52,7 @@ async fn killed(lane: Arc<Lane>, replicas: usize, pauses: bool) {
         match lane.dice.below(4) {
             0 => lane.dice.pause(0, 150).await,
             1 | 2 => lane.dice.pause(150, 800).await,
-            _ => lane.dice.pause(800, 2200).await,
+            _ => lane.dice.pause(800, 1800).await,
         }
         let victim = lane.dice.below(replicas as u64) as usize;
         if pauses && round % 4 == 0 {

@@ -130,7 +130,7 @@ impl PollStore for Connection {
         self.stall().await;
         let closed = self.store.close(poll, epoch, closing, settlement).await;
         if self.ends_late.load(Ordering::SeqCst) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
         self.answer(closed)
     }
