@@ -12,8 +12,10 @@ use tokio::time::timeout;
 use super::lane::Lane;
 use crate::harness::{Client, Reply, question};
 
-/// How long a caller waits for an answer, or for the next event, before it asks another replica.
+/// How long a caller waits for an answer, or for the next event, before it asks another replica; the longest time for an
+/// answer that did not come.
 const PATIENCE: Duration = Duration::from_secs(4);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a caller was told of its poll.
 pub struct Told {
@@ -81,6 +83,7 @@ impl Caller<'_> {
         is_answer: impl Fn(&Reply) -> bool,
         request: impl Fn(&Client) -> RequestBuilder,
     ) -> Reply {
+        let mut patience = PATIENCE;
         loop {
             let client = self.lane.client();
             let sent = async {
@@ -88,12 +91,16 @@ impl Caller<'_> {
                 let (status, headers) = (response.status().as_u16(), response.headers().clone());
                 Ok::<_, reqwest::Error>(Reply { status, headers, text: response.text().await? })
             };
-            match timeout(PATIENCE, sent).await {
+            match timeout(patience, sent).await {
                 Ok(Ok(reply)) if is_answer(&reply) => return reply,
                 Ok(Ok(reply)) => self.note(format!("{} {}", reply.status, reply.text)),
-                other => self.note(format!("{other:?}")),
+                Ok(Err(error)) => self.note(error.to_string()),
+                Err(_) => {
+                    self.note(format!("no answer within {patience:?}"));
+                    patience = (patience * 2).min(LONGEST_PATIENCE);
+                }
             }
-            self.lane.dice.pause(20, 120).await;
+            self.lane.dice.pause(50, 250).await;
         }
     }
 

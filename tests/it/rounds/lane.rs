@@ -26,7 +26,7 @@ const MODELS: usize = 8;
 /// How long a process that was killed keeps its polls.
 pub const LEASE: Duration = Duration::from_millis(1200);
 /// How long everything may take to end after the last round.
-const DRAIN: Duration = Duration::from_secs(90);
+const DRAIN: Duration = Duration::from_mins(3);
 
 /// What a lane runs on.
 pub struct Lane {

@@ -14,6 +14,7 @@ mod stored;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::crash::signal;
@@ -29,12 +30,16 @@ const KILLS: u64 = 13;
 /// Callers that begin in each round.
 const CALLERS: u64 = 2;
 
+/// Processes that run at once: as many as two cores carry.
+static PROCESSES: Semaphore = Semaphore::const_new(8);
+
 /// A hundred kills of processes of which so many share a database.
 async fn kills(engine: Engine, replicas: usize) {
     let dice = Dice::new(Dice::seed());
     let lanes = (0..LANES).map(|number| {
         let dice = Dice::new(dice.below(u64::MAX));
         async move {
+            let _running = PROCESSES.acquire_many(replicas as u32).await.unwrap();
             let lane = Arc::new(Lane::new(dice, engine, replicas, async |url: &str| url.to_owned()).await);
             // In the last lane of replicas, some of them stand still instead.
             killed(lane, replicas, replicas > 1 && number == LANES - 1).await;
@@ -99,6 +104,7 @@ async fn connections_are_cut_at_commit() {
     let cut = || {
         let (of_proxy, of_lane) = (Dice::new(dice.below(u64::MAX)), Dice::new(dice.below(u64::MAX)));
         async {
+            let _running = PROCESSES.acquire().await.unwrap();
             let mut proxy = None;
             let reach = async |url: &str| proxy.insert(Proxy::start(of_proxy, url).await).url.clone();
             let lane = Arc::new(Lane::new(of_lane, Engine::Postgres, 1, reach).await);
