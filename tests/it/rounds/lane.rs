@@ -24,7 +24,7 @@ use crate::harness::{Client, Engine, free_port};
 /// Models that each poll asks.
 const MODELS: usize = 8;
 /// How long a process that was killed keeps its polls.
-pub const LEASE: Duration = Duration::from_millis(1200);
+pub const LEASE: Duration = Duration::from_millis(1500);
 /// How long everything may take to end after the last round.
 const DRAIN: Duration = Duration::from_mins(3);
 
@@ -56,6 +56,11 @@ struct Logged {
 }
 
 impl Logged {
+    /// How often a poll was taken up again.
+    fn resumed(&self, poll: &str) -> usize {
+        self.resumed.lock().unwrap().get(poll).copied().unwrap_or(0)
+    }
+
     fn note(&self, line: String) {
         let again = ["resuming a poll", "the lease on this poll has ended", "poll interrupted"];
         if again.iter().any(|said| line.contains(said))
@@ -236,7 +241,10 @@ impl Lane {
             if closing["cancelled"] == true {
                 assert!(asked_to_cancel, "{poll} was cancelled by nobody");
             } else {
-                assert_eq!(votes.len(), MODELS, "{poll}: {closing}");
+                // Whenever a lease ends with calls in flight, what these may have cost counts against what was set
+                // aside: on a machine that is too slow to renew leases, a poll can end for want of the rest.
+                let slow = closing["reason"] == "budget" && self.logged.resumed(poll) > 1;
+                assert!(slow || votes.len() == MODELS, "{poll} has {} votes: {closing}", votes.len());
                 assert!(cancelled.is_none(), "{poll} was cancelled and is no longer");
             }
             if let Some(answered) = cancelled.as_ref().and_then(|told| told["answered"].as_u64()) {
@@ -266,7 +274,6 @@ impl Lane {
     fn assert_calls(&self, told: &[Told], paused: bool) {
         let polls: HashMap<u64, &str> = told.iter().map(|told| (told.case, told.poll.as_str())).collect();
         let recorded = self.recorded.lock().unwrap();
-        let resumed = self.logged.resumed.lock().unwrap();
         let mut calls: HashMap<(String, String), usize> = HashMap::new();
         for request in self.upstream.all_received() {
             let body = request.body.to_string();
@@ -277,7 +284,7 @@ impl Lane {
             *calls.entry(call).or_default() += 1;
         }
         for ((poll, model), count) in &calls {
-            let resumed = resumed.get(poll).copied().unwrap_or(0);
+            let resumed = self.logged.resumed(poll);
             assert!(
                 *count <= 1 + resumed,
                 "{poll}: {model} was asked {count} times, resumed {resumed} times"
