@@ -8,5 +8,9 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The buffers of a connection are mostly untouched; in huge pages all of them would be resident
+    // (`cargo bench --bench service -- streams` with and without).
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     ensemble_poll::surface::cli::main()
 }

@@ -1,7 +1,10 @@
 //! The HTTP server: one router, one listener, a graceful shutdown.
 
+use std::convert::Infallible;
+use std::fmt::Display;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +12,14 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::header::HeaderName;
-use axum::http::{Method, Request};
+use axum::http::{Method, Request, Response};
 use axum::middleware::from_fn_with_state;
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulConnection;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
@@ -37,6 +43,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         tools: service.site.tools,
         proxies: config.server.trusted_proxies.clone().into(),
         web: WebAccess::new(config),
+        provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
         usdc: service.usdc.clone(),
@@ -96,10 +103,7 @@ pub async fn serve_on(
     stop: impl Future<Output = ()> + Send + 'static,
     grace: Duration,
 ) -> Instant {
-    let mut http = auto::Builder::new(TokioExecutor::new());
-    // Silent connections are closed by `OpenRequests::idle_timeout`, whatever protocol they speak.
-    http.http1().header_read_timeout(None);
-    http.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
+    let http = Arc::new(Http::new());
     let (stopping, tracker) = (CancellationToken::new(), TaskTracker::new());
     let connections = Connections::new(limits);
     let mut stop = std::pin::pin!(stop);
@@ -145,27 +149,11 @@ pub async fn serve_on(
             async move { answered.await.map(|response| response.map(|body| open.until_written(body))) }
         });
         let service = TowerToHyperService::new(service);
-        let connection = http.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-        let (connections, stopping) = (Arc::clone(&connections), stopping.clone());
+        let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), stopping.clone());
         tracker.spawn(async move {
             let _place = place;
-            let mut connection = std::pin::pin!(connection);
-            let ended = tokio::select! {
-                ended = &mut connection => ended,
-                () = stopping.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
-                () = requests.idle_timeout(&connections.limits) => {
-                    metrics::counter!("ep_connections_silent_total").increment(1);
-                    // HTTP/2 clients learn which of their requests will not be answered (RFC 9113 §6.8).
-                    connection.as_mut().graceful_shutdown();
-                    tokio::time::timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
-                }
-            };
-            if let Err(error) = ended {
-                tracing::debug!(error = %error, "a connection broke off");
-            }
+            let silent = std::pin::pin!(requests.idle_timeout(&connections.limits));
+            http.serve(stream, service, &stopping, silent).await;
         });
     }
     drop(listener);
@@ -174,6 +162,79 @@ pub async fn serve_on(
     tracker.close();
     drop(tokio::time::timeout_at(deadline, tracker.wait()).await);
     deadline
+}
+
+/// How connections are served.
+struct Http {
+    first: http1::Builder,
+    any: auto::Builder<TokioExecutor>,
+}
+
+impl Http {
+    fn new() -> Self {
+        let (mut first, mut any) = (http1::Builder::new(), auto::Builder::new(TokioExecutor::new()));
+        // Silent connections are closed by `OpenRequests::idle_timeout`, whatever protocol they speak.
+        first.header_read_timeout(None);
+        any.http1().header_read_timeout(None);
+        any.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
+        Self { first, any }
+    }
+
+    /// Serves one connection to its end, until the service stops, or until it is `silent`.
+    async fn serve<S>(
+        &self,
+        stream: TcpStream,
+        service: S,
+        stopping: &CancellationToken,
+        mut silent: Pin<&mut impl Future<Output = ()>>,
+    ) where
+        S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>,
+    {
+        let is_http1 = tokio::select! {
+            is_http1 = is_http1(&stream) => is_http1,
+            () = stopping.cancelled() => return,
+            () = &mut silent => return metrics::counter!("ep_connections_silent_total").increment(1),
+        };
+        let stream = TokioIo::new(stream);
+        if is_http1 {
+            finish(Box::pin(self.first.serve_connection(stream, service)), stopping, silent).await;
+        } else {
+            finish(Box::pin(self.any.serve_connection(stream, service)), stopping, silent).await;
+        }
+    }
+}
+
+/// Whether a connection surely speaks HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), as no method does. To
+/// find that out without reading spares such connections half their buffer.
+async fn is_http1(stream: &TcpStream) -> bool {
+    let mut first = [0; 2];
+    let peeked = stream.peek(&mut first).await;
+    peeked.is_ok_and(|length| !b"PR".starts_with(&first[..length]))
+}
+
+async fn finish<C>(
+    mut connection: Pin<Box<C>>,
+    stopping: &CancellationToken,
+    silent: Pin<&mut impl Future<Output = ()>>,
+) where
+    C: GracefulConnection<Error: Display>,
+{
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = stopping.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+        () = silent => {
+            metrics::counter!("ep_connections_silent_total").increment(1);
+            // HTTP/2 clients learn which of their requests will not be answered (RFC 9113 §6.8).
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error = %error, "a connection broke off");
+    }
 }
 
 /// Tells a connection beyond the limits why it is closed, as far as that takes no waiting.

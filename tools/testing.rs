@@ -30,7 +30,7 @@ use serde_json::Value;
 
 /// A service without surfaces.
 pub struct Service {
-    ports: ToolPorts,
+    ports: Arc<ToolPorts>,
     accounts: Accounts,
     entropy: Arc<dyn Entropy>,
 }
@@ -103,7 +103,7 @@ impl Service {
             secrets: WebhookSecrets::derive(secret),
             describe: Box::new(|_| None),
         };
-        let ports = ToolPorts {
+        let ports = Arc::new(ToolPorts {
             settings: Arc::new(Settings {
                 billing: true,
                 poll_deadline: deadline,
@@ -124,7 +124,7 @@ impl Service {
             cards: Arc::new(cards),
             keys,
             health: DatabaseHealth::new(store.polls()),
-        };
+        });
         Self { ports, accounts: Accounts::new(accounts), entropy }
     }
 
@@ -144,6 +144,6 @@ impl Service {
     /// Calls an operation, as `dispatch` does once everything is checked.
     pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<Answer, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
-        entry::<T>().run(Ctx::new(self.ports.clone(), caller.clone(), request_id), input).await
+        entry::<T>().run(Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
     }
 }

@@ -1,11 +1,13 @@
-//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests]`
+//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|replicas|streams]`
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
 mod mcp;
 mod polls;
 mod process;
+mod replicas;
 mod requests;
+mod streams;
 
 fn main() {
     // TLS is never used here, but clients will not be built without it.
@@ -25,5 +27,11 @@ fn main() {
     }
     if wants("mcp") {
         runtime.block_on(mcp::run());
+    }
+    if wants("replicas") {
+        runtime.block_on(replicas::run());
+    }
+    if wants("streams") {
+        runtime.block_on(streams::run());
     }
 }

@@ -1,5 +1,6 @@
 //! CPU per `get_poll_result` over MCP, against a bare rmcp server with one tool that returns the same
-//! value.
+//! value, and what of it the database takes: the key's owner is read for every request, which is measured as an
+//! estimate with a key against one without.
 //!
 //! Each server is a process of its own; the bare one is this program again. Rounds take turns.
 
@@ -78,9 +79,15 @@ pub(crate) async fn run() {
         result.to_string().len(),
         CALLS * CONCURRENT
     );
-    let (mut a, mut b) = (Vec::new(), Vec::new());
+    let (mut a, mut b, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+    let estimate = format!("{}/api/poll/estimate", server.url);
     for round in 0..=ROUNDS {
         let (bare, ours) = (theirs.round().await, ours.round().await);
+        let anonymous =
+            cpu_of_calls(server.pid(), || async { drop(get(&client, &estimate, None).await) }).await;
+        let identified =
+            cpu_of_calls(server.pid(), || async { drop(get(&client, &estimate, Some(&theirs.key)).await) })
+                .await;
         // The first round warms up.
         if round > 0 {
             println!(
@@ -91,10 +98,39 @@ pub(crate) async fn run() {
             );
             a.push(bare);
             b.push(ours);
+            reads.push(identified.saturating_sub(anonymous));
         }
     }
     let (bare, ours) = (micros(process::median(a)), micros(process::median(b)));
     println!("median      {bare:>6.1} µs      {ours:>6.1} µs   ×{:.2} CPU per request", ours / bare);
+    let read = micros(process::median(reads));
+    println!(
+        "of which the database takes {read:.1} µs; above it and the bare server {:.1} µs",
+        ours - read - bare
+    );
+}
+
+async fn get(client: &Client, url: &str, key: Option<&str>) -> axum::body::Bytes {
+    let mut request = client.get(url);
+    if let Some(key) = key {
+        request = request.bearer_auth(key);
+    }
+    let answer = request.send().await.expect("an answer");
+    assert_eq!(answer.status(), 200);
+    answer.bytes().await.expect("a body")
+}
+
+/// CPU of a process for each of many calls.
+async fn cpu_of_calls<F: Future<Output = ()>>(pid: u32, call: impl Fn() -> F) -> Duration {
+    let (cpu, began) = (cpu_of(pid), Instant::now());
+    join_all((0..CONCURRENT).map(|_| async {
+        for _ in 0..CALLS {
+            call().await;
+        }
+    }))
+    .await;
+    assert!(began.elapsed() < Duration::from_mins(2));
+    cpu_of(pid).saturating_sub(cpu) / (CALLS * CONCURRENT) as u32
 }
 
 fn micros(time: Duration) -> f64 {
@@ -124,16 +160,11 @@ impl Target<'_> {
 
     /// CPU per request in the server's process.
     async fn round(&self) -> Duration {
-        let (cpu, began) = (cpu_of(self.pid), Instant::now());
-        join_all((0..CONCURRENT).map(|_| async {
-            for _ in 0..CALLS {
-                let answer = self.call().await;
-                assert_eq!(answer["result"]["isError"], false, "{answer}");
-            }
-        }))
-        .await;
-        assert!(began.elapsed() < Duration::from_mins(2));
-        cpu_of(self.pid).saturating_sub(cpu) / (CALLS * CONCURRENT) as u32
+        cpu_of_calls(self.pid, || async {
+            let answer = self.call().await;
+            assert_eq!(answer["result"]["isError"], false, "{answer}");
+        })
+        .await
     }
 }
 

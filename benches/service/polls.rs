@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 const MODELS: usize = 50;
 const ROUNDS: usize = 60;
 const CONCURRENT: usize = 32;
+/// Polls that each of those asks, one after the other.
+const EACH: usize = 20;
 
 /// Measures whole polls.
 pub(crate) async fn run() {
-    let mut script = Script { keep_requests: false, ..Script::divided_panel(MODELS) };
-    script.default.latency = Duration::from_millis(50);
-    let upstream = ScriptedUpstream::start(script).expect("an upstream");
+    let upstream = upstream();
     let data = tempfile::tempdir().expect("a folder");
     let user = ep_json(
         &data,
@@ -62,16 +62,7 @@ pub(crate) async fn run() {
     println!("  CPU in the service per poll   {:>8.2} ms", per_poll.as_secs_f64() * 1e3);
 
     let (began, cpu) = (Instant::now(), server.cpu());
-    let rounds = 20;
-    let latencies: Vec<Duration> = join_all((0..CONCURRENT).map(|_| async {
-        let mut times = Vec::new();
-        for _ in 0..rounds {
-            times.push(poll.ask().await);
-        }
-        times
-    }))
-    .await
-    .concat();
+    let latencies = many(&[&poll]).await;
     let (took, polls) = (began.elapsed().as_secs_f64(), latencies.len());
     println!("\n{CONCURRENT} at a time, {polls} polls");
     println!("  polls per second              {:>8.1}", polls as f64 / took);
@@ -85,11 +76,30 @@ pub(crate) async fn run() {
     assert_eq!(audit["clean"], true, "{audit}");
 }
 
+/// An upstream of fifty models that answer after 50 ms.
+pub(crate) fn upstream() -> ScriptedUpstream {
+    let mut script = Script { keep_requests: false, ..Script::divided_panel(MODELS) };
+    script.default.latency = Duration::from_millis(50);
+    ScriptedUpstream::start(script).expect("an upstream")
+}
+
+/// Asks many polls at a time, of these services in turn, and returns how long each took.
+pub(crate) async fn many(services: &[&Poll<'_>]) -> Vec<Duration> {
+    let asked = (0..CONCURRENT).map(|n| async move {
+        let mut times = Vec::new();
+        for _ in 0..EACH {
+            times.push(services[n % services.len()].ask().await);
+        }
+        times
+    });
+    join_all(asked).await.concat()
+}
+
 /// The service.
-struct Poll<'a> {
-    client: &'a Client,
-    url: String,
-    key: String,
+pub(crate) struct Poll<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) url: String,
+    pub(crate) key: String,
 }
 
 impl Poll<'_> {

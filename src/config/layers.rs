@@ -211,8 +211,8 @@ impl Config {
             _ if !is_safe => {
                 refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
             }
-            [_, false, _] => refused("EP_AUTH_CLIENT_ID", "set where EP_AUTH_ISSUER_URL is"),
-            [_, _, false] => refused("EP_AUTH_CLIENT_SECRET", "set where EP_AUTH_ISSUER_URL is"),
+            [_, false, true] => refused("EP_AUTH_CLIENT_ID", "set where EP_AUTH_CLIENT_SECRET is"),
+            [_, true, false] => refused("EP_AUTH_CLIENT_SECRET", "set where EP_AUTH_CLIENT_ID is"),
             _ => Ok(()),
         }
     }
@@ -325,8 +325,9 @@ mod tests {
             ("EP_X402_NETWORK", "base"),
             ("EP_X402_NETWORK", "eip155:0x1"),
             ("EP_X402_RPC_URL", "localhost:8545"),
-            ("EP_AUTH_ISSUER_URL", "https://login.example"),
+            ("EP_AUTH_ISSUER_URL", "http://login.example"),
             ("EP_AUTH_CLIENT_ID", "polls"),
+            ("EP_AUTH_CLIENT_SECRET", "s"),
             ("EP_STRIPE_SECRET_KEY", "sk_test_1"),
             ("EP_STRIPE_WEBHOOK_SECRET", "whsec_1"),
             ("EP_X402_PAY_TO", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
@@ -348,6 +349,10 @@ mod tests {
         for issuer in ["http://login.example", "login.example", "http://localhost.example"] {
             assert!(provider(issuer).is_err(), "{issuer}");
         }
+        let issuer = ("EP_AUTH_ISSUER_URL", "https://login.example");
+        assert_eq!(with(&[issuer]).unwrap().issuer(), Some("https://login.example"));
+        assert!(with(&[issuer, ("EP_AUTH_CLIENT_ID", "polls")]).is_err());
+        assert!(with(&[issuer, ("EP_AUTH_CLIENT_SECRET", "s")]).is_err());
     }
 
     #[test]

@@ -288,6 +288,11 @@ impl Config {
         Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
     }
 
+    /// The identity provider, where one is configured: its issuer URL.
+    pub fn issuer(&self) -> Option<&str> {
+        Some(self.auth.issuer_url.as_str()).filter(|issuer| !issuer.is_empty())
+    }
+
     /// How deposits of USDC are paid, where they are configured; `resource` is the address that is paid for.
     pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
         let X402 { facilitator_url, pay_to, asset, asset_name, asset_version } = &self.x402;

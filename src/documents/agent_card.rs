@@ -5,14 +5,12 @@
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
 use super::Site;
 use crate::config::Operator;
-
-/// What people own about the agent: name, description, tags.
-const OWNER: &str = include_str!("../../well-known/owner.json");
 
 /// The members of 1.0 alone.
 pub(super) fn pure(site: &Site) -> Option<Bytes> {
@@ -31,16 +29,22 @@ pub(super) fn hybrid(site: &Site) -> Option<Bytes> {
     card.insert("url".into(), endpoint(site).into());
     card.insert("preferredTransport".into(), "JSONRPC".into());
     card.insert("protocolVersion".into(), "0.3.0".into());
-    card.insert("security".into(), json!([{ "bearer": [] }]));
-    if let Some(bearer) = card.get_mut("securitySchemes").and_then(|schemes| schemes.get_mut("bearer")) {
-        bearer["type"] = "http".into();
-        bearer["scheme"] = "bearer".into();
+    let mut security = vec![json!({ "bearer": [] })];
+    if let Some(schemes) = card.get_mut("securitySchemes") {
+        schemes["bearer"]["type"] = "http".into();
+        schemes["bearer"]["scheme"] = "bearer".into();
+        if let Some(url) = super::openid_url(site) {
+            schemes["openid"]["type"] = "openIdConnect".into();
+            schemes["openid"]["openIdConnectUrl"] = url.into();
+            security.push(json!({ "openid": scopes() }));
+        }
     }
+    card.insert("security".into(), security.into());
     text(&card)
 }
 
 fn card(site: &Site) -> Map<String, Value> {
-    let owner: Value = serde_json::from_str(OWNER).unwrap_or_default();
+    let owner = super::owner();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
     let skills: Vec<Value> = site
         .tools
@@ -48,6 +52,15 @@ fn card(site: &Site) -> Map<String, Value> {
         .filter(|entry| entry.spec.agents == Agents::Core)
         .map(|entry| skill(entry, &owner["tags"]))
         .collect();
+    let key = json!({ "scheme": "bearer", "bearerFormat": "ep_k_…", "description": key_description(site) });
+    let mut schemes = json!({ "bearer": { "httpAuthSecurityScheme": key } });
+    let mut requirements = vec![json!({ "schemes": { "bearer": { "list": [] } } })];
+    if let Some(url) = super::openid_url(site) {
+        let description = "An access token of this issuer whose audience is this service.";
+        let token = json!({ "openIdConnectUrl": url, "description": description });
+        schemes["openid"] = json!({ "openIdConnectSecurityScheme": token });
+        requirements.push(json!({ "schemes": { "openid": { "list": scopes() } } }));
+    }
     let card = json!({
         "name": owner["name"],
         "description": owner["description"],
@@ -57,16 +70,8 @@ fn card(site: &Site) -> Map<String, Value> {
         "capabilities": { "streaming": true, "pushNotifications": true, "extendedAgentCard": false },
         "defaultInputModes": ["application/json", "text/plain"],
         "defaultOutputModes": ["application/json", "text/plain"],
-        "securitySchemes": {
-            "bearer": {
-                "httpAuthSecurityScheme": {
-                    "scheme": "bearer",
-                    "bearerFormat": "ep_k_…",
-                    "description": key_description(site)
-                }
-            }
-        },
-        "securityRequirements": [{ "schemes": { "bearer": { "list": [] } } }],
+        "securitySchemes": schemes,
+        "securityRequirements": requirements,
         "skills": skills
     });
     let Value::Object(mut card) = card else { return Map::new() };
@@ -88,6 +93,11 @@ fn key_description(site: &Site) -> String {
         "" => "An API key of this service.".to_owned(),
         contact => format!("An API key of this service; ask {contact} for one."),
     }
+}
+
+/// The scopes that an agent needs.
+fn scopes() -> Vec<&'static str> {
+    KeyScope::Polls.token_scopes().split(' ').collect()
 }
 
 fn endpoint(site: &Site) -> String {

@@ -6,19 +6,37 @@
 mod agent_card;
 mod committed;
 mod error_reference;
+mod protected_resource;
 mod serve;
 mod site;
 mod tool_reference;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use serde_json::Value;
 
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use protected_resource::ProtectedResource;
 pub use serve::{routes, serve};
 pub use site::{Site, SiteSettings};
 
 /// The agent card's name.
 pub const AGENT_CARD: &str = "agent_card";
+
+/// Why there is no metadata of OAuth.
+pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
+                             ep_k_… with an API key; the operator can configure an issuer in EP_AUTH_ISSUER_URL";
+
+/// What people own about the service: name, description, tags.
+fn owner() -> Value {
+    serde_json::from_str(include_str!("../../well-known/owner.json")).unwrap_or_default()
+}
+
+/// Where the issuer of access tokens describes itself, where one is configured (OpenID Connect Discovery 1.0 §4).
+fn openid_url(site: &Site) -> Option<String> {
+    let issuer = site.settings.issuer.as_ref()?;
+    Some(format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')))
+}
 
 /// Something a crawler or a reader fetches.
 pub struct Document {
@@ -78,6 +96,45 @@ pub static DOCUMENTS: &[Document] = &[
             },
         ],
         absent: "",
+    },
+    Document {
+        name: "protected_resource",
+        summary: "Says where clients get access tokens for this service (RFC 9728).",
+        paths: |_| vec!["/.well-known/oauth-protected-resource".into()],
+        max_age: 3600,
+        forms: &[Form {
+            wanted: None,
+            media_type: "application/json",
+            render: protected_resource::api,
+            committed: None,
+        }],
+        absent: NO_ISSUER,
+    },
+    Document {
+        name: "protected_resource_mcp",
+        summary: "The same, for its MCP endpoint.",
+        paths: |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
+        max_age: 3600,
+        forms: &[Form {
+            wanted: None,
+            media_type: "application/json",
+            render: protected_resource::mcp,
+            committed: None,
+        }],
+        absent: NO_ISSUER,
+    },
+    Document {
+        name: "protected_resource_a2a",
+        summary: "The same, for its A2A endpoint.",
+        paths: |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
+        max_age: 3600,
+        forms: &[Form {
+            wanted: None,
+            media_type: "application/json",
+            render: protected_resource::a2a,
+            committed: None,
+        }],
+        absent: NO_ISSUER,
     },
     Document {
         name: "tool_reference",

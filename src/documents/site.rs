@@ -23,6 +23,8 @@ pub struct SiteSettings {
     pub operator: Operator,
     /// Whether programs with a key may read their account.
     pub keys_read_account: bool,
+    /// The issuer whose access tokens are accepted, where one is configured.
+    pub issuer: Option<String>,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
 }
@@ -34,6 +36,7 @@ impl SiteSettings {
             base_url: config.base_url(),
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
+            issuer: config.issuer().map(str::to_owned),
             since: None,
         }
     }

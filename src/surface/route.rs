@@ -7,12 +7,14 @@ use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Policy};
+use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
 use futures::future::BoxFuture;
 
 use super::a2a::HttpOperation;
-use super::http::Exchange;
+use super::http::{Challenge, Exchange};
+use crate::documents::ProtectedResource;
 
 /// One method at one path.
 #[derive(Debug, Clone)]
@@ -44,6 +46,8 @@ pub enum RouteKind {
     Protocol(Protocol),
     /// A document, by its place in [`DOCUMENTS`](crate::documents::DOCUMENTS).
     Document(usize),
+    /// A document of another server, passed on.
+    Mirror(Handler),
     /// Sends a browser elsewhere.
     Redirect(Handler),
     /// Called by another service, which signs its requests.
@@ -100,11 +104,26 @@ impl Route {
             RouteKind::Stream(..) => "sse",
             RouteKind::Protocol(Protocol::Mcp) => "mcp",
             RouteKind::Protocol(Protocol::A2a | Protocol::A2aHttp { .. } | Protocol::A2aTasksSend) => "a2a",
-            RouteKind::Document(_) => "document",
+            RouteKind::Document(_) | RouteKind::Mirror(_) => "document",
             RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Payment(_) | RouteKind::Page(_) => {
                 "web"
             }
         }
+    }
+
+    /// What its callers are told who lack the right credential.
+    pub const fn challenge(&self) -> Challenge {
+        let (resource, scope) = match self.kind {
+            RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => {
+                (ProtectedResource::Api, entry.spec.effect.scope())
+            }
+            RouteKind::Protocol(Protocol::Mcp) => (ProtectedResource::Mcp, KeyScope::Polls),
+            RouteKind::Protocol(Protocol::A2a | Protocol::A2aHttp { .. } | Protocol::A2aTasksSend) => {
+                (ProtectedResource::A2a, KeyScope::Polls)
+            }
+            _ => (ProtectedResource::Api, KeyScope::Read),
+        };
+        Challenge { resource, scope }
     }
 
     /// The policy by which the guard judges requests to what is no operation.

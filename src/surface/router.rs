@@ -73,7 +73,8 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
                     std::future::ready(documents::serve(&site, place, exchange.request.headers())).boxed()
                 }))
             }
-            RouteKind::Redirect(handler)
+            RouteKind::Mirror(handler)
+            | RouteKind::Redirect(handler)
             | RouteKind::Webhook(handler)
             | RouteKind::Payment(handler)
             | RouteKind::Page(handler) => Responder::Admitted(Arc::new(handler)),
@@ -128,6 +129,13 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
         response.headers_mut().insert(ALLOW, routes.allow.clone());
         return response;
     };
+    let mut response = answer(candidate, exchange).await;
+    response.extensions_mut().insert(candidate.route.challenge());
+    response
+}
+
+/// The answer of a route.
+async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let answer = match &candidate.responder {
         Responder::Operation(binding) => return rest::serve(binding, route, exchange).await,
@@ -137,7 +145,9 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     // Documents are the same for everyone, also for a caller whose credential is wrong, and who signs in or out
     // may have an old cookie.
     let credential = match route.kind {
-        RouteKind::Document(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => Credential::None,
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => {
+            Credential::None
+        }
         RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
         _ => exchange.head.credential.clone(),
     };

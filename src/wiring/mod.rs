@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use ep_identity::Oidc;
+use ep_identity::{Oidc, Provider};
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
@@ -19,7 +19,7 @@ use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
-use ep_kernel::ports::{Clock, Entropy, Limiter, Models, TokenVerifier, WebhookSender};
+use ep_kernel::ports::{Clock, Entropy, Limiter, Models, WebhookSender};
 use ep_kernel::sealing::Sealer;
 use ep_kernel::tasks::Tasks;
 use ep_kernel::tool::Entry;
@@ -48,8 +48,6 @@ pub struct Environment {
     pub http: HttpClients,
     /// The operations on offer.
     pub tools: &'static [Entry],
-    /// Proves access tokens, where an issuer is configured.
-    pub tokens: Option<Arc<dyn TokenVerifier>>,
     /// Whether answers link to the service even if no base URL is set: false where nothing listens.
     pub links: bool,
 }
@@ -62,7 +60,6 @@ impl Environment {
             entropy: Arc::new(SystemEntropy),
             http: HttpClients::default(),
             tools: &ep_tools::TOOLS,
-            tokens: None,
             links: true,
         }
     }
@@ -75,6 +72,8 @@ pub struct Assembled {
     /// What is served, and the documents about it.
     pub site: Arc<Site>,
     /// The identity provider, where one is configured.
+    pub provider: Option<Provider>,
+    /// Signs people in there, where the service is its client.
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
@@ -101,7 +100,7 @@ struct Shared<'a> {
 
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
-    let Environment { clock, entropy, http, tools, tokens, links } = environment;
+    let Environment { clock, entropy, http, tools, links } = environment;
     let secret = config::secret_key(config, &*entropy)?;
     let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
@@ -140,7 +139,11 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let settings =
         documents::SiteSettings { since: Some(clock.now()), ..documents::SiteSettings::new(config) };
     let site = Arc::new(routes::site(settings, tools));
-    let oidc = sign_in::provider(&shared, &site)?;
+    let provider = sign_in::provider(&shared, &tasks)?;
+    let oidc =
+        provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();
+    let tokens =
+        provider.as_ref().map(|provider| sign_in::access_tokens(&shared, &site, provider, &sign_in.sign_ups));
     let usdc = payments::usdc(&shared, &site, &sign_in.sign_ups)?;
     let links = links || !config.server.base_url.is_empty();
     let settings = Settings {
@@ -156,7 +159,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let sender: Arc<dyn WebhookSender> = Arc::new(HttpWebhooks::new(targets, &http)?);
     let webhooks = webhooks(&shared, &sender, &polls, &links);
     let app = App {
-        ports: ToolPorts {
+        ports: Arc::new(ToolPorts {
             settings: Arc::new(settings),
             links,
             clock: Arc::clone(&clock),
@@ -171,7 +174,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             cards: Arc::new(card.cards),
             webhooks,
             health: DatabaseHealth::new(store.polls()),
-        },
+        }),
         guard: Guard {
             limits: Limits {
                 account: config.limits.per_minute,
@@ -213,6 +216,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     Ok(Assembled {
         app: Arc::new(app),
         site,
+        provider,
         oidc,
         stripe: card.webhooks,
         usdc,
@@ -290,7 +294,7 @@ fn models(
 
 impl Assembled {
     /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
-    /// forgetting callers, deleting expired records, ended sessions and old anonymous polls.
+    /// renewing the keys of the issuer, forgetting callers, deleting expired records, ended sessions and old anonymous polls.
     pub fn start_background_work(&self) {
         self.app.ports.polls.share_changes();
         self.every(
@@ -320,6 +324,12 @@ impl Assembled {
             self.every("look after deposits", Duration::from_mins(1), move |_| {
                 let deposits = Arc::clone(&usdc.deposits);
                 async move { deposits.reconcile().await.map(drop) }
+            });
+        }
+        if let Some(provider) = self.provider.clone() {
+            self.every("renew the issuer's keys", Duration::from_mins(5), move |_| {
+                let provider = provider.clone();
+                async move { provider.renew().await }
             });
         }
         let (webhooks, tasks) = (Arc::clone(&self.app.ports.webhooks), self.app.tasks.clone());

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_identity::{ContractWallets, Oidc, OidcConfig, OidcPorts, Siwe, SiweSite};
+use ep_identity::{ContractWallets, IssuerTokens, Oidc, OidcConfig, OidcPorts, Provider, Siwe, SiweSite};
 use ep_kernel::keys::Keys;
 use ep_kernel::ports::StarterCreditLimits;
 use ep_kernel::sealing::Sealer;
-use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
+use ep_kernel::sign_in::{
+    AccessTokens, ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets,
+};
+use ep_kernel::tasks::Tasks;
 
 use super::Shared;
 use crate::config::Auth;
-use crate::documents::Site;
+use crate::documents::{ProtectedResource, Site};
 use crate::surface::web;
 
 /// What signing in needs.
@@ -54,20 +57,41 @@ pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<
 }
 
 /// The identity provider, where one is configured.
-pub(super) fn provider(shared: &Shared<'_>, site: &Site) -> anyhow::Result<Option<Arc<Oidc>>> {
-    let Auth { issuer_url, client_id, client_secret } = shared.config.auth.clone();
-    if issuer_url.is_empty() {
+pub(super) fn provider(shared: &Shared<'_>, tasks: &Tasks) -> anyhow::Result<Option<Provider>> {
+    let provider = |issuer: &str| Provider::new(issuer.to_owned(), shared.client.clone(), tasks.clone());
+    Ok(shared.config.issuer().map(provider).transpose()?)
+}
+
+/// Signs people in there, where the service is its client.
+pub(super) fn oidc(
+    shared: &Shared<'_>,
+    site: &Site,
+    provider: &Provider,
+) -> anyhow::Result<Option<Arc<Oidc>>> {
+    let Auth { client_id, client_secret, .. } = shared.config.auth.clone();
+    if client_id.is_empty() {
         return Ok(None);
     }
     let redirect_url = site.links.url(web::CALLBACK, &[]);
     let signed_out_url = web::start_page(&shared.config.base_url());
-    let config = OidcConfig { issuer_url, client_id, client_secret, redirect_url, signed_out_url };
+    let config = OidcConfig { client_id, client_secret, redirect_url, signed_out_url };
     let ports = OidcPorts {
-        http: shared.client.clone(),
         used_nonces: shared.store.sessions(),
         sealer: Sealer::derive(shared.secret, "sign-ins at the provider"),
         clock: Arc::clone(shared.clock),
         entropy: Arc::clone(shared.entropy),
     };
-    Ok(Some(Arc::new(Oidc::new(config, ports)?)))
+    Ok(Some(Arc::new(Oidc::new(provider.clone(), config, ports)?)))
+}
+
+/// Accepts its access tokens.
+pub(super) fn access_tokens(
+    shared: &Shared<'_>,
+    site: &Site,
+    provider: &Provider,
+    sign_ups: &Arc<SignUps>,
+) -> AccessTokens {
+    let resources = ProtectedResource::ALL.map(|resource| resource.identifier(&site.links)).to_vec();
+    let tokens = IssuerTokens::new(provider.clone(), resources, Arc::clone(shared.clock));
+    AccessTokens { verifier: Arc::new(tokens), sign_ups: Arc::clone(sign_ups) }
 }

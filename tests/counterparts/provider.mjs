@@ -1,9 +1,10 @@
 import { onEnd, printLine } from './json-lines.mjs'
 import { generateKeyPair } from 'node:crypto'
+import { SignJWT, UnsecuredJWT } from 'jose'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import Provider, { interactionPolicy } from 'oidc-provider'
+import Provider, { errors, interactionPolicy } from 'oidc-provider'
 import { memoryStorage } from './memory-adapter.mjs'
 
 const client = JSON.parse(process.argv[2])
@@ -11,6 +12,16 @@ const { MemoryAdapter, forgetSessions } = memoryStorage()
 const accounts = new Map()
 let signedIn
 let refusal
+// What people grant to clients that ask for access tokens, one list of scopes for each time; the last one stays.
+let grants = [['polls:read', 'polls:write']]
+let asked = []
+let refreshes = false
+let tokenLifetime = 3600
+let keyFetches = 0
+// Paths that are answered with this instead: a status, headers, a body, or only after a while.
+let broken = {}
+const scopes = ['polls:read', 'polls:write', 'account']
+const resources = new URL(client.redirectUris[0]).origin
 
 signIn({ sub: 'alice', email: 'alice@example.com', email_verified: true })
 
@@ -20,16 +31,20 @@ await new Promise((resolve, reject) => {
   server.once('error', reject).listen(client.port ?? 0, '127.0.0.1', resolve)
 })
 const issuer = `http://127.0.0.1:${server.address().port}`
-const provider = await makeProvider()
-const serve = provider.callback()
+let signingKeys = [await newKey('test')]
+const cookieKey = signingKeys[0].jwk.d
+let provider = await makeProvider()
+let serve = provider.callback()
 
 onEnd(() => server.closeAllConnections())
 printLine({ issuer })
 
-async function makeProvider() {
+async function newKey(kid) {
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
-  const signingKey = { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'test' }
+  return { privateKey, jwk: { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid } }
+}
 
+async function makeProvider() {
   const policy = interactionPolicy.base()
   const { Check } = interactionPolicy
   // Without this, a browser that is signed in already would never reach the refusal.
@@ -45,16 +60,23 @@ async function makeProvider() {
       post_logout_redirect_uris: client.postLogoutRedirectUris ?? [],
       id_token_signed_response_alg: 'RS256',
     }],
-    jwks: { keys: [signingKey] },
+    jwks: { keys: signingKeys.map(({ jwk }) => jwk) },
+    scopes: ['openid', 'offline_access', ...scopes],
     pkce: { required: () => true },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     conformIdTokenClaims: false,
     findAccount: (_ctx, sub) => accounts.has(sub) && { accountId: sub, claims: () => accounts.get(sub) },
     interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
-    cookies: { keys: [signingKey.d] },
-    ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 3600, Session: 3600 },
+    cookies: { keys: [cookieKey] },
+    ttl: {
+      AccessToken: () => tokenLifetime, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 3600, RefreshToken: 3600,
+      Session: 3600,
+    },
+    issueRefreshToken: () => refreshes,
     features: {
       devInteractions: { enabled: false },
+      registration: { enabled: true },
+      resourceIndicators: { enabled: true, getResourceServerInfo },
       rpInitiatedLogout: { enabled: true },
     },
   })
@@ -63,11 +85,23 @@ async function makeProvider() {
   return made
 }
 
+/** Access tokens for the service are JWTs (RFC 9068), whose audience is what the client asked for (RFC 8707). */
+function getResourceServerInfo(_ctx, resource) {
+  if (new URL(resource).origin !== resources) throw new errors.InvalidTarget()
+  return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } }
+}
+
 async function handle(request, response) {
   try {
     const { pathname, searchParams } = new URL(request.url, issuer)
     const route = `${request.method} ${pathname}`
-    if (route === 'POST /test/account') {
+    if (pathname === '/jwks') keyFetches++
+    if (broken[pathname]) {
+      await answerBroken(broken[pathname], response)
+    } else if (Object.hasOwn(controls, route)) {
+      const done = JSON.stringify((await controls[route](await json(request))) ?? {})
+      response.writeHead(200, { 'content-type': 'application/json' }).end(done)
+    } else if (route === 'POST /test/account') {
       signIn(await json(request))
       response.writeHead(204).end()
     } else if (route === 'POST /test/refuse') {
@@ -83,6 +117,48 @@ async function handle(request, response) {
   } catch (error) {
     response.writeHead(400, { 'content-type': 'text/plain' }).end(String(error?.message ?? error))
   }
+}
+
+const controls = {
+  'POST /test/grants': (given) => {
+    ({ grants, refreshes = false, tokenLifetime = 3600 } = given)
+    asked = []
+  },
+  'POST /test/seen': () => ({ asked, keyFetches }),
+  'POST /test/break': (given) => {
+    broken = given
+  },
+  // New signing keys in place of the old ones; of other kinds where they are given.
+  'POST /test/rotate': async ({ kid }) => {
+    signingKeys = [await newKey(kid)]
+    provider = await makeProvider()
+    serve = provider.callback()
+  },
+  // A token of its own making, signed with the provider's key, another one, a secret, or not at all.
+  'POST /test/token': async ({ header = {}, claims = {}, key = 'own' }) => {
+    const now = Math.floor(Date.now() / 1000)
+    const payload = {
+      iss: issuer, sub: 'alice', aud: resources, iat: now, exp: now + 3600, client_id: 'a-client', jti: String(Math.random()),
+      scope: scopes.join(' '), ...claims,
+    }
+    for (const name of Object.keys(payload)) if (payload[name] === null) delete payload[name]
+    if (key === 'none') return { token: new UnsecuredJWT(payload).encode() }
+    const [{ privateKey, jwk }] = key === 'other' ? [await newKey('test')] : signingKeys
+    const signer = key === 'secret' ? new TextEncoder().encode(JSON.stringify(jwk.n)) : privateKey
+    const protectedHeader = { alg: 'RS256', typ: 'at+jwt', kid: jwk.kid, ...header }
+    for (const name of Object.keys(protectedHeader)) if (protectedHeader[name] === null) delete protectedHeader[name]
+    return { token: await new SignJWT(payload).setProtectedHeader(protectedHeader).sign(signer) }
+  },
+}
+
+async function answerBroken({ status = 200, type = 'application/json', body = '', repeat = 1, silent }, response) {
+  if (silent) return
+  response.writeHead(status, { 'content-type': type })
+  // Whoever reads no further closes the connection.
+  for (let times = 0; times < repeat && !response.destroyed; times++) {
+    if (!response.write(body)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+  }
+  response.end()
 }
 
 function signIn(claims) {
@@ -101,6 +177,15 @@ async function finishInteraction(request, response) {
   }
   const grant = new provider.Grant({ accountId: signedIn, clientId: params.client_id })
   grant.addOIDCScope(params.scope)
+  if (params.resource) {
+    const granted = grants.length > 1 ? grants.shift() : grants[0]
+    const wanted = params.scope.split(' ').filter((scope) => scopes.includes(scope))
+    asked.push(wanted.join(' '))
+    for (const scope of wanted) {
+      if (granted.includes(scope)) grant.addResourceScope(params.resource, scope)
+      else grant.rejectResourceScope(params.resource, scope)
+    }
+  }
   return provider.interactionFinished(request, response, {
     login: { accountId: signedIn },
     consent: { grantId: await grant.save() },

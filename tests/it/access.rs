@@ -61,7 +61,10 @@ fn carries_the_headers(reply: &Reply, what: &str) {
 
 /// Documents are the same for everyone, and who is sent on may have an old cookie.
 fn ignores_credentials(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Document(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_))
+    matches!(
+        route.kind,
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_)
+    )
 }
 
 /// Who signs in proves it anew: no other credential matters, be it right or wrong.

@@ -14,6 +14,7 @@ fn every_served_document_as_a_snapshot() {
         ("EP_OPERATOR_URL", "https://example.com/about"),
         ("EP_CONTACT", "keys@example.com"),
         ("EP_DOCUMENTATION_URL", "https://docs.example.com/polls"),
+        ("EP_AUTH_ISSUER_URL", "https://login.example.com"),
     ];
     let config = configured(&variables.map(|(name, value)| (name, value.to_owned())));
     let site = routes::site(SiteSettings::new(&config), &ep_tools::TOOLS);
@@ -34,7 +35,8 @@ fn every_served_document_as_a_snapshot() {
 
 #[tokio::test]
 async fn documents_have_types_tags_forms_and_caching() {
-    let service = Setup::demo().boot().await;
+    let setup = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com");
+    let service = setup.boot().await;
     let client = service.anonymous();
     for document in DOCUMENTS {
         for path in (document.paths)(&service.site) {

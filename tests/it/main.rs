@@ -41,6 +41,8 @@ mod mcp_app;
 mod mcp_clients;
 mod mcp_polls;
 mod money;
+mod oauth;
+mod oauth_clients;
 mod oidc;
 mod parity;
 mod polls;

@@ -1,9 +1,13 @@
-//! Proves who signs in: wallets, and users of an identity provider.
+//! Proves who signs in and who calls: wallets, users of an identity provider, and its access tokens.
 
+mod access_tokens;
 mod contracts;
 mod oidc;
+mod provider;
 mod siwe;
 
+pub use access_tokens::IssuerTokens;
 pub use contracts::ContractWallets;
 pub use oidc::{BegunSignIn, Callback, FLOW_LIFETIME, Oidc, OidcConfig, OidcPorts, ProviderSignIn};
+pub use provider::Provider;
 pub use siwe::{Siwe, SiweSite};

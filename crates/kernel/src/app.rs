@@ -14,7 +14,7 @@ use crate::tasks::Tasks;
 /// The service: its ports, its guard and its background work.
 pub struct App {
     /// What operations may reach.
-    pub ports: ToolPorts,
+    pub ports: Arc<ToolPorts>,
     /// Identifies callers, checks access and counts requests.
     pub guard: Guard,
     /// Tasks of agents.

@@ -107,6 +107,8 @@ pub enum Caller {
     Token {
         /// The account.
         user: UserId,
+        /// What it may be used for; `None` if it has no scope of this service.
+        scope: Option<KeyScope>,
     },
     /// The operator, in this very process: the command line. No account, no billing, no limits.
     Local,
@@ -116,7 +118,7 @@ impl Caller {
     /// The account, if there is one.
     pub const fn user(&self) -> Option<UserId> {
         match self {
-            Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => Some(*user),
+            Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => Some(*user),
             Self::Anonymous { .. } | Self::Local => None,
         }
     }
@@ -133,7 +135,9 @@ impl Caller {
     /// is known by its /64, the smallest block that is handed out.
     pub fn scope(&self) -> String {
         match self {
-            Self::Session { user } | Self::Key { user, .. } | Self::Token { user } => format!("user:{user}"),
+            Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => {
+                format!("user:{user}")
+            }
             Self::Anonymous { address: IpAddr::V4(address) } => format!("address:{address}"),
             Self::Anonymous { address: IpAddr::V6(address) } => {
                 let [a, b, c, d, ..] = address.segments();

@@ -21,7 +21,6 @@ use crate::webhooks::Webhooks;
 
 /// What operations may reach. Nothing here can read another's secrets or credit an account, but for the starter
 /// credit of a new one.
-#[derive(Clone)]
 pub struct ToolPorts {
     /// Settings that operations need.
     pub settings: Arc<Settings>,
@@ -54,7 +53,6 @@ pub struct ToolPorts {
 }
 
 /// Says whether the database answers. Asked often, it asks the database once a second.
-#[derive(Clone)]
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
     last: Arc<Mutex<Option<LastAnswer>>>,
@@ -126,7 +124,7 @@ pub struct Ctx {
     /// Key of the idempotent request, the same for every repetition, even after a restart; `None` without an
     /// Idempotency-Key.
     pub request_ref: Option<String>,
-    pub(crate) ports: ToolPorts,
+    pub(crate) ports: Arc<ToolPorts>,
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) withdrawn: CancellationToken,
     pub(crate) upstream_us: Arc<AtomicU64>,
@@ -134,7 +132,7 @@ pub struct Ctx {
 
 impl Ctx {
     /// A call by this caller that nobody watches, for tests of single operations.
-    pub fn new(ports: ToolPorts, caller: Caller, request_id: RequestId) -> Self {
+    pub fn new(ports: Arc<ToolPorts>, caller: Caller, request_id: RequestId) -> Self {
         Self {
             caller,
             request_id,
@@ -174,7 +172,7 @@ impl Ctx {
     }
 
     /// Opens, runs and follows polls.
-    pub const fn polls(&self) -> &PollExecutor {
+    pub fn polls(&self) -> &PollExecutor {
         &self.ports.polls
     }
 
@@ -219,7 +217,7 @@ impl Ctx {
     }
 
     /// Says whether the database answers.
-    pub const fn health(&self) -> &DatabaseHealth {
+    pub fn health(&self) -> &DatabaseHealth {
         &self.ports.health
     }
 

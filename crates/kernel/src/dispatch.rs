@@ -86,7 +86,8 @@ pub fn dispatch<'a>(
     input: Result<Value, Fault>,
 ) -> BoxFuture<'a, Guarded<Dispatched>> {
     async move {
-        match admit(app, entry, call).await {
+        // Boxed, so that it takes no room while the call is carried out.
+        match Box::pin(admit(app, entry, call)).await {
             Ok(call) => call.run(input).await,
             Err(refused) => refused,
         }
@@ -127,18 +128,18 @@ impl AdmittedCall {
     }
 
     /// Carries the call out.
-    pub async fn run(self, input: Result<Value, Fault>) -> Guarded<Dispatched> {
+    pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
         let Self { app, entry, admitted, idempotency_key, wait_limit, progress, withdrawn } = self;
         let input = match input {
             Ok(input) => input,
-            Err(fault) => return admitted.finish(std::future::ready(Err(fault))).await,
+            Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
         let cx = Ctx {
             caller: admitted.admission().caller.clone(),
             request_id: admitted.request_id(),
             wait_limit,
             request_ref: None,
-            ports: app.ports.clone(),
+            ports: Arc::clone(&app.ports),
             progress,
             withdrawn,
             upstream_us: admitted.upstream_us(),
@@ -149,7 +150,7 @@ impl AdmittedCall {
         let idempotency_key = idempotency_key.filter(|_| !reads || posted);
         if reads && idempotency_key.is_none() {
             let answer = entry.run(cx, input);
-            return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).await;
+            return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).boxed();
         }
         // An operation with side effects, or a key, is finished even if its client disconnects.
         let tasks = app.tasks.clone();
@@ -159,7 +160,7 @@ impl AdmittedCall {
                 let work = once(app, entry, cx, idempotency_key, input, deadline).in_current_span();
                 tasks.spawn(work).await.unwrap_or_else(|error| Err(Fault::internal(error)))
             })
-            .await
+            .boxed()
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
 use crate::caller::KeyId;
 use crate::identity::WalletAddress;
 
@@ -29,6 +31,12 @@ impl Email {
     /// The address of a pre-funded key's account: no mail arrives there either.
     pub fn of_key(key: KeyId) -> Self {
         Self(format!("{key}@key.invalid"))
+    }
+
+    /// The address of an identity provider's user of whom it has checked none: no mail arrives there either.
+    pub fn of_subject(issuer: &str, subject: &str) -> Self {
+        let name = hex::encode(&Sha256::digest(format!("{issuer} {subject}"))[..16]);
+        Self(format!("{name}@login.invalid"))
     }
 
     /// The address.

@@ -17,14 +17,14 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
-use crate::api_key::ApiKey;
+use crate::api_key::{ApiKey, KEY_PREFIX};
 use crate::caller::{Caller, RequestId, UserId};
 use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::ports::{Allowance, Clock, KeyOwner, Limiter, Profiles, TokenVerifier};
-use crate::sign_in::Sessions;
+use crate::ports::{Allowance, Clock, KeyOwner, Limiter, Profiles};
+use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
 
 /// Identifies callers, checks access and counts requests.
@@ -39,8 +39,8 @@ pub struct Guard {
     pub sessions: Arc<Sessions>,
     /// Knows which users there are.
     pub profiles: Arc<dyn Profiles>,
-    /// Verifies access tokens, if an issuer is configured.
-    pub tokens: Option<Arc<dyn TokenVerifier>>,
+    /// Proves access tokens, if an issuer is configured.
+    pub tokens: Option<AccessTokens>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
     /// When keys were last used; written every few seconds.
@@ -146,9 +146,15 @@ impl Admission {
     /// The operator in this very process: no account, no limits.
     pub const LOCAL: Self = Self { caller: Caller::Local, allowance: None };
 
-    /// Refuses a caller whose key's scope does not reach as far as an effect.
+    /// Refuses a caller whose key's or token's scope does not reach as far as an effect.
     pub fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
         check_scope(effect, &self.caller)
+    }
+
+    /// The same, for access tokens alone: their clients can ask for a wider scope, if the response's status is 403
+    /// (RFC 6750 §3.1).
+    pub fn check_token(&self, effect: Effect) -> Result<(), Fault> {
+        if matches!(self.caller, Caller::Token { .. }) { self.check_scope(effect) } else { Ok(()) }
     }
 
     /// Refuses a caller whose allowance is used up.
@@ -246,7 +252,7 @@ impl Guard {
         let admission = match credential {
             Credential::Admitted(admission) => admission,
             credential => {
-                let caller = match self.identify_for(policy.rate, credential).await {
+                let caller = match self.identify_for(policy.rate, credential, address).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
                         // Counted against the client's address, which limits guessing.
@@ -264,7 +270,7 @@ impl Guard {
             }
         };
         // A refused request is counted too, and a caller who asks too often learns that first.
-        let refusal = check_access(policy, &admission.caller).err();
+        let refusal = self.check_access(policy, &admission.caller).err();
         let deferred = policy.rate == Rate::Exempt || (policy.protocol && refusal.is_none());
         let too_many = if deferred { None } else { exhausted(admission.allowance.as_ref()) };
         match too_many.or(refusal) {
@@ -275,12 +281,17 @@ impl Guard {
 
     /// Identifies the caller of a request that is counted so. A probe is answered without that where it takes
     /// too long: it asks whether the database is away.
-    async fn identify_for(&self, rate: Rate, credential: Credential) -> Result<Option<Caller>, Fault> {
+    async fn identify_for(
+        &self,
+        rate: Rate,
+        credential: Credential,
+        address: IpAddr,
+    ) -> Result<Option<Caller>, Fault> {
         if rate == Rate::SignIn {
             // Who signs in proves it anew: an old cookie must not be in the way.
             return Ok(None);
         }
-        let identified = self.identify(credential);
+        let identified = self.identify(credential, address);
         if rate != Rate::Exempt {
             return identified.await;
         }
@@ -293,17 +304,20 @@ impl Guard {
 
     /// Identifies the caller; `None` if no credential was sent. A wrong credential is a failure, never
     /// an anonymous caller.
-    async fn identify(&self, credential: Credential) -> Result<Option<Caller>, Fault> {
+    async fn identify(&self, credential: Credential, address: IpAddr) -> Result<Option<Caller>, Fault> {
         let (caller, refusal) = match credential {
             Credential::None => return Ok(None),
             Credential::Admitted(admission) => return Ok(Some(admission.caller)),
             Credential::Bearer(token) => (
-                self.bearer(&token).await?,
+                self.bearer(&token, address).await?,
                 "this API key is not valid: it is misspelt, has expired or was revoked; \
                  send Authorization: Bearer ep_k_… with an active key",
             ),
             Credential::UserId(user) => (
-                self.profiles.email_of(user).await?.map(|_| Caller::Token { user }),
+                self.profiles
+                    .email_of(user)
+                    .await?
+                    .map(|_| Caller::Token { user, scope: Some(KeyScope::All) }),
                 "there is no user of this id; send Authorization: Bearer ep_k_… with an API key",
             ),
             Credential::Session(token) => (
@@ -314,7 +328,7 @@ impl Guard {
         caller.map(Some).ok_or_else(|| Fault::wrong_credential(refusal))
     }
 
-    async fn bearer(&self, token: &SecretString) -> Result<Option<Caller>, Fault> {
+    async fn bearer(&self, token: &SecretString, address: IpAddr) -> Result<Option<Caller>, Fault> {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
             let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
@@ -324,9 +338,29 @@ impl Guard {
             }));
         }
         match &self.tokens {
-            Some(tokens) => Ok(tokens.user(token).await?.map(|user| Caller::Token { user })),
-            None => Ok(None),
+            Some(tokens) if !token.expose_secret().starts_with(KEY_PREFIX) => {
+                tokens.caller(token, address).await.map(Some)
+            }
+            _ => Ok(None),
         }
+    }
+
+    /// Refuses callers whom the policy does not admit.
+    fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<(), Fault> {
+        let access = policy.access;
+        if access.admits(caller) {
+            return check_scope(policy.effect, caller);
+        }
+        let advice = match (access.cookie, access.key) {
+            (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
+            (true, false) => "sign in with a browser: this takes its session cookie, and no API key",
+            (false, true) => "send Authorization: Bearer ep_k_… with an API key",
+            (false, false) => "send the request without credentials",
+        };
+        let token = if access.key && self.tokens.is_some() { " or an access token" } else { "" };
+        let hint = policy.credential_hint;
+        let text = format!("authentication required: {advice}{token}{hint}");
+        Err(Fault::new(Kind::Unauthenticated, text))
     }
 
     /// Counts one request against the caller's allowance; `None` if there is no limit.
@@ -367,18 +401,26 @@ impl Admitted {
     }
 
     /// Carries the request out within its deadline; a panic becomes a fault.
-    pub async fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
+    pub fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> impl Future<Output = Guarded<T>> {
         let deadline = self.policy.deadline;
-        self.finish(bounded(deadline, work)).await
+        self.finish(bounded(deadline, work))
     }
 
     /// Carries out work that keeps the deadline itself.
-    pub(crate) async fn finish<T>(self, work: impl Future<Output = Result<T, Fault>>) -> Guarded<T> {
-        let result = work.instrument(self.span.clone()).await;
-        let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
-        self.span
-            .in_scope(|| log_request(&self.policy, self.surface, self.started.elapsed(), upstream, &result));
-        Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
+    pub(crate) fn finish<T>(
+        self,
+        work: impl Future<Output = Result<T, Fault>>,
+    ) -> impl Future<Output = Guarded<T>> {
+        // Boxed, because an async block keeps room for a captured future twice.
+        let work = Box::pin(work.instrument(self.span.clone()));
+        async move {
+            let result = work.await;
+            let upstream = Duration::from_micros(self.upstream_us.load(Ordering::Relaxed));
+            self.span.in_scope(|| {
+                log_request(&self.policy, self.surface, self.started.elapsed(), upstream, &result);
+            });
+            Guarded { request_id: self.request_id, result, allowance: self.admission.allowance }
+        }
     }
 }
 
@@ -401,34 +443,20 @@ pub(crate) async fn bounded<T>(
     }
 }
 
-/// Refuses callers whom the policy does not admit.
-fn check_access(policy: &Policy, caller: &Caller) -> Result<(), Fault> {
-    let access = policy.access;
-    if access.admits(caller) {
-        return check_scope(policy.effect, caller);
-    }
-    let advice = match (access.cookie, access.key) {
-        (true, true) => "sign in, or send Authorization: Bearer ep_k_… with an API key",
-        (true, false) => "sign in with a browser: this takes its session cookie, and no API key",
-        (false, true) => "send Authorization: Bearer ep_k_… with an API key",
-        (false, false) => "send the request without credentials",
-    };
-    let hint = policy.credential_hint;
-    Err(Fault::new(Kind::Unauthenticated, format!("authentication required: {advice}{hint}")))
-}
-
-/// Refuses a key whose scope does not reach as far.
+/// Refuses a key or an access token whose scope does not reach as far.
 fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
-    let Caller::Key { scope, .. } = caller else { return Ok(()) };
-    let advice = match (scope, effect) {
-        (KeyScope::All, _) | (_, Effect::Read) | (KeyScope::Polls, Effect::Consult | Effect::Stop) => {
-            return Ok(());
+    let needed = effect.scope();
+    let scope = match caller {
+        Caller::Key { scope, .. } if !scope.includes(needed) => scope,
+        Caller::Token { scope, .. } if !scope.is_some_and(|scope| scope.includes(needed)) => {
+            return Err(Fault::insufficient_scope(needed));
         }
-        (KeyScope::Polls, _) => "it asks polls and reads; use one of the scope all",
-        (KeyScope::Read, Effect::Consult | Effect::Stop) => {
-            "it only reads; use one of the scope polls or all"
-        }
+        _ => return Ok(()),
+    };
+    let advice = match (scope, needed) {
+        (KeyScope::Read, KeyScope::Polls) => "it only reads; use one of the scope polls or all",
         (KeyScope::Read, _) => "it only reads; use one of the scope all",
+        _ => "it asks polls and reads; use one of the scope all",
     };
     let text = format!("the scope of this API key is {}: {advice}", scope.as_str());
     Err(Fault::new(Kind::Forbidden, text))

@@ -1,4 +1,4 @@
-//! What an API key may be used for, and how long.
+//! What an API key or an access token may be used for, and how long.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// What a key may be used for.
+/// What a key or an access token may be used for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -27,6 +27,28 @@ impl KeyScope {
             Self::All => "all",
             Self::Polls => "polls",
             Self::Read => "read",
+        }
+    }
+
+    /// Whether it reaches as far as another one.
+    pub const fn includes(self, other: Self) -> bool {
+        matches!((self, other), (Self::All, _) | (_, Self::Read) | (Self::Polls, Self::Polls))
+    }
+
+    /// The widest scope that an access token has by its claim `scope` (RFC 6749 §3.3), where it has any.
+    pub fn of_token(claim: &str) -> Option<Self> {
+        [Self::All, Self::Polls, Self::Read].into_iter().find(|scope| {
+            let name = scope.token_scopes().rsplit(' ').next();
+            claim.split(' ').any(|given| Some(given) == name)
+        })
+    }
+
+    /// What an access token is asked for, to reach so far: the scopes of the narrower ones come first, its own last.
+    pub const fn token_scopes(self) -> &'static str {
+        match self {
+            Self::Read => "polls:read",
+            Self::Polls => "polls:read polls:write",
+            Self::All => "polls:read polls:write account",
         }
     }
 }
@@ -61,5 +83,32 @@ impl SpendingCaps {
     pub fn left(self, spent: MicroUsd, spent_today: MicroUsd) -> Option<MicroUsd> {
         let left = |cap: Option<MicroUsd>, spent| Some(cap?.minus(spent));
         [left(self.total, spent), left(self.daily, spent_today)].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_widest_scope_of_a_token_counts() {
+        for (claim, scope) in [
+            ("polls:read", Some(KeyScope::Read)),
+            ("openid polls:write", Some(KeyScope::Polls)),
+            ("account polls:read", Some(KeyScope::All)),
+            ("polls:read polls:write account", Some(KeyScope::All)),
+            ("", None),
+            ("openid email", None),
+            ("polls", None),
+            ("accounts polls:readx", None),
+            ("Account", None),
+        ] {
+            assert_eq!(KeyScope::of_token(claim), scope, "{claim}");
+        }
+        for scope in [KeyScope::All, KeyScope::Polls, KeyScope::Read] {
+            assert_eq!(KeyScope::of_token(scope.token_scopes()), Some(scope));
+            assert!(KeyScope::All.includes(scope) && scope.includes(scope) && scope.includes(KeyScope::Read));
+        }
+        assert!(!KeyScope::Read.includes(KeyScope::Polls) && !KeyScope::Polls.includes(KeyScope::All));
     }
 }

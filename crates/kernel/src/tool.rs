@@ -23,6 +23,7 @@ use crate::answer::Answer;
 use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind};
+use crate::key_terms::KeyScope;
 use crate::schema::{self, Misspelt};
 
 pub use crate::answer::{Body, Cache, Presentation, SessionChange, ToolOutput};
@@ -182,6 +183,14 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// The scope that a key or an access token needs for it.
+    pub const fn scope(self) -> KeyScope {
+        match self {
+            Self::Read => KeyScope::Read,
+            Self::Consult | Self::Stop => KeyScope::Polls,
+            Self::Write { .. } | Self::Destroy => KeyScope::All,
+        }
+    }
     /// MCP's `readOnlyHint`.
     pub const fn read_only(self) -> bool {
         matches!(self, Self::Read)

@@ -53,7 +53,7 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     let response = match read(&body) {
         Ok(request) if Streaming::of(&request.method).is_some() => {
             let response = stream(&agent, &parts.headers, &request).await;
-            agent.check_allowance()?;
+            agent.check_caller()?;
             return Ok(response);
         }
         Ok(request) => match check_version(&parts.headers) {
@@ -64,7 +64,7 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
         },
         Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
     };
-    agent.check_allowance()?;
+    agent.check_caller()?;
     Ok(reply(&response))
 }
 
@@ -138,7 +138,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     let id = sent.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
     let params = if enveloped { sent["params"].take() } else { sent };
     let result = send(&agent, &params, written_in(&params)).await;
-    agent.check_allowance()?;
+    agent.check_caller()?;
     let (status, body) = match result {
         Ok(Reply::Task(bare) | Reply::Message(bare)) if !enveloped => (200, bare),
         Ok(Reply::Task(result) | Reply::Message(result)) => {

@@ -9,8 +9,8 @@ use ep_kernel::answer::Answer;
 use ep_kernel::event::{MAX_EVENTS, Progress};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::TaskState;
-use futures::StreamExt;
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -126,7 +126,8 @@ async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) ->
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
     let done = async move { follower.follow_after(&poll, seen, sink).await };
-    steps.carry_out(&agent.state.app.tasks, done, true);
+    let conversation = conversation.without_messages();
+    steps.carry_out(&agent.state.app.tasks, done.boxed(), true);
     let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
 }

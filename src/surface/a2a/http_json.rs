@@ -70,7 +70,7 @@ pub(super) async fn answer(
         carry_out(&agent, operation, verb.as_deref(), &sent, dialect).await
     };
     let answered = answered.await;
-    agent.check_allowance()?;
+    agent.check_caller()?;
     Ok(match answered {
         Ok(Answered::Value(value)) => respond(&parts.headers, 200, &value),
         Ok(Answered::Events(events)) => stream(events, agent.state.links().base_url().to_owned()),

@@ -68,7 +68,7 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
         }
         AgentTask { state: TaskState::Canceled, .. } => {}
         task => {
-            agent.admission.check_scope(Effect::Stop)?;
+            agent.check_scope(Effect::Stop)?;
             let cancelled = AgentTask { state: TaskState::Canceled, since: agent.now(), ..task.clone() };
             if !agent.tasks().change(&cancelled).await.map_err(Fault::from)? {
                 let text = format!("task {id} is changing; cancel it again");

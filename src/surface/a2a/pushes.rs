@@ -96,7 +96,7 @@ impl Wanted {
         task: &AgentTask,
         dialect: Dialect,
     ) -> Result<Value, Refusal> {
-        agent.admission.check_scope(Effect::Consult)?;
+        agent.check_scope(Effect::Consult)?;
         let app = &agent.state.app;
         let internal = RequestId::from_random(app.entropy.bytes()).to_string();
         let Self { id, url, secrets } = self;
@@ -190,7 +190,7 @@ pub(super) async fn act(
     };
     let task = agent.task(task).await?.task;
     if action == PushAction::Delete {
-        agent.admission.check_scope(Effect::Consult)?;
+        agent.check_scope(Effect::Consult)?;
     }
     if action == PushAction::Create {
         let nested = ["pushNotificationConfig", "push_notification_config", "config"];

@@ -1,7 +1,7 @@
 //! One request of an agent, whose caller the guard has admitted.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ep_kernel::answer::Answer;
@@ -11,7 +11,7 @@ use ep_kernel::event::ProgressSink;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::ports::{AgentTask, AgentTasks};
-use ep_kernel::tool::{Entry, Task};
+use ep_kernel::tool::{Effect, Entry, Task};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
@@ -28,11 +28,13 @@ pub(super) struct AgentRequest {
     pub(super) admission: Admission,
     /// Whether an operation was called, which then checked the caller's allowance.
     dispatched: Arc<AtomicBool>,
+    /// The refusal of an access token whose scope does not reach far enough.
+    narrow: Arc<OnceLock<Fault>>,
 }
 
 impl AgentRequest {
     pub(super) fn new(state: AppState, head: RequestHead, admission: Admission) -> Self {
-        Self { state, head, admission, dispatched: Arc::default() }
+        Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default() }
     }
 
     /// The operations that may be called.
@@ -85,7 +87,24 @@ impl AgentRequest {
             wait_limit,
             ..Call::new(self.head.admitted("a2a", self.admission.clone()))
         };
-        dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
+        let done = dispatch(&self.state.app, entry, call, Ok(input)).await.result;
+        self.noted(done.map(|done| done.answer))
+    }
+
+    /// Refuses a caller whose key's or token's scope does not reach as far as an effect.
+    pub(super) fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
+        self.noted(self.admission.check_scope(effect))
+    }
+
+    /// Notes a refusal that the response's status must tell.
+    fn noted<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+        if let Err(fault) = &result
+            && fault.missing_scope().is_some()
+        {
+            // The first one is as good as any.
+            let _ = self.narrow.set(fault.clone());
+        }
+        result
     }
 
     /// Follows a poll to its end, or as long as the caller waits.
@@ -129,8 +148,12 @@ impl AgentRequest {
         }
     }
 
-    /// Refuses a caller without allowance, where no operation has done so already.
-    pub(super) fn check_allowance(&self) -> Result<(), Fault> {
+    /// Refuses a caller without allowance, where no operation has done so already, and an access token whose scope
+    /// was too narrow: its client looks at the response's status (RFC 6750 §3.1).
+    pub(super) fn check_caller(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.narrow.get() {
+            return Err(fault.clone());
+        }
         if self.dispatched.load(Ordering::Relaxed) { Ok(()) } else { self.admission.check_allowance() }
     }
 }

@@ -292,7 +292,7 @@ impl Opening {
 
     /// Stores a task and reads it again.
     async fn keep(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
-        self.agent.admission.check_scope(Effect::Consult)?;
+        self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let kept = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
         let kept = match kept {

@@ -8,13 +8,13 @@ use axum::http::header::{
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::middleware::Next;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate, SessionChange};
 use serde_json::json;
 
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
-use super::{AppState, ErrorStyle, RequestHead, cookies, rate_limit};
+use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -65,6 +65,7 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     let links = state.links();
     let problem = || fault.problem(links, &head.request_id.to_string());
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
+    let challenge: Challenge = response.extensions_mut().remove().unwrap_or_default();
     let (body, media_type) = match style {
         ErrorStyle::Plain => (bytes_of(&fault.body()), "application/json"),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
@@ -90,21 +91,14 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     if let Some(seconds) = fault.retry_after_seconds() {
         set(headers, RETRY_AFTER, &seconds.to_string());
     }
-    if fault.kind() == Kind::Unauthenticated {
-        // RFC 6750 §3.1: the error code only for a token that is wrong, not for one that is not accepted here.
-        let challenge = match head.credential {
-            Credential::Bearer(_) if fault.rejects_credential() => {
-                "Bearer realm=\"ensemble-poll\", error=\"invalid_token\""
-            }
-            _ => "Bearer realm=\"ensemble-poll\"",
-        };
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
-        if matches!(head.credential, Credential::Session(_))
-            && fault.rejects_credential()
-            && let Some(cleared) = cookies::session_cookie(&SessionChange::End, links.base_url())
-        {
-            headers.append(SET_COOKIE, cleared);
-        }
+    if let Some(challenge) = challenge.header(state, &head.credential, fault) {
+        headers.insert(WWW_AUTHENTICATE, challenge);
+    }
+    if matches!(head.credential, Credential::Session(_))
+        && fault.rejects_credential()
+        && let Some(cleared) = cookies::session_cookie(&SessionChange::End, links.base_url())
+    {
+        headers.append(SET_COOKIE, cleared);
     }
 }
 

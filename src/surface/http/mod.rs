@@ -3,6 +3,7 @@
 
 mod address;
 mod body;
+mod challenge;
 mod cookies;
 mod etag;
 mod head;
@@ -14,6 +15,7 @@ mod stream;
 mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
+pub use challenge::Challenge;
 pub use cookies::{read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};

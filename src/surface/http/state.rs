@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::RawPathParams;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::http::Request;
-use ep_identity::Oidc;
+use ep_identity::{Oidc, Provider};
 use ep_kernel::app::App;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
@@ -29,6 +29,8 @@ pub struct AppState {
     /// Which hosts and origins requests may name.
     pub web: WebAccess,
     /// The identity provider, where one is configured.
+    pub provider: Option<Provider>,
+    /// Signs people in there, where the service is its client.
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,

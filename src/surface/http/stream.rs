@@ -11,6 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::tasks::Tasks;
 use futures::Stream;
+use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
 /// How often an idle stream shows that it is alive.
@@ -41,7 +42,7 @@ impl<T: Send + 'static> Steps<T> {
     }
 
     /// Carries the call out in the background; where it only reads, no longer than the client listens.
-    pub fn carry_out(self, tasks: &Tasks, call: impl Future<Output = T> + Send + 'static, only_reads: bool) {
+    pub fn carry_out(self, tasks: &Tasks, call: BoxFuture<'static, T>, only_reads: bool) {
         let Self(steps) = self;
         tasks.spawn(async move {
             let done = tokio::select! {

@@ -4,13 +4,13 @@ use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Response, StatusCode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::surface::http::json;
 
-/// Refuses a body that is no JSON-RPC message.
-pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
-    let refused = |code, message| Some(rpc_error(400, &Value::Null, code, message));
+/// Reads a JSON-RPC message; the response to a body that is none. Boxed, because a response is large.
+pub(super) fn read_message(bytes: &[u8]) -> Result<Map<String, Value>, Box<Response<Body>>> {
+    let refused = |code, message| Err(Box::new(rpc_error(400, &Value::Null, code, message)));
     let message = match serde_json::from_slice(bytes) {
         Ok(Value::Object(message)) => message,
         Ok(Value::Array(_)) => {
@@ -37,13 +37,14 @@ pub(super) fn check_message(bytes: &[u8]) -> Option<Response<Body>> {
     }
     if !message.get("params").is_none_or(|params| params.is_object() || params.is_null()) {
         let id = id.unwrap_or(&Value::Null);
-        return Some(rpc_error(400, id, -32602, "params must be an object"));
+        return Err(Box::new(rpc_error(400, id, -32602, "params must be an object")));
     }
     let meta = message.get("params").and_then(|params| params.get("_meta"));
     if !meta.is_none_or(|meta| meta.is_object() || meta.is_null()) {
-        return Some(rpc_error(400, id.unwrap_or(&Value::Null), -32602, "params._meta must be an object"));
+        let id = id.unwrap_or(&Value::Null);
+        return Err(Box::new(rpc_error(400, id, -32602, "params._meta must be an object")));
     }
-    None
+    Ok(message)
 }
 
 fn rpc_error(status: u16, id: &Value, code: i32, message: &str) -> Response<Body> {

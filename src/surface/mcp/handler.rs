@@ -69,7 +69,7 @@ struct Shared {
 
 impl Handler {
     pub(super) fn new(app: Arc<App>, tools: &'static [Entry], transport: Transport) -> Self {
-        let ToolPorts { models, settings, links, .. } = &app.ports;
+        let ToolPorts { models, settings, links, .. } = &*app.ports;
         let facts = ServiceFacts { presets: models.presets(), wait: settings.mcp_wait };
         let catalogue = Catalogue::new(tools, &facts);
         let mut implementation = Implementation::new("ensemble-poll", settings.version)
@@ -148,7 +148,8 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut response = self.call(request, &context).await?;
+        // Boxed, because rmcp moves the futures that contain it several times.
+        let mut response = Box::pin(self.call(request, &context)).await?;
         match &mut response {
             CallToolResponse::Complete(result) => self.stamp(&mut result.meta),
             CallToolResponse::Task(result) => self.stamp(&mut result.meta),

@@ -31,15 +31,16 @@ use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Entry, Rate};
+use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Map, Value};
 use tower::ServiceExt as _;
 
 use self::call::RequestScope;
-use self::envelope::{check_message, complete_headers, plain_errors_as_json};
+use self::envelope::{complete_headers, plain_errors_as_json, read_message};
 use self::handler::{Handler, Transport};
 use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
@@ -47,7 +48,7 @@ use super::route::{Protocol, Route, RouteKind};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
-/// The MCP endpoint, where every request needs an API key, listing tools included; and its page for browsers.
+/// The MCP endpoint, where every request needs an API key or an access token, listing tools included; and its page for browsers.
 pub static ROUTES: [Route; 4] = [
     route("/api/mcp"),
     route("/api/mcp/"),
@@ -90,12 +91,15 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
 
 /// Answers requests to the MCP endpoint.
 #[derive(Clone)]
-pub struct Endpoint(Service);
+pub struct Endpoint {
+    service: Service,
+    tools: &'static [Entry],
+}
 
 impl Endpoint {
     /// An endpoint that offers these operations.
     pub fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
-        Self(service(app, tools, web))
+        Self { service: service(app, tools, web), tools }
     }
 
     /// Answers one request that the guard has admitted.
@@ -106,10 +110,15 @@ impl Endpoint {
         let path = params.iter().flatten().find(|(name, _)| *name == toolset::PATH).map(|(_, names)| names);
         let toolset = Toolset::of(path, &parts.headers, parts.uri.query())?;
         let bytes = read_bytes(body).await?;
-        if let Some(refusal) = check_message(&bytes) {
-            admission.check_allowance()?;
-            return Ok(refusal);
-        }
+        let message = match read_message(&bytes) {
+            Ok(message) => message,
+            Err(refusal) => {
+                admission.check_allowance()?;
+                return Ok(*refusal);
+            }
+        };
+        // Before the transport, which answers a tool that refuses with status 200.
+        admission.check_token(effect(self.tools, &message))?;
         let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
         parts.extensions.insert(RequestScope {
             admission: admission.clone(),
@@ -119,7 +128,7 @@ impl Endpoint {
             replayed: Arc::clone(&was_replayed),
         });
         // The transport never fails: its error type has no values.
-        let answered = match self.0.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
+        let answered = match self.service.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
             Ok(response) => response.map(Body::new),
             Err(never) => match never {},
         };
@@ -132,6 +141,16 @@ impl Endpoint {
         }
         Ok(response)
     }
+}
+
+/// The side effects of what a message asks for.
+fn effect(tools: &[Entry], message: &Map<String, Value>) -> Effect {
+    let asked = |entry: &&Entry| match message.get("method").and_then(Value::as_str) {
+        Some("tools/call") => message.get("params").is_some_and(|params| params["name"] == entry.spec.name),
+        Some("tasks/cancel") => entry.spec.task == Task::Cancel,
+        _ => false,
+    };
+    tools.iter().find(asked).map_or(Effect::Read, |entry| entry.spec.effect)
 }
 
 /// Whether a response is an event stream, which begins before the operation is called.

@@ -76,7 +76,7 @@ fn provider(state: &AppState) -> Result<&Oidc, Fault> {
     state.oidc.as_deref().ok_or_else(|| {
         Fault::new(
             Kind::NotConfigured,
-            "no identity provider is configured: the operator sets EP_AUTH_ISSUER_URL, EP_AUTH_CLIENT_ID and \
+            "people do not sign in at an identity provider here: the operator sets EP_AUTH_ISSUER_URL, EP_AUTH_CLIENT_ID and \
              EP_AUTH_CLIENT_SECRET; a wallet can sign in without",
         )
     })

@@ -1,6 +1,8 @@
-//! What browsers are sent through (signing in at the identity provider, signing out), and what other services call.
+//! What browsers are sent through (signing in at the identity provider, signing out), what other services call, and what
+//! is passed on of them.
 
 mod deposit;
+mod discovery;
 mod login;
 mod logout;
 mod stripe;
@@ -30,8 +32,8 @@ const COOKIE_PATH: &str = "/api/auth";
 /// Where a visitor is sent who has signed in and wanted to go nowhere else.
 const DASHBOARD: &str = "/dashboard";
 
-/// Every redirect and webhook. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 5] = [
+/// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
+pub static ROUTES: [Route; 6] = [
     Route {
         name: DEPOSIT,
         method: Method::Post,
@@ -40,6 +42,15 @@ pub static ROUTES: [Route; 5] = [
         rate: Rate::Default,
         kind: RouteKind::Payment(deposit::handle),
         summary: Cow::Borrowed("Funds an account in USDC (x402, versions 1 and 2)."),
+    },
+    Route {
+        name: "openid_configuration",
+        method: Method::Get,
+        path: Cow::Borrowed("/.well-known/openid-configuration"),
+        access: Access::PUBLIC,
+        rate: Rate::Public,
+        kind: RouteKind::Mirror(discovery::pass_on),
+        summary: Cow::Borrowed("What the identity provider says of itself (OpenID Connect Discovery)."),
     },
     Route {
         name: "stripe_webhook",

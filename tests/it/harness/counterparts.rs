@@ -29,10 +29,6 @@ pub fn node() -> PathBuf {
 impl Script {
     fn start(name: &str, arguments: &[String]) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts");
-        assert!(
-            folder.join("node_modules").exists(),
-            "tests/counterparts is not installed: run scripts/install"
-        );
         let python = match name {
             "payer.py" => Some(".python"),
             "a2a-1.py" => Some(".a2a-1.3.0"),
@@ -41,6 +37,15 @@ impl Script {
             _ => None,
         };
         let program = python.map_or_else(node, |python| folder.join(python).join("bin/python"));
+        Self::run(&folder, program, name, arguments)
+    }
+
+    fn run(folder: &Path, program: PathBuf, name: &str, arguments: &[String]) -> Self {
+        assert!(
+            folder.join("node_modules").exists(),
+            "{} is not installed: run scripts/install",
+            folder.display()
+        );
         let mut process = Command::new(program)
             .arg(folder.join(name))
             .args(arguments)
@@ -180,6 +185,44 @@ impl IdentityProvider {
     pub async fn sign_in(&self, subject: &str, email: &str, verified: bool) {
         let account = json!({ "sub": subject, "email": email, "email_verified": verified });
         self.post("/test/account", account).await;
+    }
+
+    /// What people grant to clients from now on, and how: see `provider.mjs`.
+    pub async fn grants(&self, settings: Value) {
+        self.control("grants", settings).await;
+    }
+
+    /// The scopes that clients have asked people for since then.
+    pub async fn asked(&self) -> Value {
+        self.control("seen", json!({})).await["asked"].clone()
+    }
+
+    /// How often its keys were fetched.
+    pub async fn key_fetches(&self) -> u64 {
+        self.control("seen", json!({})).await["keyFetches"].as_u64().unwrap()
+    }
+
+    /// Signs with a new key of this id alone.
+    pub async fn rotate(&self, kid: &str) {
+        self.control("rotate", json!({ "kid": kid })).await;
+    }
+
+    /// Lets these paths answer so.
+    pub async fn breaks(&self, paths: Value) {
+        self.control("break", paths).await;
+    }
+
+    /// An access token with these claims, header members and key: see `provider.mjs`.
+    pub async fn token(&self, making: Value) -> String {
+        text(&self.control("token", making).await["token"])
+    }
+
+    async fn control(&self, name: &str, body: Value) -> Value {
+        let http = ep_outgoing::client_builder().no_proxy().build().unwrap();
+        let reply = http.post(format!("{}/test/{name}", self.issuer)).json(&body).send().await.unwrap();
+        let (status, text) = (reply.status(), reply.text().await.unwrap());
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).unwrap()
     }
 
     /// Lets the next sign-in end with this error.
@@ -334,5 +377,22 @@ impl AgentClient {
     /// Goes through everything that it can do, and tells what it saw.
     pub async fn run(&self, request: Value) -> Value {
         self.0.lock().await.ask(request).await
+    }
+}
+
+/// A program that uses the MCP endpoint through one of the official clients, which gets its access tokens by itself.
+pub struct OAuthClient(Mutex<Script>);
+
+impl OAuthClient {
+    /// The program of this name in `tests/mcp-clients`, in Node, or in this virtual environment of Python's.
+    pub fn start(name: &str, python: Option<&str>, url: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp-clients");
+        let program = python.map_or_else(node, |python| folder.join(python).join("bin/python"));
+        Self(Mutex::new(Script::run(&folder, program, name, &[url.to_owned()])))
+    }
+
+    /// The structured result of a tool.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.0.lock().await.ask(json!({ "op": "call", "tool": tool, "arguments": arguments })).await
     }
 }

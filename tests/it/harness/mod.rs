@@ -6,7 +6,7 @@ mod service;
 
 pub use client::{Client, MCP_VERSION, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{
-    AgentClient, Chain, Facilitator, IdentityProvider, Payer, Stripe, Wallet, WalletLibraries,
+    AgentClient, Chain, Facilitator, IdentityProvider, OAuthClient, Payer, Stripe, Wallet, WalletLibraries,
     WebhookReceiver, node,
 };
 pub use service::{Engine, Service, Setup, configured, free_port};

@@ -142,6 +142,10 @@ static TABLE: [Row; 25] = [
         false,
         &[
             advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
+            advice(
+                "authorize",
+                "Get an access token, where the header WWW-Authenticate names resource_metadata.",
+            ),
             call("ask_free", "Ask the open-weight free models, without credentials.", "poll_free"),
         ],
     ),
@@ -154,6 +158,10 @@ static TABLE: [Row; 25] = [
         &[
             advice("use_own_address", "Call the service at its own address, or from a page that it allows."),
             advice("use_wider_key", "If the message names the key's scope, use a key of a wider one."),
+            advice(
+                "authorize_again",
+                "If it names the scope of an access token, authorize it for what is named.",
+            ),
         ],
     ),
     row(

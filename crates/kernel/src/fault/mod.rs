@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api_key::without_keys;
+use crate::key_terms::KeyScope;
 use ep_polling::poll_id::PollId;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,7 @@ pub struct Fault {
     source: Option<Arc<dyn Error + Send + Sync>>,
     replayed: bool,
     rejects_credential: bool,
+    missing_scope: Option<KeyScope>,
 }
 
 /// Which member of the input is wrong, and how.
@@ -58,12 +60,21 @@ impl Fault {
             source: None,
             replayed: false,
             rejects_credential: false,
+            missing_scope: None,
         }
     }
 
     /// A credential that is wrong, expired or revoked, in contrast to one that is not accepted here.
     pub fn wrong_credential(message: impl Into<String>) -> Self {
         Self { rejects_credential: true, ..Self::new(Kind::Unauthenticated, message) }
+    }
+
+    /// An access token whose scope does not reach as far as this.
+    pub fn insufficient_scope(needed: KeyScope) -> Self {
+        let scopes = needed.token_scopes();
+        let message =
+            format!("the scope of this access token does not reach that far; authorize it for {scopes}");
+        Self { missing_scope: Some(needed), ..Self::new(Kind::Forbidden, message) }
     }
 
     /// Input that breaks a rule.
@@ -149,6 +160,11 @@ impl Fault {
         self.rejects_credential
     }
 
+    /// The scope that an access token would need.
+    pub const fn missing_scope(&self) -> Option<KeyScope> {
+        self.missing_scope
+    }
+
     /// The chain of causes, for the log.
     pub fn causes(&self) -> String {
         let mut text = String::new();
@@ -208,6 +224,7 @@ impl From<StoredFault> for Fault {
             source: None,
             replayed: true,
             rejects_credential: false,
+            missing_scope: None,
         }
     }
 }

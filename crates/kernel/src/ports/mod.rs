@@ -34,7 +34,7 @@ pub use cards::{
     Reversal, Settled,
 };
 pub use confirmations::Confirmations;
-pub use credentials::TokenVerifier;
+pub use credentials::{ProvenToken, TokenVerifier};
 pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, Outcome, Payment, PaymentNetwork,
     StoredDeposit, Verdict,

@@ -1,8 +1,6 @@
 //! Signing in at an identity provider (OpenID Connect Core 1.0): authorization code with PKCE (RFC 7636), state,
 //! nonce, and the issuer of the response (RFC 9207).
 
-mod provider;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,21 +12,18 @@ use ep_kernel::sealing::Sealer;
 use ep_polling::time::Timestamp;
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenClaims,
-    CoreIdTokenVerifier, CoreJwsSigningAlgorithm, CoreTokenResponse,
+    CoreIdTokenVerifier, CoreTokenResponse,
 };
 use openidconnect::{
     AuthType, AuthorizationCode, ClaimsVerificationError, ClientId, ClientSecret, CsrfToken,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, IssuerUrl, LogoutRequest, Nonce, PkceCodeChallenge,
-    PkceCodeVerifier, PostLogoutRedirectUrl, RedirectUrl, RequestTokenError, Scope,
-    SignatureVerificationError, TokenResponse,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, LogoutRequest, Nonce, PkceCodeChallenge, PkceCodeVerifier,
+    PostLogoutRedirectUrl, RedirectUrl, RequestTokenError, Scope, SignatureVerificationError, TokenResponse,
 };
-use reqwest::Client as HttpClient;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use self::provider::{Metadata, Provider, unavailable};
+use crate::provider::{ALGORITHMS, Metadata, Provider, unavailable};
 
 /// How long a visitor may take at the provider.
 pub const FLOW_LIFETIME: Duration = Duration::from_mins(10);
@@ -36,24 +31,10 @@ pub const FLOW_LIFETIME: Duration = Duration::from_mins(10);
 const FLOW_COOKIE: &str = "ep_oidc";
 /// Longest ID token that is kept for signing out, in bytes.
 const MAX_KEPT_TOKEN: usize = 16 * 1024;
-/// Signatures by a key pair. An ID token signed with the client's secret is refused: no one needs it.
-const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
-    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
-    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
-    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
-    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
-    CoreJwsSigningAlgorithm::EdDsa,
-];
 
 /// The service as a client of its provider.
 #[derive(Debug, Clone)]
 pub struct OidcConfig {
-    /// The provider's issuer URL, exactly as it calls itself.
-    pub issuer_url: String,
     /// The service's id there.
     pub client_id: String,
     /// Its secret there.
@@ -66,8 +47,6 @@ pub struct OidcConfig {
 
 /// What signing in works with.
 pub struct OidcPorts {
-    /// Sends requests to the provider. It must not follow redirects.
-    pub http: HttpClient,
     /// Makes each sign-in usable once.
     pub used_nonces: Arc<dyn SessionStore>,
     /// Encrypts what the browser keeps meanwhile.
@@ -143,9 +122,9 @@ type Client = CoreClient<
 
 impl Oidc {
     /// A client of this provider. Fails if a URL cannot be parsed.
-    pub fn new(config: OidcConfig, ports: OidcPorts) -> Result<Self, url::ParseError> {
+    pub fn new(provider: Provider, config: OidcConfig, ports: OidcPorts) -> Result<Self, url::ParseError> {
         Ok(Self {
-            provider: Provider::new(IssuerUrl::new(config.issuer_url)?, ports.http.clone()),
+            provider,
             client_id: ClientId::new(config.client_id),
             client_secret: ClientSecret::new(config.client_secret.expose_secret().to_owned()),
             redirect_url: RedirectUrl::new(config.redirect_url)?,
@@ -194,10 +173,8 @@ impl Oidc {
         let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
         // An address that nobody has checked may be anybody's.
         let checked = claims.email().filter(|_| claims.email_verified() == Some(true));
-        let email = match checked.and_then(|email| email.parse().ok()) {
-            Some(email) => email,
-            None => address_for(&issuer, &subject)?,
-        };
+        let email = checked.and_then(|email| email.parse().ok());
+        let email = email.unwrap_or_else(|| Email::of_subject(&issuer, &subject));
         Ok(ProviderSignIn {
             identity: Identity::Provider { issuer, subject },
             email,
@@ -264,7 +241,7 @@ impl Oidc {
     /// The claims of an ID token, once its signature, issuer, audience, time and nonce have been checked.
     async fn claims(
         &self,
-        metadata: &Metadata,
+        metadata: &Arc<Metadata>,
         id_token: &CoreIdToken,
         nonce: &Nonce,
     ) -> Result<CoreIdTokenClaims, Fault> {
@@ -274,7 +251,7 @@ impl Oidc {
         let mut checked = id_token.claims(&self.verifier(&client), nonce).cloned();
         if checked.as_ref().is_err_and(|error| *error == no_key) {
             // The provider may have changed its keys.
-            let client = self.client(&*self.provider.metadata_with_new_keys().await?);
+            let client = self.client(&*self.provider.metadata_with_new_keys(metadata).await?);
             checked = id_token.claims(&self.verifier(&client), nonce).cloned();
         }
         checked.map_err(|error| {
@@ -303,12 +280,6 @@ impl Oidc {
         .set_redirect_uri(self.redirect_url.clone())
         .set_auth_type(if by_body { AuthType::RequestBody } else { AuthType::BasicAuth })
     }
-}
-
-/// An address for a user whose provider has checked none; no mail arrives there (RFC 2606 §2).
-fn address_for(issuer: &str, subject: &str) -> Result<Email, Fault> {
-    let name = hex::encode(&Sha256::digest(format!("{issuer} {subject}"))[..16]);
-    format!("{name}@login.invalid").parse().map_err(Fault::internal)
 }
 
 fn refused(why: &str) -> Fault {

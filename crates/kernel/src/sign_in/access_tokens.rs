@@ -1,0 +1,30 @@
+//! Callers with an access token of the configured issuer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::SignUps;
+use crate::caller::Caller;
+use crate::fault::Fault;
+use crate::ports::{ProvenToken, TokenVerifier};
+
+/// Finds the accounts of access tokens.
+pub struct AccessTokens {
+    /// Proves them.
+    pub verifier: Arc<dyn TokenVerifier>,
+    /// The accounts: those of the people who sign in at the same issuer.
+    pub sign_ups: Arc<SignUps>,
+}
+
+impl AccessTokens {
+    /// Who calls with this token. Its holder gets an account, as by signing in, if there is none yet. Fails as
+    /// [`TokenVerifier::verify`] does.
+    pub async fn caller(&self, token: &SecretString, address: IpAddr) -> Result<Caller, Fault> {
+        let ProvenToken { identity, email, scope } = self.verifier.verify(token).await?;
+        let client = Caller::Anonymous { address };
+        let account = self.sign_ups.sign_in(identity, email, false, &client).await?;
+        Ok(Caller::Token { user: account.user, scope })
+    }
+}
