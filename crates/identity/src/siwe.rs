@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::identity::{Purpose, WalletAddress};
-use ep_kernel::ports::{MessageError, WalletMessage, WalletMessages};
+use ep_kernel::ports::{CLOCKS_APART, MessageError, WalletMessage, WalletMessages};
 use ep_polling::time::Timestamp;
 use signinwithethereum::{Message, TimeStamp, Version};
 use url::Url;
@@ -16,8 +16,6 @@ use crate::contracts::ContractWallets;
 const MAX_MESSAGE: usize = 4096;
 /// How old a message may be.
 const MAX_AGE: Duration = Duration::from_mins(5);
-/// How far the clock of a wallet may be ahead.
-const MAX_AHEAD: Duration = Duration::from_mins(1);
 /// Bytes of a signature by a key: r, s and v.
 const KEY_SIGNATURE: usize = 65;
 
@@ -100,7 +98,7 @@ impl WalletMessages for Siwe {
         }
         let issued_at = millis(&message.issued_at);
         let fresh = issued_at >= now.millis() - MAX_AGE.as_millis() as i64
-            && issued_at <= now.after(MAX_AHEAD).millis()
+            && issued_at <= now.after(CLOCKS_APART).millis()
             && message.expiration_time.as_ref().is_none_or(|at| now.millis() < millis(at))
             && message.not_before.as_ref().is_none_or(|at| now.millis() >= millis(at));
         if !fresh {
@@ -199,8 +197,8 @@ mod tests {
         assert_eq!(read(&text.replace("8453", "1"), NOW), Err(MessageError::Chain));
 
         let before = |seconds: i64| Timestamp::from_millis(NOW.millis() - 1000 * seconds);
-        assert!(read(&text, before(60)).is_ok());
-        assert_eq!(read(&text, before(61)), Err(MessageError::Time));
+        assert!(read(&text, before(120)).is_ok());
+        assert_eq!(read(&text, before(121)), Err(MessageError::Time));
         assert!(read(&text, before(-299)).is_ok());
         assert_eq!(read(&text, before(-300)), Err(MessageError::Time), "its expiration");
         let lasting = text.replace("\nExpiration Time: 2026-11-21T12:05:00.000Z", "");

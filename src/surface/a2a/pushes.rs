@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use ep_kernel::app::App;
 use ep_kernel::caller::{RequestId, UserId};
 use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Request};
 use ep_kernel::ports::{
     AgentPush, AgentTask, Attempted, Entropy, MAX_PUSHES, NotDelivered, PreparedNotification, StoreError,
@@ -45,6 +45,9 @@ struct Secrets {
     credentials: Option<String>,
 }
 
+/// How long a process may take to show the end of one of its polls that the database has: longer than it tries again
+/// after standing still.
+const SHOWN_WITHIN: Duration = Duration::from_secs(10);
 /// Longest token or credentials, in bytes.
 const MAX_SECRET: usize = 4096;
 
@@ -210,7 +213,7 @@ pub(super) async fn act(
     let pushes = store.of_task(task.owner, &task.id).await.map_err(Fault::from)?;
     let missing = || {
         let text = format!("task {} has no such push notification configuration", task.id);
-        Refusal::from(Fault::new(ep_kernel::fault::Kind::NotFound, text))
+        Refusal::from(Fault::new(Kind::NotFound, text))
     };
     match action {
         PushAction::Delete => {
@@ -324,9 +327,14 @@ impl PushOutbox {
                     credential: Credential::Admitted(Admission::LOCAL),
                     address: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 };
-                let call = Call { wait_limit: Some(Duration::ZERO), ..Call::new(request) };
+                let call = Call { wait_limit: Some(SHOWN_WITHIN), ..Call::new(request) };
                 let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
-                Some(done.result?.answer)
+                let answer = done.result?.answer;
+                if answer.presentation.interim.is_some() {
+                    let text = format!("poll {poll} has ended, and is not shown so");
+                    return Err(Fault::new(Kind::Unavailable, text));
+                }
+                Some(answer)
             }
             _ => None,
         };

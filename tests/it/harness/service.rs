@@ -13,10 +13,12 @@ use ensemble_poll::wiring::{self, Environment};
 use ep_kernel::answer::SessionChange;
 use ep_kernel::app::App;
 use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::ports::Clock;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 use ep_kernel::tool::Entry;
 use ep_outgoing::HttpClients;
 use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
 use ep_store::testing::{Database, Postgres};
 use ep_upstream::testing::{Script, ScriptedUpstream};
 use secrecy::ExposeSecret;
@@ -45,6 +47,8 @@ pub struct Setup {
     pub address: Option<String>,
     /// A clock and randomness that the test controls.
     pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
+    /// How far its clock is ahead, in milliseconds.
+    pub ahead_ms: i64,
     /// Makes the builders of outgoing HTTP clients.
     pub http: HttpClients,
 }
@@ -58,6 +62,7 @@ impl Default for Setup {
             tools: &ep_tools::TOOLS,
             address: None,
             controlled: None,
+            ahead_ms: 0,
             http: HttpClients::default(),
         }
     }
@@ -102,6 +107,18 @@ impl Setup {
 
     pub async fn boot(self) -> Service {
         Service::boot(self).await
+    }
+}
+
+/// A clock that is ahead of another one.
+struct Ahead {
+    clock: Arc<dyn Clock>,
+    ms: i64,
+}
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.now().millis() + self.ms)
     }
 }
 
@@ -153,6 +170,7 @@ impl Service {
         variables.extend(setup.variables);
         let config = configured(&variables);
         let mut environment = Environment { tools: setup.tools, http: setup.http, ..Environment::system() };
+        environment.clock = Arc::new(Ahead { clock: environment.clock, ms: setup.ahead_ms });
         let clock = setup.controlled.map(|(clock, entropy)| {
             environment.clock = clock.clone();
             environment.entropy = entropy;

@@ -24,8 +24,8 @@ use std::time::Duration;
 use crate::caller::{CappedKey, UserId};
 use crate::fault::{Fault, Kind};
 use crate::ports::{
-    Adopted, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges, PollRecord,
-    PollStore, StoreError,
+    Adopted, CLOCKS_APART, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges,
+    PollRecord, PollStore, StoreError,
 };
 use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
@@ -267,6 +267,12 @@ impl PollExecutor {
         if let Some(state) = self.0.settled.get(id) {
             return Ok(Some(state));
         }
+        self.stored(id).await
+    }
+
+    /// The state of a poll as the database has it: what a process knows of its own polls is a moment behind, or more
+    /// if it stood still.
+    pub async fn stored(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
         let Some(record) = self.0.polls.poll(id).await? else { return Ok(None) };
         let ballots = self.0.polls.ballots(id, 0).await?;
         let state =
@@ -365,7 +371,7 @@ impl PollExecutor {
         }
         // A poll that has waited for its turn longer than twice the time it may take is not begun any more.
         let waited = inner.clock.now().since(record.created_at);
-        let too_long = waited > Duration::from_millis(record.plan.deadline_ms) * 2;
+        let too_long = waited > Duration::from_millis(record.plan.deadline_ms) * 2 + CLOCKS_APART;
         let deadline = adopted.left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
         let place = inner.slots.take_again(record.owner);
         let cancelled = inner.polls.is_cancelled(&record.id).await?;

@@ -312,7 +312,8 @@ fn closing(
     cancelled: bool,
     lost: MicroUsd,
 ) -> Closing {
-    let closed_at = inner.clock.now();
+    // It may have been opened by a process whose clock is ahead.
+    let closed_at = inner.clock.now().max(record.created_at);
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),
         cancelled,

@@ -69,6 +69,10 @@ pub trait Clock: Send + Sync {
     fn now(&self) -> Timestamp;
 }
 
+/// How far apart the clocks of two processes may be: each of them a minute wrong. A time that another one has written is
+/// read with this much room.
+pub const CLOCKS_APART: Duration = Duration::from_mins(2);
+
 /// Random bytes fit for secrets.
 pub trait Entropy: Send + Sync {
     /// Fills the whole buffer.

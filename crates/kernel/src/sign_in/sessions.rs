@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::answer::SessionChange;
 use crate::caller::UserId;
 use crate::fault::{Fault, Kind};
-use crate::ports::{Clock, Entropy, NewSession, SessionStore, StoreError, StoredSession};
+use crate::ports::{CLOCKS_APART, Clock, Entropy, NewSession, SessionStore, StoreError, StoredSession};
 use crate::sealing::Sealer;
 use crate::session_token::TokenHash;
 use ep_polling::time::Timestamp;
@@ -98,7 +98,8 @@ impl Sessions {
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = self.clock.now();
         let (idle, absolute) = (now.before(self.idle()), now.before(self.lifetimes.absolute));
-        self.store.delete_old_sessions(idle, absolute, now).await?;
+        // A nonce is remembered until no process takes it any more.
+        self.store.delete_old_sessions(idle, absolute, now.before(CLOCKS_APART)).await?;
         Ok(())
     }
 

@@ -131,7 +131,8 @@ impl Outbox for Webhooks {
 
     async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>, Fault> {
         let DueNotification { poll, user, url, secret, .. } = due.clone();
-        let state = self.ports.polls.state(&poll).await?;
+        // It is due because the database says that the poll has ended.
+        let state = self.ports.polls.stored(&poll).await?;
         let Some(body) = state.and_then(|state| (self.ports.describe)(&state)) else {
             let error = "the poll is gone".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));

@@ -1,11 +1,11 @@
 //! Polls run over a database whose answers are lost, and by processes that pause.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, Ports};
+use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
     Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollProgress, PollRecord, PollStore,
@@ -30,6 +30,7 @@ use crate::test_database::{TestDatabase, connect, number, plan, usd};
 on_both_engines!(
     commits_whose_answers_are_lost_strand_nothing,
     a_paused_replica_does_not_go_on_with_an_adopted_poll,
+    an_end_is_read_from_the_database_before_it_is_shown,
 );
 
 const MEMBERS: usize = 40;
@@ -81,11 +82,15 @@ struct Connection {
     /// The answer to every n-th write is lost; 0 is none.
     loses_every: u32,
     stalled: watch::Sender<bool>,
+    /// Whether the answer to a poll's end is late.
+    ends_late: AtomicBool,
 }
 
 impl Connection {
     fn new(store: Arc<dyn PollStore>, loses_every: u32) -> Arc<Self> {
-        Arc::new(Self { store, writes: AtomicU32::new(0), loses_every, stalled: watch::Sender::new(false) })
+        let (writes, stalled, ends_late) =
+            (AtomicU32::new(0), watch::Sender::new(false), AtomicBool::new(false));
+        Arc::new(Self { store, writes, loses_every, stalled, ends_late })
     }
 
     async fn stall(&self) {
@@ -123,7 +128,11 @@ impl PollStore for Connection {
         settlement: Settlement,
     ) -> Result<(), StoreError> {
         self.stall().await;
-        self.answer(self.store.close(poll, epoch, closing, settlement).await)
+        let closed = self.store.close(poll, epoch, closing, settlement).await;
+        if self.ends_late.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        self.answer(closed)
     }
     async fn settle(
         &self,
@@ -265,4 +274,20 @@ async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) 
     let estimate = thrifty().charged(0, Spend::UNKNOWN).amount.micro();
     let answers = MEMBERS as i64 * COST;
     assert!((answers..=answers + in_flight as i64 * estimate).contains(&used), "{used} for {answers}");
+}
+
+/// Whoever tells of an end must not ask the process that runs the poll, which learns of it last.
+async fn an_end_is_read_from_the_database_before_it_is_shown(db: TestDatabase) {
+    let user = db.user(1_000_000).await;
+    let connection = Connection::new(db.polls.clone(), 0);
+    connection.ends_late.store(true, Ordering::SeqCst);
+    let executor = replica(1, &connection, &Voters::new(Duration::ZERO), Duration::from_mins(1));
+    let opener = Opener { owner: Some(user), billing: Billing::Owner, ..Opener::default() };
+    let id = executor.open(thrifty(), opener).await.unwrap();
+    while db.polls.poll(&id).await.unwrap().unwrap().closing.is_none() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    let closing = |state: Option<PollState>| state.unwrap().record.closing.clone();
+    assert!(closing(executor.state(&id).await.unwrap()).is_none());
+    assert!(closing(executor.stored(&id).await.unwrap()).is_some());
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -41,6 +41,8 @@ pub struct ReceivedRequest {
     pub headers: HeaderMap,
     /// The body.
     pub body: Value,
+    /// When it came.
+    pub at: Instant,
 }
 
 #[derive(Default)]
@@ -119,6 +121,11 @@ impl ScriptedUpstream {
     pub fn received(&self, model: &str) -> Vec<ReceivedRequest> {
         self.shared.log().received.iter().filter(|request| request.model == model).cloned().collect()
     }
+
+    /// The requests to all models, in order.
+    pub fn all_received(&self) -> Vec<ReceivedRequest> {
+        self.shared.log().received.clone()
+    }
 }
 
 impl Drop for ScriptedUpstream {
@@ -179,6 +186,7 @@ async fn completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body
                 requested_form: request.requested_form(),
                 headers,
                 body: serde_json::from_slice(&body).unwrap_or_default(),
+                at: Instant::now(),
             });
         }
         if let Some(calls) = log.calls.get_mut(model) {

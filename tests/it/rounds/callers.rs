@@ -1,0 +1,362 @@
+//! Callers of every surface, who repeat whatever is cut off until it is answered.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::lane::Lane;
+use crate::harness::{Client, Reply, question};
+
+/// How long a caller waits for an answer, or for the next event, before it asks another replica; the longest time for an
+/// answer that did not come.
+const PATIENCE: Duration = Duration::from_secs(4);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a caller was told of its poll.
+pub struct Told {
+    /// The number in its question.
+    pub case: u64,
+    pub poll: String,
+    /// Whether the caller asked for its end.
+    pub asked_to_cancel: bool,
+    /// Whether it was told that it was cancelled, and with how many answers.
+    pub cancelled: Option<Value>,
+    /// Where its end is told.
+    pub notified_at: String,
+    /// Where the end of its task is told.
+    pub pushed_at: Option<String>,
+}
+
+/// Asks one poll in one of the ways that there are, and follows it to its end.
+pub async fn call(lane: Arc<Lane>, case: u64) -> Told {
+    let caller = Caller { lane: &lane, case };
+    let told = match case % 6 {
+        0 => caller.waits().await,
+        1 => caller.streams().await,
+        2 => caller.cancels().await,
+        3 => caller.asks_for_a_task().await,
+        4 => caller.streams_as_an_agent().await,
+        _ => caller.sends_as_an_agent().await,
+    };
+    lane.calling.lock().unwrap().remove(&case);
+    told
+}
+
+struct Caller<'a> {
+    lane: &'a Lane,
+    case: u64,
+}
+
+impl Caller<'_> {
+    fn told(&self, poll: &str) -> Told {
+        Told {
+            case: self.case,
+            poll: poll.to_owned(),
+            asked_to_cancel: false,
+            cancelled: None,
+            notified_at: "/all".to_owned(),
+            pushed_at: None,
+        }
+    }
+
+    fn question(&self, members: Value) -> Value {
+        let pace = if self.lane.dice.below(2) == 0 { "thrifty" } else { "fast" };
+        let mut asked = question(json!({ "confidence_threshold": 1, "pace": pace }));
+        asked["question"] = json!(format!("Which of the two is the better one in case {}?", self.case));
+        asked.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        asked
+    }
+
+    /// Notes what it is waiting for, to be seen if it waits in vain.
+    fn note(&self, what: String) {
+        self.lane.calling.lock().unwrap().insert(self.case, what);
+    }
+
+    /// Repeats a request until it has an answer that does not ask for a repetition.
+    async fn answered(
+        &self,
+        is_answer: impl Fn(&Reply) -> bool,
+        request: impl Fn(&Client) -> RequestBuilder,
+    ) -> Reply {
+        let mut patience = PATIENCE;
+        loop {
+            let client = self.lane.client();
+            let sent = async {
+                let response = request(&client).send().await?;
+                let (status, headers) = (response.status().as_u16(), response.headers().clone());
+                Ok::<_, reqwest::Error>(Reply { status, headers, text: response.text().await? })
+            };
+            match timeout(patience, sent).await {
+                Ok(Ok(reply)) if is_answer(&reply) => return reply,
+                Ok(Ok(reply)) => self.note(format!("{} {}", reply.status, reply.text)),
+                Ok(Err(error)) => self.note(error.to_string()),
+                Err(_) => {
+                    self.note(format!("no answer within {patience:?}"));
+                    patience = (patience * 2).min(LONGEST_PATIENCE);
+                }
+            }
+            self.lane.dice.pause(50, 250).await;
+        }
+    }
+
+    /// The answer of a REST operation.
+    async fn rest(&self, status: u16, request: impl Fn(&Client) -> RequestBuilder) -> Reply {
+        let reply =
+            self.answered(|reply| reply.status < 500 && ![409, 429].contains(&reply.status), request).await;
+        assert_eq!(reply.status, status, "case {}: {}", self.case, reply.text);
+        reply
+    }
+
+    /// The result of a JSON-RPC call, or `None` if it has the error of this code.
+    async fn rpc(&self, error: i64, request: impl Fn(&Client) -> RequestBuilder) -> Option<Value> {
+        let is_answer = |reply: &Reply| {
+            reply.status == 200 && {
+                let body = reply.json();
+                body.get("result").is_some() || body["error"]["code"] == error
+            }
+        };
+        self.answered(is_answer, request).await.json().get("result").cloned()
+    }
+
+    /// Starts a poll without waiting for it, twice: it is the same one.
+    async fn start(&self, members: Value) -> String {
+        let key = format!("start-{}", self.case);
+        let body = self.question(members);
+        let start = |client: &Client| {
+            client.request(Method::POST, "/api/polls").header("idempotency-key", &key).json(&body)
+        };
+        let poll = self.rest(202, start).await.json()["poll_id"].clone();
+        assert_eq!(self.rest(202, start).await.json()["poll_id"], poll);
+        poll.as_str().unwrap().to_owned()
+    }
+
+    async fn waits(&self) -> Told {
+        let key = format!("wait-{}", self.case);
+        let body = self.question(json!({}));
+        let ask = |client: &Client| {
+            client.request(Method::POST, "/api/poll").header("idempotency-key", &key).json(&body)
+        };
+        let poll = self.rest(200, ask).await.json();
+        assert_eq!(self.rest(200, ask).await.json()["poll_id"], poll["poll_id"]);
+        self.told(poll["poll_id"].as_str().unwrap())
+    }
+
+    async fn streams(&self) -> Told {
+        let notified_at = format!("/own/{}", self.case);
+        let url = format!("{}{notified_at}", self.lane.receiver.url);
+        let poll = self.start(json!({ "notify_url": url })).await;
+        self.watch(&poll).await;
+        Told { notified_at, ..self.told(&poll) }
+    }
+
+    async fn cancels(&self) -> Told {
+        let poll = self.start(json!({})).await;
+        let lane = self.lane;
+        lane.dice.pause(0, 400).await;
+        let path = format!("/api/polls/{poll}/cancel");
+        let is_answer = |reply: &Reply| reply.status < 500;
+        let cancel = |client: &Client| client.request(Method::POST, &path).json(&json!({}));
+        let reply = self.answered(is_answer, cancel).await;
+        assert!([200, 202, 409].contains(&reply.status), "{} {}", reply.status, reply.text);
+        let cancelled = (reply.status == 200).then(|| reply.json()).filter(|told| told["cancelled"] == true);
+        self.watch(&poll).await;
+        Told { asked_to_cancel: true, cancelled, ..self.told(&poll) }
+    }
+
+    /// Watches a poll to its end, coming back after the last vote that was seen.
+    async fn watch(&self, poll: &str) {
+        let path = format!("/api/polls/{poll}/events");
+        let mut seen: Vec<Value> = Vec::new();
+        loop {
+            let request = self.lane.client().request(Method::GET, &path);
+            let request = match seen.len() {
+                0 => request,
+                last => request.header("last-event-id", last.to_string()),
+            };
+            self.note(format!("watches {poll} after {}", seen.len()));
+            if let Some(mut events) = Events::of(request).await {
+                while let Some((name, event)) = events.next().await {
+                    match name.as_str() {
+                        "started" => assert!(seen.is_empty(), "{poll} has started twice"),
+                        "vote" => {
+                            assert_eq!(event["seq"], seen.len() + 1, "{poll}: {event}");
+                            let model = event["model_id"].as_str().unwrap();
+                            self.lane.recorded([(poll.to_owned(), model.to_owned())], Instant::now());
+                            seen.push(event["model_id"].clone());
+                        }
+                        "complete" => {
+                            let votes = event["votes"].as_array().unwrap().iter();
+                            let all: Vec<Value> = votes.map(|vote| vote["model_id"].clone()).collect();
+                            assert_eq!(all, seen, "{poll}");
+                            return;
+                        }
+                        _ => self.note(format!("watches {poll}: {event}")),
+                    }
+                }
+            }
+            self.lane.dice.pause(20, 120).await;
+        }
+    }
+
+    /// Through MCP, as a client that knows tasks.
+    async fn asks_for_a_task(&self) -> Told {
+        let arguments = self.question(json!({ "idempotency_key": format!("task-{}", self.case) }));
+        let asked = json!({ "name": "poll_question", "arguments": arguments });
+        let tasks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        let request = |client: &Client, method: &str, name: &str, params: &Value| {
+            client.mcp_request("/api/mcp", tasks.clone(), method, Some(name), params.clone())
+        };
+        let id = loop {
+            let asked = |client: &Client| request(client, "tools/call", "poll_question", &asked);
+            let result = self.rpc(0, asked).await.unwrap();
+            let id = result["taskId"].as_str().or_else(|| result["structuredContent"]["poll_id"].as_str());
+            if let Some(id) = id {
+                break id.to_owned();
+            }
+            self.note(result.to_string());
+            self.lane.dice.pause(20, 120).await;
+        };
+        let named = json!({ "taskId": id });
+        let asked_to_cancel = self.lane.dice.below(3) == 0;
+        if asked_to_cancel {
+            self.rpc(0, |client| request(client, "tasks/cancel", &id, &named)).await;
+        }
+        let status = loop {
+            let task = self.rpc(0, |client| request(client, "tasks/get", &id, &named)).await.unwrap();
+            if task["status"] != "working" {
+                break task["status"].clone();
+            }
+            self.note(task.to_string());
+            self.lane.dice.pause(50, 200).await;
+        };
+        let cancelled = (status == "cancelled").then_some(Value::Null);
+        assert!(cancelled.is_some() && asked_to_cancel || status == "completed", "{id}: {status}");
+        Told { asked_to_cancel, cancelled, ..self.told(&id) }
+    }
+
+    /// A message that asks for a push notification.
+    fn message(&self, pushed_at: &str) -> Value {
+        let message = json!({
+            "messageId": format!("m-{}", self.case),
+            "role": "ROLE_USER",
+            "parts": [{ "data": self.question(json!({ "pace": "thrifty" })) }]
+        });
+        let push = json!({ "url": format!("{}{pushed_at}", self.lane.receiver.url) });
+        json!({
+            "message": message,
+            "configuration": { "returnImmediately": true, "taskPushNotificationConfig": push }
+        })
+    }
+
+    /// Through A2A with a stream, which it subscribes to again.
+    async fn streams_as_an_agent(&self) -> Told {
+        let pushed_at = format!("/push/{}", self.case);
+        let message = self.message(&pushed_at);
+        let mut task: Option<String> = None;
+        loop {
+            let by_id = json!({ "id": task });
+            let (method, params) = match (&task, self.lane.dice.below(2)) {
+                (None, _) => ("SendStreamingMessage", &message),
+                (Some(_), 0) => ("SubscribeToTask", &by_id),
+                (Some(_), _) => ("tasks/resubscribe", &by_id),
+            };
+            self.note(format!("{method} {task:?}"));
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+            let client = self.lane.client();
+            let request = client.request(Method::POST, "/api/a2a").header("accept", "text/event-stream");
+            if let Some(mut events) = Events::of(request.json(&body)).await {
+                while let Some((_, frame)) = events.next().await {
+                    if let Some(error) = frame.get("error") {
+                        self.note(format!("{method}: {error}"));
+                    }
+                    let frame = &frame["result"];
+                    let shown = frame.get("task").unwrap_or(frame);
+                    if let (None, Some(id)) = (&task, shown["id"].as_str()) {
+                        task = Some(id.to_owned());
+                    }
+                }
+            }
+            if let Some(id) = &task
+                && let Some(state) = self.agent_task(id).await
+            {
+                assert_eq!(state, "TASK_STATE_COMPLETED");
+                return Told { pushed_at: Some(pushed_at), ..self.told(id) };
+            }
+        }
+    }
+
+    async fn sends_as_an_agent(&self) -> Told {
+        let pushed_at = format!("/push/{}", self.case);
+        let message = self.message(&pushed_at);
+        let call = |client: &Client, method: &str, params: &Value| {
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+            client.request(Method::POST, "/api/a2a").json(&body)
+        };
+        let sent = self.rpc(0, |client| call(client, "SendMessage", &message)).await.unwrap();
+        let id = sent["task"]["id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
+        let asked_to_cancel = self.lane.dice.below(3) == 0;
+        if asked_to_cancel {
+            // -32002: it has ended.
+            self.rpc(-32002, |client| call(client, "CancelTask", &json!({ "id": id }))).await;
+        }
+        let state = loop {
+            if let Some(state) = self.agent_task(&id).await {
+                break state;
+            }
+            self.lane.dice.pause(50, 200).await;
+        };
+        let cancelled = (state == "TASK_STATE_CANCELED").then_some(Value::Null);
+        assert!(cancelled.is_some() && asked_to_cancel || state == "TASK_STATE_COMPLETED", "{id}: {state}");
+        Told { asked_to_cancel, cancelled, pushed_at: Some(pushed_at), ..self.told(&id) }
+    }
+
+    /// The state of a task that has ended.
+    async fn agent_task(&self, id: &str) -> Option<String> {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id } });
+        let get = |client: &Client| client.request(Method::POST, "/api/a2a").json(&body);
+        let task = self.rpc(0, get).await.unwrap();
+        self.note(task["status"].to_string());
+        let state = task["status"]["state"].as_str().unwrap();
+        (state != "TASK_STATE_WORKING").then(|| state.to_owned())
+    }
+}
+
+/// The events of a stream, until it ends or breaks off.
+struct Events {
+    body: BoxStream<'static, reqwest::Result<Vec<u8>>>,
+    read: String,
+}
+
+impl Events {
+    /// `None` if there is no stream now.
+    async fn of(request: RequestBuilder) -> Option<Self> {
+        let response: Response = timeout(PATIENCE, request.send()).await.ok()?.ok()?;
+        let status = response.status().as_u16();
+        let is_stream = response.headers()["content-type"] == "text/event-stream";
+        assert!(status == 200 || status >= 500 || status == 409, "{status}: {:?}", response.text().await);
+        let body = response.bytes_stream().map(|bytes| bytes.map(|bytes| bytes.to_vec())).boxed();
+        (status == 200 && is_stream).then_some(Self { body, read: String::new() })
+    }
+
+    /// Name and data of the next one.
+    async fn next(&mut self) -> Option<(String, Value)> {
+        loop {
+            if let Some(end) = self.read.find("\n\n") {
+                let event: String = self.read.drain(..end + 2).collect();
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                if let Some(data) = field("data: ") {
+                    let name = field("event: ").unwrap_or_default().to_owned();
+                    return Some((name, serde_json::from_str(data).unwrap()));
+                }
+                continue;
+            }
+            let bytes = timeout(PATIENCE, self.body.next()).await.ok()??.ok()?;
+            self.read.push_str(std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+}

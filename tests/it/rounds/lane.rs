@@ -1,0 +1,305 @@
+//! One database with its processes, its upstream, its receiver and its callers, and what must hold in the end.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ep_store::testing::{Database, Postgres};
+use ep_upstream::testing::{Script, ScriptedUpstream};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+use super::callers::{Told, call};
+use super::dice::Dice;
+use super::receiver::Receiver;
+use super::stored::Stored;
+use crate::crash::admin;
+use crate::harness::{Client, Engine, free_port};
+
+/// Models that each poll asks.
+const MODELS: usize = 8;
+/// How long a process that was killed keeps its polls.
+pub const LEASE: Duration = Duration::from_millis(1500);
+/// How long everything may take to end after the last round.
+const DRAIN: Duration = Duration::from_mins(3);
+
+/// What a lane runs on.
+pub struct Lane {
+    pub dice: Dice,
+    pub receiver: Receiver,
+    /// What each caller is waiting for.
+    pub calling: Mutex<BTreeMap<u64, String>>,
+    clients: Vec<Client>,
+    /// The URL by which the processes reach the database.
+    reached_at: String,
+    upstream: ScriptedUpstream,
+    data: TempDir,
+    stored: Stored,
+    _database: Option<Database>,
+    /// When each ballot was certainly recorded, by poll and model.
+    recorded: Mutex<HashMap<(String, String), Instant>>,
+    logged: Arc<Logged>,
+}
+
+/// What the processes have logged.
+#[derive(Default)]
+struct Logged {
+    /// How often each poll was taken up again.
+    resumed: Mutex<HashMap<String, usize>>,
+    /// The last lines of each.
+    last: Mutex<Vec<String>>,
+}
+
+impl Logged {
+    /// How often a poll was taken up again.
+    fn resumed(&self, poll: &str) -> usize {
+        self.resumed.lock().unwrap().get(poll).copied().unwrap_or(0)
+    }
+
+    fn note(&self, line: String) {
+        let again = ["resuming a poll", "the lease on this poll has ended", "poll interrupted"];
+        if again.iter().any(|said| line.contains(said))
+            && let Some(at) = line.find("EP-")
+        {
+            *self.resumed.lock().unwrap().entry(line[at..at + POLL_ID].to_owned()).or_default() += 1;
+        }
+        let mut last = self.last.lock().unwrap();
+        if last.len() >= 40 {
+            last.remove(0);
+        }
+        last.push(line);
+    }
+}
+
+/// The length of a poll's id.
+const POLL_ID: usize = "EP-20260131-7KQ2M4X9TB".len();
+
+impl Lane {
+    /// `reach` gives the URL by which the processes reach the database, from the database's own.
+    pub async fn new(
+        dice: Dice,
+        engine: Engine,
+        replicas: usize,
+        reach: impl AsyncFnOnce(&str) -> String,
+    ) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let database = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Postgres::start().unwrap().database().await.unwrap()),
+        };
+        let file = format!("sqlite://{}/ep.db", data.path().display());
+        let url = database.as_ref().map_or(file, |database| database.url().to_owned());
+        let mut script = Script::divided_panel(MODELS);
+        (script.default.latency, script.default.jitter) =
+            (Duration::from_millis(20), Duration::from_millis(80));
+        let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1000", "--json"];
+        let user = admin(data.path(), Some(&url), &user).await;
+        let key = user["api_key"].as_str().unwrap().to_owned();
+        let addresses = (0..replicas).map(|_| format!("http://127.0.0.1:{}", free_port()));
+        Self {
+            receiver: Receiver::start(Dice::new(dice.below(u64::MAX))).await,
+            calling: Mutex::default(),
+            clients: addresses.map(|address| Client::new(&address, Some(key.clone()))).collect(),
+            reached_at: reach(&url).await,
+            upstream: ScriptedUpstream::start(script).unwrap(),
+            stored: Stored(url),
+            _database: database,
+            recorded: Mutex::default(),
+            logged: Arc::default(),
+            data,
+            dice,
+        }
+    }
+
+    /// A client of one of the replicas.
+    pub fn client(&self) -> Client {
+        self.clients[self.dice.below(self.clients.len() as u64) as usize].clone()
+    }
+
+    /// Starts a replica, at its address, without waiting for it.
+    pub fn serve(&self, replica: usize) -> Child {
+        let address = self.clients[replica].url.strip_prefix("http://").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+        command.args(["serve", "--listen", address]).env_clear().envs([
+            ("EP_DATA_DIR", self.data.path().to_str().unwrap()),
+            ("EP_BASE_URL", "https://polls.example.com"),
+            ("EP_DATABASE_URL", &self.reached_at),
+            ("EP_UPSTREAM_URL", &self.upstream.base_url()),
+            ("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8"),
+            ("EP_LEASE_MS", &LEASE.as_millis().to_string()),
+            ("EP_LOG_FORMAT", "json"),
+            ("EP_RATE_LIMIT_PER_MINUTE", "0"),
+        ]);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.current_dir(self.data.path()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let logged = Arc::clone(&self.logged);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                logged.note(line);
+            }
+        });
+        child
+    }
+
+    /// Kills a process, which must still run.
+    pub async fn kill(&self, process: &mut Child) {
+        let ended = process.try_wait().unwrap();
+        assert!(ended.is_none(), "it ended by itself: {ended:?}: {:#?}", self.logged.last.lock().unwrap());
+        process.kill().await.unwrap();
+    }
+
+    /// Sets where the account hears of its polls.
+    pub async fn set_webhook(&self) {
+        let body = json!({ "url": format!("{}/all", self.receiver.url) });
+        loop {
+            let sent = self.client().request(Method::POST, "/api/account/webhook").json(&body).send().await;
+            if sent.is_ok_and(|response| response.status() == 200) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// These ballots, by poll and model, had been recorded by then.
+    pub fn recorded(&self, ballots: impl IntoIterator<Item = (String, String)>, by: Instant) {
+        let mut recorded = self.recorded.lock().unwrap();
+        for ballot in ballots {
+            recorded.entry(ballot).or_insert(by);
+        }
+    }
+
+    /// Notes which ballots the database holds.
+    pub async fn note_ballots(&self) {
+        let ballots = self.stored.pairs("SELECT poll_id, model FROM ballots").await;
+        self.recorded(ballots, Instant::now());
+    }
+
+    /// Begins so many callers.
+    pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Told>, count: u64) {
+        // None is joined before the end.
+        let first = callers.len() as u64;
+        for case in first..first + count {
+            callers.spawn(call(Arc::clone(self), case));
+        }
+    }
+
+    /// Waits until all callers have their answers, everything is settled and told, and asserts what must hold then.
+    /// `paused`: whether processes stood still, which then may send what they had begun to send.
+    pub async fn end(self: Arc<Self>, callers: JoinSet<Told>, mut processes: Vec<Child>, paused: bool) {
+        self.receiver.recover();
+        let Ok(told) = tokio::time::timeout(DRAIN, callers.join_all()).await else {
+            panic!("{:#?}\n{:#?}", self.calling.lock().unwrap(), self.logged.last.lock().unwrap());
+        };
+        let waiting = "SELECT (SELECT count(*) FROM polls WHERE settled = 0) \
+             + (SELECT count(*) FROM notifications WHERE state = 'waiting') \
+             + (SELECT count(*) FROM a2a_pushes WHERE state = 'waiting')";
+        let since = Instant::now();
+        while self.stored.number(waiting).await > 0 {
+            assert!(
+                since.elapsed() < DRAIN,
+                "not all is settled and told: {:#?}",
+                self.logged.last.lock().unwrap()
+            );
+            self.stored.let_deliveries_be_due().await;
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        for process in &mut processes {
+            self.kill(process).await;
+        }
+        self.assert_told(&told).await;
+        self.assert_calls(&told, paused);
+        self.assert_books().await;
+    }
+
+    /// Every accepted poll has ended, once, as its caller was told, and its end has been told.
+    async fn assert_told(&self, told: &[Told]) {
+        let stored: HashMap<String, String> =
+            self.stored.pairs("SELECT id, closing FROM polls").await.into_iter().collect();
+        let known: HashSet<&str> = told.iter().map(|told| told.poll.as_str()).collect();
+        assert_eq!(known.len(), told.len(), "each caller has a poll of its own");
+        assert_eq!(known, stored.keys().map(String::as_str).collect(), "no poll is lost, and none is double");
+        let outcomes = "SELECT poll_id, state || ' ' || attempts || ' ' || COALESCE(last_error, '') || ' ' || url \
+             FROM notifications";
+        let notifications: HashMap<String, String> = self.stored.pairs(outcomes).await.into_iter().collect();
+        let mut ballots: HashMap<String, Vec<String>> = HashMap::new();
+        for (poll, model) in
+            self.stored.pairs("SELECT poll_id, model FROM ballots WHERE choice IS NOT NULL").await
+        {
+            ballots.entry(poll).or_default().push(model);
+        }
+        for Told { poll, asked_to_cancel, cancelled, notified_at, pushed_at, .. } in told {
+            let closing: Value = serde_json::from_str(&stored[poll]).unwrap();
+            let votes = ballots.get(poll).map_or(&[][..], Vec::as_slice);
+            let models: HashSet<&String> = votes.iter().collect();
+            assert_eq!(models.len(), votes.len(), "a model has voted twice in {poll}: {votes:?}");
+            if closing["cancelled"] == true {
+                assert!(asked_to_cancel, "{poll} was cancelled by nobody");
+            } else {
+                // Whenever a lease ends with calls in flight, what these may have cost counts against what was set
+                // aside: on a machine that is too slow to renew leases, a poll can end for want of the rest.
+                let slow = closing["reason"] == "budget" && self.logged.resumed(poll) > 1;
+                assert!(slow || votes.len() == MODELS, "{poll} has {} votes: {closing}", votes.len());
+                assert!(cancelled.is_none(), "{poll} was cancelled and is no longer");
+            }
+            if let Some(answered) = cancelled.as_ref().and_then(|told| told["answered"].as_u64()) {
+                assert_eq!(votes.len() as u64, answered, "{poll} went on after it was cancelled");
+            }
+            let notified = self.receiver.taken(notified_at, poll);
+            assert!(
+                notified.is_some(),
+                "{notified_at} was not told of {poll}: {:?}",
+                notifications.get(poll)
+            );
+            if let Some(path) = pushed_at {
+                let task = self
+                    .receiver
+                    .taken(path, poll)
+                    .unwrap_or_else(|| panic!("{path} was not told of {poll}"));
+                let state = task["task"]["status"]["state"].as_str().unwrap();
+                assert!(["TASK_STATE_COMPLETED", "TASK_STATE_CANCELED"].contains(&state), "{task}");
+            }
+        }
+        let open = "SELECT count(*) FROM a2a_tasks WHERE state NOT IN ('completed', 'canceled')";
+        assert_eq!(self.stored.number(open).await, 0);
+    }
+
+    /// No model was asked again whose answer was recorded, and each at most once more for every time that its poll was
+    /// taken up again.
+    fn assert_calls(&self, told: &[Told], paused: bool) {
+        let polls: HashMap<u64, &str> = told.iter().map(|told| (told.case, told.poll.as_str())).collect();
+        let recorded = self.recorded.lock().unwrap();
+        let mut calls: HashMap<(String, String), usize> = HashMap::new();
+        for request in self.upstream.all_received() {
+            let body = request.body.to_string();
+            let case = body.split(" in case ").nth(1).unwrap().split('?').next().unwrap();
+            let call = (polls[&case.parse().unwrap()].to_owned(), request.model);
+            let late = recorded.get(&call).is_some_and(|recorded| request.at > *recorded);
+            assert!(paused || !late, "{call:?} was asked although its answer was recorded");
+            *calls.entry(call).or_default() += 1;
+        }
+        for ((poll, model), count) in &calls {
+            let resumed = self.logged.resumed(poll);
+            assert!(
+                *count <= 1 + resumed,
+                "{poll}: {model} was asked {count} times, resumed {resumed} times"
+            );
+        }
+        let again = calls.values().filter(|count| **count > 1).count();
+        println!("{} polls, {} models asked, {again} of them more than once", told.len(), calls.len());
+    }
+
+    async fn assert_books(&self) {
+        let url = Some(self.stored.0.as_str());
+        let audit = admin(self.data.path(), url, &["audit", "--json"]).await;
+        assert_eq!(audit["clean"], true, "{audit}");
+        let balance = admin(self.data.path(), url, &["balance", "--email", "a@example.com", "--json"]).await;
+        assert_eq!(balance["held_usd"].as_f64(), Some(0.0), "{balance}");
+        assert!(balance["used_usd"].as_f64().unwrap() > 0.0);
+    }
+}
