@@ -191,10 +191,14 @@ impl Tool for GetPollResult {
         }
         let url = result_url(cx, &state.record.id);
         let age = cx.clock().now().since(state.record.created_at);
-        Ok(match &state.record.closing {
+        let mut result = match &state.record.closing {
             Some(closing) => PollResult::closed(&state, closing, url, query.costs),
-            None => PollResult::running(&state, cx.polls().position(&state.record), url, age, query.costs),
-        })
+            None => PollResult::running(&state, cx.polls().position(&state.record), url, age),
+        };
+        if !cx.without_votes {
+            result.votes = votes(&state, query.costs);
+        }
+        Ok(result)
     }
 }
 
@@ -239,7 +243,7 @@ impl PollResult {
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             costs: final_costs,
-            ..Self::votes_so_far(state, counted, result_url, costs, shown)
+            ..Self::votes_so_far(state, counted, result_url, shown)
         }
     }
 
@@ -248,7 +252,6 @@ impl PollResult {
         queue_position: Option<u32>,
         result_url: Option<String>,
         age: Duration,
-        costs: bool,
     ) -> Self {
         let running = RunningPoll::new(state, queue_position, result_url.clone());
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
@@ -270,18 +273,12 @@ impl PollResult {
                 queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
-            ..Self::votes_so_far(state, counted, result_url, costs, Shown::Interim(running))
+            ..Self::votes_so_far(state, counted, result_url, Shown::Interim(running))
         }
     }
 
-    /// What the ballots tell, whether or not the poll has ended.
-    fn votes_so_far(
-        state: &PollState,
-        counted: Counted,
-        result_url: Option<String>,
-        costs: bool,
-        shown: Shown,
-    ) -> Self {
+    /// What the ballots tell, whether or not the poll has ended, without the single votes.
+    fn votes_so_far(state: &PollState, counted: Counted, result_url: Option<String>, shown: Shown) -> Self {
         let plan = &state.record.plan;
         let Counted { tally, succeeded, families, notices } = counted;
         let ballots = state.ballots.len() as u32;
@@ -301,7 +298,7 @@ impl PollResult {
             models_skipped: 0,
             models_unused: 0,
             tally,
-            votes: votes(state, costs),
+            votes: Vec::new(),
             models_requested: ballots,
             models_succeeded: succeeded,
             models_failed: ballots - succeeded,

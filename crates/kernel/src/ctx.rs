@@ -121,6 +121,8 @@ pub struct Ctx {
     pub request_id: RequestId,
     /// How long the caller waits for models before it prefers an interim answer.
     pub wait_limit: Option<Duration>,
+    /// Whether the caller drops the single votes of a result, so that they need not be gathered.
+    pub without_votes: bool,
     /// Key of the idempotent request, the same for every repetition, even after a restart; `None` without an
     /// Idempotency-Key.
     pub request_ref: Option<String>,
@@ -137,6 +139,7 @@ impl Ctx {
             caller,
             request_id,
             wait_limit: None,
+            without_votes: false,
             request_ref: None,
             ports,
             progress: None,

@@ -32,6 +32,8 @@ pub struct Call {
     pub idempotency_key: Option<String>,
     /// How long the caller waits for models before it prefers an interim answer.
     pub wait_limit: Option<Duration>,
+    /// Whether the caller drops the single votes of a result: an operation that only reads need not gather them.
+    pub without_votes: bool,
     /// Who watches the progress.
     pub progress: Option<ProgressSink>,
     /// Cancelled when the caller has gone, where the protocol says that this takes the request back.
@@ -46,6 +48,7 @@ impl Call {
             only: Access::PUBLIC,
             idempotency_key: None,
             wait_limit: None,
+            without_votes: false,
             progress: None,
             withdrawn: CancellationToken::new(),
         }
@@ -68,6 +71,7 @@ pub struct AdmittedCall {
     admitted: Admitted,
     idempotency_key: Option<String>,
     wait_limit: Option<Duration>,
+    without_votes: bool,
     progress: Option<ProgressSink>,
     withdrawn: CancellationToken,
 }
@@ -101,7 +105,7 @@ pub async fn admit(
     entry: &'static Entry,
     call: Call,
 ) -> Result<AdmittedCall, Guarded<Dispatched>> {
-    let Call { request, only, idempotency_key, wait_limit, progress, withdrawn } = call;
+    let Call { request, only, idempotency_key, wait_limit, without_votes, progress, withdrawn } = call;
     let deadline = match entry.spec.latency {
         Latency::Instant => INSTANT,
         Latency::Models => app.ports.settings.poll_deadline + MARGIN,
@@ -116,6 +120,7 @@ pub async fn admit(
         admitted,
         idempotency_key,
         wait_limit,
+        without_votes,
         progress,
         withdrawn,
     })
@@ -129,7 +134,8 @@ impl AdmittedCall {
 
     /// Carries the call out.
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
-        let Self { app, entry, admitted, idempotency_key, wait_limit, progress, withdrawn } = self;
+        let Self { app, entry, admitted, idempotency_key, wait_limit, without_votes, progress, withdrawn } =
+            self;
         let input = match input {
             Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
@@ -138,6 +144,7 @@ impl AdmittedCall {
             caller: admitted.admission().caller.clone(),
             request_id: admitted.request_id(),
             wait_limit,
+            without_votes,
             request_ref: None,
             ports: Arc::clone(&app.ports),
             progress,

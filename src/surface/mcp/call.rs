@@ -122,6 +122,7 @@ impl Handler {
                 Latency::Models => Some(wait),
                 Latency::Instant => None,
             },
+            without_votes: !detailed,
             progress: sink,
             withdrawn: withdrawn.clone(),
             ..Call::new(source.request.clone())
