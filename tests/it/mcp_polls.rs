@@ -99,22 +99,36 @@ async fn closing_the_response_takes_a_request_back_unless_it_lasts() {
         all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
         ask(all)
     };
-    let modern = |members: Value| {
-        client.mcp_request("/api/mcp", json!({}), "tools/call", Some("poll_question"), asked(members))
+    let with_progress = |mut params: Value| {
+        params["_meta"] = json!({ "progressToken": "p" });
+        params
     };
-    let legacy = client
-        .request(reqwest::Method::POST, "/api/mcp")
-        .header("accept", "application/json, text/event-stream")
-        .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked(json!({})) }));
+    let modern = |params: Value| {
+        client.mcp_request("/api/mcp", json!({}), "tools/call", Some("poll_question"), params)
+    };
+    let legacy = |params: Value| {
+        client
+            .request(reqwest::Method::POST, "/api/mcp")
+            .header("accept", "application/json, text/event-stream")
+            .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))
+    };
     // Before 2026-07-28 a client that disconnected was not taken to have cancelled.
     let cases = [
-        (modern(json!({})), true),
-        (modern(json!({ "idempotency_key": "lasts" })), false),
-        (modern(json!({ "notify_url": "https://example.com/hook" })), false),
-        (legacy, false),
+        (modern(asked(json!({}))), true),
+        (modern(asked(json!({ "idempotency_key": "lasts" }))), false),
+        (modern(asked(json!({ "notify_url": "https://example.com/hook" }))), false),
+        (legacy(asked(json!({}))), false),
+        (modern(with_progress(asked(json!({})))), true),
+        (modern(with_progress(asked(json!({ "idempotency_key": "lasts too" })))), false),
+        (legacy(with_progress(asked(json!({})))), false),
     ];
     for (number, (request, taken_back)) in cases.into_iter().enumerate() {
-        let sent = tokio::spawn(request.send());
+        let sent = tokio::spawn(async move {
+            // Of a stream, the first event at least.
+            let mut response = request.send().await.unwrap();
+            response.chunk().await.unwrap();
+            std::future::pending::<()>().await;
+        });
         while polls().await.len() <= number {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }

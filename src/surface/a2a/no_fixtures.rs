@@ -26,6 +26,7 @@ pub(super) fn question(_: &Value) -> Option<Map<String, Value>> {
     None
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "fixtures can be refused")]
 pub(super) fn reply(_: &Sent<'_>, _: &str) -> Result<Option<Value>, Refusal> {
     Ok(None)
 }

@@ -12,10 +12,11 @@ use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
 use ep_kernel::tool::{Effect, Entry, Latency, Task};
+use futures::FutureExt;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
-    ErrorData, JsonObject, ProgressNotificationParam, ProtocolVersion,
+    ErrorData, JsonObject, ProtocolVersion,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ use super::fixtures;
 use super::handler::{Handler, Transport};
 use super::output::ERROR;
 use super::resources;
+use super::stream::{Handover, Next, OngoingCall};
 use super::tasks;
 use super::toolset::Toolset;
 use crate::surface::http::RequestHead;
@@ -45,6 +47,8 @@ pub(super) struct RequestScope {
     pub(super) toolset: Toolset,
     /// Set by the operation that was called: whether its answer repeats an earlier one.
     pub(super) replayed: Arc<OnceLock<bool>>,
+    /// Where a call with progress is left to a stream.
+    pub(super) handover: Option<Handover>,
 }
 
 /// Where a call came from, whichever transport it came through.
@@ -55,6 +59,7 @@ pub(super) struct CallSource {
     streams: bool,
     pub(super) toolset: Toolset,
     replayed: Arc<OnceLock<bool>>,
+    handover: Option<Handover>,
 }
 
 impl Handler {
@@ -68,16 +73,32 @@ impl Handler {
                 address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             };
             let replayed = Arc::default();
-            return Ok(CallSource { request, idempotency_key: None, streams: true, toolset, replayed });
+            let source = CallSource {
+                request,
+                idempotency_key: None,
+                streams: true,
+                toolset,
+                replayed,
+                handover: None,
+            };
+            return Ok(source);
         }
         let scope =
             context.extensions.get::<Parts>().and_then(|parts| parts.extensions.get::<RequestScope>());
-        let Some(RequestScope { admission, head, streams, toolset, replayed }) = scope.cloned() else {
+        let Some(RequestScope { admission, head, streams, toolset, replayed, handover }) = scope.cloned()
+        else {
             let message = "internal error: the request's scope is missing";
             return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, message, None));
         };
         let request = head.admitted("mcp", admission);
-        Ok(CallSource { request, idempotency_key: head.idempotency_key, streams, toolset, replayed })
+        Ok(CallSource {
+            request,
+            idempotency_key: head.idempotency_key,
+            streams,
+            toolset,
+            replayed,
+            handover,
+        })
     }
 
     pub(super) async fn call(
@@ -102,7 +123,8 @@ impl Handler {
             Ok(detailed) => (detailed, take_key(&mut arguments).or(source.idempotency_key)),
             Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
         };
-        if entry.spec.task == Task::Start {
+        let done = source.handover.as_ref().and_then(Handover::done);
+        if entry.spec.task == Task::Start && done.is_none() {
             match self.confirm(entry, &params, &source.request, context).await {
                 Ok(Asked::GoOn) => {}
                 Ok(Asked::First(question)) => return Ok(question.into()),
@@ -111,24 +133,35 @@ impl Handler {
         }
         let as_task = entry.spec.task == Task::Start
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
-        let wait = self.app().ports.settings.mcp_wait;
-        let (sink, steps) = progress(context, source.streams);
-        let withdrawn = CancellationToken::new();
-        let call = Call {
-            idempotency_key: key.filter(|_| entry.spec.effect != Effect::Read),
-            wait_limit: match entry.spec.latency {
-                // Whoever takes a task asks for it again.
-                Latency::Models if as_task => Some(std::time::Duration::ZERO),
-                Latency::Models => Some(wait),
-                Latency::Instant => None,
-            },
-            without_votes: !detailed,
-            progress: sink,
-            withdrawn: withdrawn.clone(),
-            ..Call::new(source.request.clone())
+        let done = if let Some(done) = done {
+            done
+        } else {
+            let (sink, steps) = progress(context, source.streams);
+            let withdrawn = CancellationToken::new();
+            let call = Call {
+                idempotency_key: key.filter(|_| entry.spec.effect != Effect::Read),
+                wait_limit: match entry.spec.latency {
+                    // Whoever takes a task asks for it again.
+                    Latency::Models if as_task => Some(Duration::ZERO),
+                    Latency::Models => Some(self.app().ports.settings.mcp_wait),
+                    Latency::Instant => None,
+                },
+                without_votes: !detailed,
+                progress: sink,
+                withdrawn: withdrawn.clone(),
+                ..Call::new(source.request.clone())
+            };
+            let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
+            let app = Arc::clone(self.app());
+            let dispatched = async move { dispatch(&app, entry, call, input).await }.boxed();
+            let withdraws = self.disconnecting_cancels(context).then_some(&withdrawn);
+            let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), withdraws);
+            if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
+                handover.begin(call);
+                return Ok(CallToolResult::success(Vec::new()).into());
+            }
+            carry_out(call, context).await?
         };
-        let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
-        let done = self.carry_out(entry, call, input, steps, &withdrawn, context).await?;
         let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
         // Set once: each request makes one call.
         let _ = source.replayed.set(is_replay);
@@ -147,36 +180,6 @@ impl Handler {
             Ok(answer) => result(answer, detailed).into(),
             Err(fault) => self.refusal(&fault, request_id).into(),
         })
-    }
-
-    /// Carries a call out, sending its progress on.
-    async fn carry_out(
-        &self,
-        entry: &'static Entry,
-        call: Call,
-        input: Result<Value, Fault>,
-        mut steps: mpsc::Receiver<Progress>,
-        withdrawn: &CancellationToken,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<Guarded<Dispatched>, ErrorData> {
-        let mut dispatched = dispatch(self.app(), entry, call, input);
-        let done = loop {
-            tokio::select! {
-                biased;
-                Some(step) = steps.recv() => notify(context, step).await,
-                done = &mut dispatched => break done,
-                () = context.ct.cancelled() => {
-                    if self.disconnecting_cancels(context) {
-                        withdrawn.cancel();
-                    }
-                    return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None));
-                }
-            }
-        };
-        while let Ok(step) = steps.try_recv() {
-            notify(context, step).await;
-        }
-        Ok(done)
     }
 
     /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is
@@ -276,18 +279,32 @@ fn take_key(arguments: &mut JsonObject) -> Option<String> {
 fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,
-) -> (Option<ProgressSink>, mpsc::Receiver<Progress>) {
+) -> (Option<ProgressSink>, mpsc::Receiver<Box<Progress>>) {
+    // Boxed, because a queue has room for dozens at once.
     let (steps, received) = mpsc::channel(MAX_EVENTS);
     let wanted = streams && context.meta.get_progress_token().is_some();
-    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(step)))), received)
+    (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)
 }
 
-async fn notify(context: &RequestContext<RoleServer>, step: Progress) {
-    let Some(token) = context.meta.get_progress_token() else { return };
-    let note = ProgressNotificationParam::new(token, f64::from(step.done))
-        .with_total(f64::from(step.total))
-        .with_message(step.message);
-    if let Err(error) = context.peer.notify_progress(note).await {
-        tracing::debug!(error = %error, "progress could not be sent");
+/// Carries a call out, sending its progress on.
+async fn carry_out(
+    mut call: OngoingCall,
+    context: &RequestContext<RoleServer>,
+) -> Result<Guarded<Dispatched>, ErrorData> {
+    loop {
+        let next = tokio::select! {
+            next = call.next() => next,
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None));
+            }
+        };
+        match next {
+            Next::End(done) => return Ok(*done),
+            Next::Step(note) => {
+                if let Err(error) = context.peer.notify_progress(note).await {
+                    tracing::debug!(error = %error, "progress could not be sent");
+                }
+            }
+        }
     }
 }

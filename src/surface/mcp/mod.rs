@@ -17,6 +17,7 @@ mod output;
 mod page;
 mod prompts;
 mod resources;
+mod stream;
 mod tasks;
 mod toolset;
 
@@ -37,11 +38,11 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Map, Value};
-use tower::ServiceExt as _;
 
 use self::call::RequestScope;
 use self::envelope::{complete_headers, plain_errors_as_json, read_message};
 use self::handler::{Handler, Transport};
+use self::stream::{Handover, Repetition, ask, wants_progress};
 use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};
@@ -92,14 +93,14 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
 /// Answers requests to the MCP endpoint.
 #[derive(Clone)]
 pub struct Endpoint {
-    service: Service,
+    service: Arc<Service>,
     tools: &'static [Entry],
 }
 
 impl Endpoint {
     /// An endpoint that offers these operations.
     pub fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
-        Self { service: service(app, tools, web), tools }
+        Self { service: Arc::new(service(app, tools, web)), tools }
     }
 
     /// Answers one request that the guard has admitted.
@@ -120,18 +121,26 @@ impl Endpoint {
         // Before the transport, which answers a tool that refuses with status 200.
         admission.check_token(effect(self.tools, &message))?;
         let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
-        parts.extensions.insert(RequestScope {
+        let handover = (streams && wants_progress(&message)).then(Handover::default);
+        let scope = RequestScope {
             admission: admission.clone(),
             head,
             streams,
             toolset,
             replayed: Arc::clone(&was_replayed),
-        });
-        // The transport never fails: its error type has no values.
-        let answered = match self.service.oneshot(Request::from_parts(parts, Body::from(bytes))).await {
-            Ok(response) => response.map(Body::new),
-            Err(never) => match never {},
+            handover,
         };
+        let again = scope
+            .handover
+            .is_some()
+            .then(|| Repetition::of(&self.service, &parts, &bytes, &message, scope.clone()));
+        parts.extensions.insert(scope);
+        let mut answered = ask(&self.service, Request::from_parts(parts, Body::from(bytes))).await;
+        if let Some(again) = again
+            && let Some(response) = again.respond().await
+        {
+            answered = response;
+        }
         let mut response = plain_errors_as_json(answered).await;
         match was_replayed.get() {
             Some(true) => replayed(&mut response),

@@ -136,11 +136,10 @@ impl Client {
         name: Option<&str>,
         mut params: Value,
     ) -> RequestBuilder {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-            "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" }
-        });
+        let meta = &mut params["_meta"];
+        meta["io.modelcontextprotocol/protocolVersion"] = MCP_VERSION.into();
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "1" });
         let body = json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params });
         let request = self
             .request(Method::POST, path)
