@@ -62,7 +62,7 @@ pub struct PollRequest {
     pub pace: Option<Pace>,
     /// An https URL told of the outcome, signed.
     pub notify_url: Option<String>,
-    /// Only you can read it.
+    /// Only you can read the result.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub private: bool,
