@@ -1,6 +1,9 @@
 //! Payments for A2A tasks: the extension a2a-x402, with Circle's contract, the reference facilitator and its payers.
 
+use std::time::Duration;
+
 use ep_polling::money::MicroUsd;
+use ep_upstream::testing::Script;
 use serde_json::{Value, json};
 
 use crate::deposits::{World, assert_clean, balance};
@@ -198,6 +201,31 @@ async fn whatever_becomes_of_a_payment_it_is_sent_again_and_counts_once() {
         assert_eq!(world.chain.balance(&wallet.address).await, 0);
     }
     assert_clean(&service).await;
+}
+
+#[tokio::test]
+async fn a_stream_of_a_task_that_is_paid_for_ends_with_its_receipt() {
+    let world = World::start().await;
+    let mut script = Script::divided_panel(8);
+    script.default.latency = Duration::from_millis(300);
+    let service = world.with_node(Setup::scripted(script)).boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let wallet = world.wallet(1).await;
+    let version = Version::V1;
+    let task = version.task(&version.send(&client, asks("first"), None).await.expect(200));
+    let payload = signed(&world, &task, &wallet, json!({})).await;
+    let mut message = pays("paid", "payment-submitted", &payload);
+    (message["taskId"], message["role"]) = (task["id"].clone(), "ROLE_USER".into());
+    let streamed = client
+        .post_with("/api/a2a/message:stream", &json!({ "message": message }), &[version.header()])
+        .await;
+    let events = streamed.text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let events: Vec<Value> = events.map(|event| serde_json::from_str(event).unwrap()).collect();
+    assert!(events.len() > 4, "{}", streamed.text);
+    let last = &events[events.len() - 1]["statusUpdate"];
+    assert_eq!(last["status"]["state"], "TASK_STATE_COMPLETED", "{last}");
+    assert_eq!(told(last)["x402.payment.status"], "payment-completed", "{last}");
+    assert_eq!(told(last)["x402.payment.receipts"][0]["payer"], json!(wallet.address));
 }
 
 #[tokio::test]

@@ -50,13 +50,6 @@ impl Conversation {
         Self { task, said }
     }
 
-    /// The task alone, for those who only wait for its poll.
-    pub(super) fn without_messages(mut self) -> Self {
-        self.task.content = String::new();
-        self.said = Content { modes: self.said.modes, ..Content::default() };
-        self
-    }
-
     /// The task with what was said written into it.
     pub(super) fn to_store(&self) -> AgentTask {
         let content = serde_json::to_string(&self.said).unwrap_or_else(|_| "{\"messages\":[]}".to_owned());

@@ -113,7 +113,7 @@ async fn forward(from: Result<Events, Refusal>, to: &mpsc::Sender<Result<Value, 
     }
 }
 
-async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) -> Result<Events, Refusal> {
+async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View) -> Result<Events, Refusal> {
     let now = agent.answer(&conversation, Some(Duration::ZERO)).await?;
     let (Some(poll), Some(answer)) = (conversation.task.poll.clone(), &now) else {
         return Ok(only(&conversation, None, view));
@@ -126,7 +126,8 @@ async fn follow(agent: &AgentRequest, conversation: Conversation, view: View) ->
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
     let done = async move { follower.follow_after(&poll, seen, sink).await };
-    let conversation = conversation.without_messages();
+    // It has been read; what was said is kept as long as the stream.
+    conversation.task.content = String::new();
     steps.carry_out(&agent.state.app.tasks, done.boxed(), true);
     let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
