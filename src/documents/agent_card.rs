@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 use super::Site;
 use crate::config::Operator;
 
+/// What an agent needs.
+const AGENT_SCOPE: KeyScope = KeyScope::Polls;
 /// The extension of A2A for payments by x402.
 pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
 
@@ -93,7 +95,7 @@ fn add_older_members(site: &Site, card: &mut Map<String, Value>) {
     card.insert("supportsAuthenticatedExtendedCard".into(), true.into());
     let mut security = vec![json!({ "bearer": [] })];
     if super::openid_url(site).is_some() {
-        security.push(json!({ "openid": scopes() }));
+        security.push(json!({ "openid": AGENT_SCOPE.token_scopes() }));
     }
     card.insert("security".into(), security.into());
     let Some(Value::Object(schemes)) = card.get_mut("securitySchemes") else { return };
@@ -131,7 +133,7 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
         let description = "An access token of this issuer whose audience is this service.";
         let token = json!({ "openIdConnectUrl": url, "description": description });
         schemes["openid"] = json!({ "openIdConnectSecurityScheme": token });
-        requirements.push(json!({ "schemes": { "openid": { "list": scopes() } } }));
+        requirements.push(json!({ "schemes": { "openid": { "list": AGENT_SCOPE.token_scopes() } } }));
     }
     let card = json!({
         "name": owner["name"],
@@ -165,11 +167,6 @@ fn key_description(site: &Site) -> String {
         "" => "An API key of this service.".to_owned(),
         contact => format!("An API key of this service; ask {contact} for one."),
     }
-}
-
-/// The scopes that an agent needs.
-fn scopes() -> Vec<&'static str> {
-    KeyScope::Polls.token_scopes().split(' ').collect()
 }
 
 fn endpoint(site: &Site) -> String {

@@ -66,7 +66,7 @@ fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
     let mut document = json!({
         "resource": resource.identifier(&site.links),
         "authorization_servers": [issuer],
-        "scopes_supported": resource.scope().token_scopes().split(' ').collect::<Vec<_>>(),
+        "scopes_supported": resource.scope().token_scopes(),
         "bearer_methods_supported": ["header"],
         "resource_name": super::owner()["name"],
     });

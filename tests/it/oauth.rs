@@ -197,6 +197,7 @@ async fn what_is_no_token_for_this_service_is_refused() {
         (claim("sub", Value::Null), "claims"),
         (claim("sub", json!("")), "subject"),
         (claim("sub", json!("x".repeat(256))), "subject"),
+        (claim("sub", json!("a\u{0}b")), "subject"),
         (claim("client_id", Value::Null), "claims"),
         (claim("jti", Value::Null), "claims"),
         (claim("cnf", json!({ "jkt": "a" })), "bound to a key"),

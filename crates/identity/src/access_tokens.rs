@@ -120,8 +120,9 @@ impl IssuerTokens {
         if claims.cnf.is_some() {
             return Err(refused("it is bound to a key of its client, which is not supported here"));
         }
-        if claims.sub.is_empty() || claims.sub.len() > MAX_SUBJECT {
-            return Err(refused("its subject is empty or too long"));
+        let subject = &claims.sub;
+        if subject.is_empty() || subject.len() > MAX_SUBJECT || subject.chars().any(char::is_control) {
+            return Err(refused("its subject is empty, too long, or has control characters"));
         }
         Ok(())
     }
@@ -152,9 +153,9 @@ impl TokenVerifier for IssuerTokens {
         self.check(&token.claims)?;
         self.check_signature(&token).await?;
         let Claims { iss: issuer, sub: subject, scope, email, email_verified, .. } = token.claims;
-        let checked = email.as_str().filter(|_| email_verified == true).and_then(|email| email.parse().ok());
+        let checked = email.as_str().filter(|_| email_verified == true);
         Ok(ProvenToken {
-            email: checked.unwrap_or_else(|| Email::of_subject(&issuer, &subject)),
+            email: Email::of_subject(&issuer, &subject, checked),
             scope: KeyScope::of_token(&scope),
             identity: Identity::Provider { issuer, subject },
         })

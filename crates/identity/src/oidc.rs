@@ -173,11 +173,9 @@ impl Oidc {
         let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
         // An address that nobody has checked may be anybody's.
         let checked = claims.email().filter(|_| claims.email_verified() == Some(true));
-        let email = checked.and_then(|email| email.parse().ok());
-        let email = email.unwrap_or_else(|| Email::of_subject(&issuer, &subject));
         Ok(ProviderSignIn {
+            email: Email::of_subject(&issuer, &subject, checked.map(|email| email.as_str())),
             identity: Identity::Provider { issuer, subject },
-            email,
             id_token: Some(id_token.to_string()).filter(|token| token.len() <= MAX_KEPT_TOKEN),
             return_to: flow.return_to,
         })

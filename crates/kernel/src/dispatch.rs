@@ -70,10 +70,7 @@ pub struct AdmittedCall {
     entry: &'static Entry,
     admitted: Admitted,
     idempotency_key: Option<String>,
-    wait_limit: Option<Duration>,
-    without_votes: bool,
-    progress: Option<ProgressSink>,
-    withdrawn: CancellationToken,
+    cx: Ctx,
 }
 
 /// What a tool that waits for models may take beyond the poll's own deadline.
@@ -83,15 +80,17 @@ const MARGIN: Duration = Duration::from_secs(30);
 /// checked first, whatever was sent.
 ///
 /// The future is boxed because protocol servers move the futures that contain it several times.
-pub fn dispatch<'a>(
-    app: &'a Arc<App>,
+pub fn dispatch(
+    app: &Arc<App>,
     entry: &'static Entry,
     call: Call,
     input: Result<Value, Fault>,
-) -> BoxFuture<'a, Guarded<Dispatched>> {
+) -> BoxFuture<'static, Guarded<Dispatched>> {
+    let app = Arc::clone(app);
+    // Boxed by itself, so that it takes no room while the call is carried out.
+    let admitted = async move { admit(&app, entry, call).await }.boxed();
     async move {
-        // Boxed, so that it takes no room while the call is carried out.
-        match Box::pin(admit(app, entry, call)).await {
+        match admitted.await {
             Ok(call) => call.run(input).await,
             Err(refused) => refused,
         }
@@ -114,16 +113,18 @@ pub async fn admit(
     let policy = Policy::instant(entry.spec.name, access, entry.spec.rate);
     let policy = Policy { deadline, effect: entry.spec.effect, ..policy };
     let admitted = app.guard.admit(policy, request).await?;
-    Ok(AdmittedCall {
-        app: Arc::clone(app),
-        entry,
-        admitted,
-        idempotency_key,
+    let cx = Ctx {
+        caller: admitted.admission().caller.clone(),
+        request_id: admitted.request_id(),
         wait_limit,
         without_votes,
+        request_ref: None,
+        ports: Arc::clone(&app.ports),
         progress,
         withdrawn,
-    })
+        upstream_us: admitted.upstream_us(),
+    };
+    Ok(AdmittedCall { app: Arc::clone(app), entry, admitted, idempotency_key, cx })
 }
 
 impl AdmittedCall {
@@ -134,22 +135,10 @@ impl AdmittedCall {
 
     /// Carries the call out.
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
-        let Self { app, entry, admitted, idempotency_key, wait_limit, without_votes, progress, withdrawn } =
-            self;
+        let Self { app, entry, admitted, idempotency_key, cx } = self;
         let input = match input {
             Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
-        };
-        let cx = Ctx {
-            caller: admitted.admission().caller.clone(),
-            request_id: admitted.request_id(),
-            wait_limit,
-            without_votes,
-            request_ref: None,
-            ports: Arc::clone(&app.ports),
-            progress,
-            withdrawn,
-            upstream_us: admitted.upstream_us(),
         };
         let reads = entry.spec.effect == Effect::Read;
         // A key belongs to a POST, even to one that changes nothing.

@@ -33,8 +33,12 @@ impl Email {
         Self(format!("{key}@key.invalid"))
     }
 
-    /// The address of an identity provider's user of whom it has checked none: no mail arrives there either.
-    pub fn of_subject(issuer: &str, subject: &str) -> Self {
+    /// The address that an identity provider has checked, or of a user of whom it has checked none: no mail arrives
+    /// there either.
+    pub fn of_subject(issuer: &str, subject: &str, checked: Option<&str>) -> Self {
+        if let Some(checked) = checked.and_then(|address| address.parse().ok()) {
+            return checked;
+        }
         let name = hex::encode(&Sha256::digest(format!("{issuer} {subject}"))[..16]);
         Self(format!("{name}@login.invalid"))
     }

@@ -38,17 +38,17 @@ impl KeyScope {
     /// The widest scope that an access token has by its claim `scope` (RFC 6749 §3.3), where it has any.
     pub fn of_token(claim: &str) -> Option<Self> {
         [Self::All, Self::Polls, Self::Read].into_iter().find(|scope| {
-            let name = scope.token_scopes().rsplit(' ').next();
-            claim.split(' ').any(|given| Some(given) == name)
+            let name = scope.token_scopes().last();
+            claim.split(' ').any(|given| Some(&given) == name)
         })
     }
 
     /// What an access token is asked for, to reach so far: the scopes of the narrower ones come first, its own last.
-    pub const fn token_scopes(self) -> &'static str {
+    pub const fn token_scopes(self) -> &'static [&'static str] {
         match self {
-            Self::Read => "polls:read",
-            Self::Polls => "polls:read polls:write",
-            Self::All => "polls:read polls:write account",
+            Self::Read => &["polls:read"],
+            Self::Polls => &["polls:read", "polls:write"],
+            Self::All => &["polls:read", "polls:write", "account"],
         }
     }
 }
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(KeyScope::of_token(claim), scope, "{claim}");
         }
         for scope in [KeyScope::All, KeyScope::Polls, KeyScope::Read] {
-            assert_eq!(KeyScope::of_token(scope.token_scopes()), Some(scope));
+            assert_eq!(KeyScope::of_token(&scope.token_scopes().join(" ")), Some(scope));
             assert!(KeyScope::All.includes(scope) && scope.includes(scope) && scope.includes(KeyScope::Read));
         }
         assert!(!KeyScope::Read.includes(KeyScope::Polls) && !KeyScope::Polls.includes(KeyScope::All));

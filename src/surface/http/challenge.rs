@@ -38,7 +38,7 @@ impl Challenge {
         parts.extend(error.map(|error| format!(r#"error="{error}""#)));
         if state.provider.is_some() {
             let metadata = state.links().url(self.resource.document(), &[]);
-            parts.push(format!(r#"scope="{}""#, scope.token_scopes()));
+            parts.push(format!(r#"scope="{}""#, scope.token_scopes().join(" ")));
             parts.push(format!(r#"resource_metadata="{metadata}""#));
         }
         HeaderValue::try_from(parts.join(", ")).ok()

@@ -12,7 +12,6 @@ use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
 use ep_kernel::tool::{Effect, Entry, Latency, Task};
-use futures::FutureExt;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
@@ -152,8 +151,7 @@ impl Handler {
                 ..Call::new(source.request.clone())
             };
             let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
-            let app = Arc::clone(self.app());
-            let dispatched = async move { dispatch(&app, entry, call, input).await }.boxed();
+            let dispatched = dispatch(self.app(), entry, call, input);
             let withdraws = self.disconnecting_cancels(context).then_some(&withdrawn);
             let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), withdraws);
             if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {

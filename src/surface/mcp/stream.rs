@@ -30,11 +30,11 @@ const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// A call that is being carried out.
 pub(super) struct OngoingCall {
-    pub(super) dispatched: BoxFuture<'static, Guarded<Dispatched>>,
-    pub(super) steps: mpsc::Receiver<Box<Progress>>,
-    pub(super) token: Option<ProgressToken>,
+    dispatched: BoxFuture<'static, Guarded<Dispatched>>,
+    steps: mpsc::Receiver<Box<Progress>>,
+    token: Option<ProgressToken>,
     /// Takes the request back when the call is dropped before its end.
-    pub(super) withdraws: Option<DropGuard>,
+    withdraws: Option<DropGuard>,
     done: Option<Box<Guarded<Dispatched>>>,
 }
 

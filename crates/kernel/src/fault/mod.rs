@@ -79,7 +79,7 @@ impl Fault {
 
     /// An access token whose scope does not reach as far as this.
     pub fn insufficient_scope(needed: KeyScope) -> Self {
-        let scopes = needed.token_scopes();
+        let scopes = needed.token_scopes().join(" ");
         let message =
             format!("the scope of this access token does not reach that far; authorize it for {scopes}");
         Self { missing_scope: Some(needed), ..Self::new(Kind::Forbidden, message) }

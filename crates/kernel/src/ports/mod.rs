@@ -152,19 +152,18 @@ pub enum StoreError {
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::InsufficientBalance { available, needed } if available <= MicroUsd::ZERO => Fault::new(
-                Kind::InsufficientBalance,
-                "insufficient balance: nothing is available; add funds, or choose the preset free, which costs nothing",
-            )
-            .lacking(needed.minus(available)),
-            StoreError::InsufficientBalance { available, needed } => Fault::new(
-                Kind::InsufficientBalance,
-                format!(
-                    "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
-                     add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
-                ),
-            )
-            .lacking(needed.minus(available)),
+            StoreError::InsufficientBalance { available, needed } => {
+                let text = if available <= MicroUsd::ZERO {
+                    "insufficient balance: nothing is available; add funds, or choose the preset free, which costs nothing"
+                        .to_owned()
+                } else {
+                    format!(
+                        "insufficient balance: {available} is available and the first calls of this poll may cost {needed}; \
+                         add funds, choose a cheaper preset (free costs nothing), or lower max_cost_usd"
+                    )
+                };
+                Fault::new(Kind::InsufficientBalance, text).lacking(needed.minus(available))
+            }
             StoreError::CapReached { left, needed } => Fault::new(
                 Kind::SpendingCapReached,
                 format!(
