@@ -10,7 +10,7 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::{Agents, Entry};
 use serde_json::{Map, Value, json};
 
-use super::Site;
+use super::{AGENT_CARD, Document, Form, JWKS, Site, json_text};
 use crate::config::Operator;
 
 /// What an agent needs.
@@ -18,20 +18,44 @@ const AGENT_SCOPE: KeyScope = KeyScope::Polls;
 /// The extension of A2A for payments by x402.
 pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
 
+pub(super) const DOCUMENT: Document = Document::new(
+    AGENT_CARD,
+    "Describes this agent to other agents (A2A).",
+    |_| vec!["/.well-known/agent-card.json".into(), "/.well-known/agent.json".into()],
+    &[
+        Form::new("application/json", hybrid).committed("agent-cards/agent-card.json"),
+        Form::new("application/json", pure)
+            .committed("agent-cards/agent-card.v1.json")
+            .wanted("a2a-version", wants_version_1),
+    ],
+);
+
+pub(super) const KEYS: Document = Document::new(
+    JWKS,
+    "Has the keys that sign the agent card (RFC 7517).",
+    |_| vec!["/.well-known/jwks.json".into()],
+    &[Form::new("application/jwk-set+json", keys)],
+)
+.absent("this service signs nothing");
+
 /// The members of 1.0 alone.
-pub(super) fn pure(site: &Site) -> Option<Bytes> {
-    text(&signed(site, card(site, &|entry| entry.spec.agents == Agents::Core), false))
+fn pure(site: &Site) -> Option<Bytes> {
+    served(site, false)
 }
 
 /// The members of 1.0 and of 0.3.
-pub(super) fn hybrid(site: &Site) -> Option<Bytes> {
-    text(&signed(site, card(site, &|entry| entry.spec.agents == Agents::Core), true))
+fn hybrid(site: &Site) -> Option<Bytes> {
+    served(site, true)
+}
+
+fn served(site: &Site, hybrid: bool) -> Option<Bytes> {
+    let core = |entry: &Entry| entry.spec.agents == Agents::Core;
+    json_text(&Value::Object(signed(site, card(site, &core), hybrid)))
 }
 
 /// The public keys of the card's signatures.
-pub(super) fn keys(site: &Site) -> Option<Bytes> {
-    let Value::Object(keys) = site.settings.signing.as_ref()?.key_set() else { return None };
-    text(&keys)
+fn keys(site: &Site) -> Option<Bytes> {
+    json_text(&site.settings.signing.as_ref()?.key_set())
 }
 
 /// The card for callers who have authenticated: it has every skill that they may use. `hybrid` adds the members of 0.3.
@@ -41,7 +65,7 @@ pub fn extended(site: &Site, may_use: impl Fn(&Entry) -> bool, hybrid: bool) -> 
 }
 
 /// Whether a request names a version of 1.x.
-pub(super) fn wants_version_1(headers: &HeaderMap) -> bool {
+fn wants_version_1(headers: &HeaderMap) -> bool {
     // The compatibility kit for 1.0 asks for its card without a version.
     if cfg!(feature = "conformance-fixtures") && std::env::var_os("EP_FIXTURES_PURE_CARD").is_some() {
         return true;
@@ -182,10 +206,4 @@ fn skill(entry: &Entry, tags: &Value) -> Value {
         "tags": tags,
         "examples": [example.to_string()],
     })
-}
-
-fn text(card: &Map<String, Value>) -> Option<Bytes> {
-    let mut text = serde_json::to_string_pretty(card).ok()?;
-    text.push('\n');
-    Some(text.into())
 }

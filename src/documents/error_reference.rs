@@ -5,11 +5,17 @@ use std::fmt::Write;
 use axum::body::Bytes;
 use ep_kernel::fault::Kind;
 
-use super::Site;
+use super::{Document, Form, Site};
+
+pub(super) const DOCUMENT: Document = Document::kept(
+    "error_reference",
+    "Describes every error.",
+    &[Form::new("text/markdown", markdown).committed("docs/errors.md")],
+);
 
 /// The reference of errors, in Markdown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
-pub(super) fn markdown(_: &Site) -> Option<Bytes> {
+fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\
          | code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",

@@ -78,105 +78,59 @@ pub struct Wanted {
     pub by: fn(&HeaderMap) -> bool,
 }
 
-/// Every document.
+/// Every document. Each is declared beside its renderer.
 pub static DOCUMENTS: &[Document] = &[
-    Document {
-        name: AGENT_CARD,
-        summary: "Describes this agent to other agents (A2A).",
-        paths: |_| vec!["/.well-known/agent-card.json".into(), "/.well-known/agent.json".into()],
-        max_age: 3600,
-        forms: &[
-            Form {
-                wanted: None,
-                media_type: "application/json",
-                render: agent_card::hybrid,
-                committed: Some("agent-cards/agent-card.json"),
-            },
-            Form {
-                wanted: Some(Wanted { header: "a2a-version", by: agent_card::wants_version_1 }),
-                media_type: "application/json",
-                render: agent_card::pure,
-                committed: Some("agent-cards/agent-card.v1.json"),
-            },
-        ],
-        absent: "",
-    },
-    Document {
-        name: JWKS,
-        summary: "Has the keys that sign the agent card (RFC 7517).",
-        paths: |_| vec!["/.well-known/jwks.json".into()],
-        max_age: 3600,
-        forms: &[Form {
-            wanted: None,
-            media_type: "application/jwk-set+json",
-            render: agent_card::keys,
-            committed: None,
-        }],
-        absent: "this service signs nothing",
-    },
-    Document {
-        name: "protected_resource",
-        summary: "Says where clients get access tokens for this service (RFC 9728).",
-        paths: |_| vec!["/.well-known/oauth-protected-resource".into()],
-        max_age: 3600,
-        forms: &[Form {
-            wanted: None,
-            media_type: "application/json",
-            render: protected_resource::api,
-            committed: None,
-        }],
-        absent: NO_ISSUER,
-    },
-    Document {
-        name: "protected_resource_mcp",
-        summary: "The same, for its MCP endpoint.",
-        paths: |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
-        max_age: 3600,
-        forms: &[Form {
-            wanted: None,
-            media_type: "application/json",
-            render: protected_resource::mcp,
-            committed: None,
-        }],
-        absent: NO_ISSUER,
-    },
-    Document {
-        name: "protected_resource_a2a",
-        summary: "The same, for its A2A endpoint.",
-        paths: |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
-        max_age: 3600,
-        forms: &[Form {
-            wanted: None,
-            media_type: "application/json",
-            render: protected_resource::a2a,
-            committed: None,
-        }],
-        absent: NO_ISSUER,
-    },
-    Document {
-        name: "tool_reference",
-        summary: "Describes every operation.",
-        paths: |_| Vec::new(),
-        max_age: 0,
-        forms: &[Form {
-            wanted: None,
-            media_type: "text/markdown",
-            render: tool_reference::markdown,
-            committed: Some("docs/tools.md"),
-        }],
-        absent: "",
-    },
-    Document {
-        name: "error_reference",
-        summary: "Describes every error.",
-        paths: |_| Vec::new(),
-        max_age: 0,
-        forms: &[Form {
-            wanted: None,
-            media_type: "text/markdown",
-            render: error_reference::markdown,
-            committed: Some("docs/errors.md"),
-        }],
-        absent: "",
-    },
+    agent_card::DOCUMENT,
+    agent_card::KEYS,
+    protected_resource::API,
+    protected_resource::MCP,
+    protected_resource::A2A,
+    tool_reference::DOCUMENT,
+    error_reference::DOCUMENT,
 ];
+
+impl Document {
+    /// A document that every configuration has, cached for an hour.
+    const fn new(
+        name: &'static str,
+        summary: &'static str,
+        paths: fn(&Site) -> Vec<String>,
+        forms: &'static [Form],
+    ) -> Self {
+        Self { name, summary, paths, max_age: 3600, forms, absent: "" }
+    }
+
+    /// A document that some configurations do not have, with what a 404 says then.
+    const fn absent(self, message: &'static str) -> Self {
+        Self { absent: message, ..self }
+    }
+
+    /// A document that is only kept as a file.
+    const fn kept(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Self {
+        Self { max_age: 0, ..Self::new(name, summary, |_| Vec::new(), forms) }
+    }
+}
+
+impl Form {
+    /// The default form.
+    const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
+        Self { wanted: None, media_type, render, committed: None }
+    }
+
+    /// Keeps a rendered copy in the repository.
+    const fn committed(self, file: &'static str) -> Self {
+        Self { committed: Some(file), ..self }
+    }
+
+    /// Only for requests whose header asks for it.
+    const fn wanted(self, header: &'static str, by: fn(&HeaderMap) -> bool) -> Self {
+        Self { wanted: Some(Wanted { header, by }), ..self }
+    }
+}
+
+/// JSON as documents have it: indented, with a line end.
+fn json_text(value: &Value) -> Option<Bytes> {
+    let mut text = serde_json::to_string_pretty(value).ok()?;
+    text.push('\n');
+    Some(text.into())
+}

@@ -5,7 +5,7 @@ use ep_kernel::key_terms::KeyScope;
 use ep_kernel::links::Links;
 use serde_json::{Value, json};
 
-use super::Site;
+use super::{Document, Form, NO_ISSUER, Site, json_text};
 
 /// A part of the service that clients ask access tokens for. A token for one of them is accepted by all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,17 +49,29 @@ impl ProtectedResource {
     }
 }
 
-pub(super) fn api(site: &Site) -> Option<Bytes> {
-    render(site, ProtectedResource::Api)
-}
+pub(super) const API: Document = Document::new(
+    "protected_resource",
+    "Says where clients get access tokens for this service (RFC 9728).",
+    |_| vec!["/.well-known/oauth-protected-resource".into()],
+    &[Form::new("application/json", |site| render(site, ProtectedResource::Api))],
+)
+.absent(NO_ISSUER);
 
-pub(super) fn mcp(site: &Site) -> Option<Bytes> {
-    render(site, ProtectedResource::Mcp)
-}
+pub(super) const MCP: Document = Document::new(
+    "protected_resource_mcp",
+    "The same, for its MCP endpoint.",
+    |_| vec!["/.well-known/oauth-protected-resource/api/mcp".into()],
+    &[Form::new("application/json", |site| render(site, ProtectedResource::Mcp))],
+)
+.absent(NO_ISSUER);
 
-pub(super) fn a2a(site: &Site) -> Option<Bytes> {
-    render(site, ProtectedResource::A2a)
-}
+pub(super) const A2A: Document = Document::new(
+    "protected_resource_a2a",
+    "The same, for its A2A endpoint.",
+    |_| vec!["/.well-known/oauth-protected-resource/api/a2a".into()],
+    &[Form::new("application/json", |site| render(site, ProtectedResource::A2a))],
+)
+.absent(NO_ISSUER);
 
 fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
     let issuer = site.settings.issuer.as_ref()?;
@@ -74,7 +86,5 @@ fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
     if !documentation.is_empty() {
         document["resource_documentation"] = Value::from(documentation.as_str());
     }
-    let mut text = serde_json::to_string_pretty(&document).ok()?;
-    text.push('\n');
-    Some(text.into())
+    json_text(&document)
 }

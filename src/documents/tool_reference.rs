@@ -5,11 +5,17 @@ use std::fmt::Write;
 use axum::body::Bytes;
 use ep_kernel::tool::{Access, Agents, Entry};
 
-use super::Site;
+use super::{Document, Form, Site};
+
+pub(super) const DOCUMENT: Document = Document::kept(
+    "tool_reference",
+    "Describes every operation.",
+    &[Form::new("text/markdown", markdown).committed("docs/tools.md")],
+);
 
 /// The reference of operations, in Markdown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
-pub(super) fn markdown(site: &Site) -> Option<Bytes> {
+fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
