@@ -102,7 +102,7 @@ fn arrows_point_inwards() {
 
 #[test]
 fn paths_are_named_in_the_tables_alone() {
-    // Operations name theirs in their specification, protocols and documents in their tables.
+    // Operations name theirs in their specification, protocols in their tables, documents in their declarations.
     let tables = [
         "src/surface/a2a/mod.rs",
         "src/surface/mcp/mod.rs",
@@ -114,6 +114,7 @@ fn paths_are_named_in_the_tables_alone() {
         for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
             seen += 1;
             let code = text.split("#[cfg(test)]").next().unwrap();
+            let code = without_declared_documents(code);
             let named = code.lines().filter(|line| !line.trim_start().starts_with("//")).find(|line| {
                 ["\"/api/", "}/api/", "\"/.well-known", "}/.well-known"]
                     .iter()
@@ -123,6 +124,13 @@ fn paths_are_named_in_the_tables_alone() {
         }
     }
     assert!(seen > 50, "{seen}");
+}
+
+/// A source without the statements that declare documents.
+fn without_declared_documents(code: &str) -> String {
+    let declares = |statement: &&str| statement.contains(": Document = Document::");
+    let kept: Vec<&str> = code.split(";\n").filter(|statement| !declares(statement)).collect();
+    kept.join(";\n")
 }
 
 /// The modules of a crate's source folder form layers: no module uses, directly or through others, one that
