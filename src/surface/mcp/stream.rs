@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::{Body, Bytes};
-use axum::http::header::HeaderValue;
+use axum::http::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{Request, Response};
 use axum::response::sse::Event;
@@ -145,8 +145,13 @@ impl Repetition {
         let mut copy = Request::new(()).into_parts().0;
         copy.method = parts.method.clone();
         copy.uri = parts.uri.to_string().parse().unwrap_or_default();
-        copy.headers =
-            parts.headers.iter().filter_map(|(name, value)| Some((name.clone(), copied(value)?))).collect();
+        let kept: Vec<_> = parts.headers.iter().filter(|(name, _)| is_read(name)).collect();
+        copy.headers = HeaderMap::with_capacity(kept.len());
+        for (name, value) in kept {
+            if let Some(value) = copied(value) {
+                copy.headers.append(name.clone(), value);
+            }
+        }
         let handover = scope.handover.clone().unwrap_or_default();
         copy.extensions.insert(scope);
         Self {
@@ -200,6 +205,11 @@ impl Repetition {
 pub(super) async fn ask(service: &Service, request: Request<Body>) -> Response<Body> {
     // Boxed, because it is several KiB that are moved otherwise.
     Box::pin(service.handle(request)).await.map(Body::new)
+}
+
+/// Whether rmcp reads a header: the transport's own, and those of the protocol.
+fn is_read(name: &HeaderName) -> bool {
+    matches!(*name, HOST | ORIGIN | ACCEPT | CONTENT_TYPE) || name.as_str().starts_with("mcp-")
 }
 
 fn copied(value: &HeaderValue) -> Option<HeaderValue> {
