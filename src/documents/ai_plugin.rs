@@ -44,3 +44,66 @@ fn contact(site: &Site) -> String {
     let host = Url::parse(&site.settings.base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     format!("postmaster@{}", host.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::method::Method;
+    use ep_kernel::tool::{Access, Rate};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::config;
+    use crate::documents::{DOCUMENTS, SiteSettings};
+    use crate::surface::route::{Route, RouteKind};
+
+    /// The manifest of a service with a description, at this base URL, with this contact.
+    fn of(base_url: &str, contact: &str) -> Value {
+        let read = |name: &str| match name {
+            "EP_CONFIG" => Some("/dev/null".to_owned()),
+            "EP_BASE_URL" => Some(base_url.to_owned()),
+            "EP_CONTACT" => Some(contact.to_owned()),
+            _ => None,
+        };
+        let settings = SiteSettings::new(&config::load(read).unwrap());
+        let place = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
+        let route = |name, path: &'static str| Route {
+            name,
+            method: Method::Get,
+            path: path.into(),
+            access: Access::PUBLIC,
+            rate: Rate::Public,
+            kind: RouteKind::Document(place),
+            summary: "".into(),
+        };
+        let routes = vec![route(OPENAPI, "/description.json"), route(LOGO, "/logo.svg"), route("home", "/")];
+        let site = Site::new(settings, &ep_tools::TOOLS).with_routes(routes);
+        serde_json::from_slice(&manifest(&site).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_manifest_keeps_the_limits_of_its_format() {
+        let manifest = of("https://polls.example.com", "help@example.com");
+        assert_eq!(manifest["api"]["url"], "https://polls.example.com/description.json");
+        assert_eq!(
+            (&manifest["schema_version"], &manifest["name_for_model"]),
+            (&json!("v1"), &json!("ensemble_poll"))
+        );
+        for (member, most) in
+            [("name_for_human", 20), ("description_for_human", 100), ("description_for_model", 8000)]
+        {
+            assert!((1..=most).contains(&manifest[member].as_str().unwrap().len()), "{member}");
+        }
+        assert_eq!(manifest["contact_email"], "help@example.com");
+        assert_eq!(manifest["legal_info_url"], "https://polls.example.com/");
+    }
+
+    #[test]
+    fn without_an_address_the_postmaster_is_named() {
+        for contact in ["", "https://example.com/help", "https://example.com/@help"] {
+            assert_eq!(
+                of("https://polls.example.com", contact)["contact_email"],
+                "postmaster@polls.example.com"
+            );
+        }
+    }
+}

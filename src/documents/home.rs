@@ -90,6 +90,12 @@ fn text(site: &Site) -> String {
         "What many models agree on can be wrong: they share training data and make the same errors. The confidence of a \
          result is about the panel, how surely all of it would give the same answer, and never about the truth.\n\n",
     );
+    if site.settings.simulated {
+        text.push_str(
+            "**The models of this service are simulated**, for trying it out: its results say nothing about any real \
+             model.\n\n",
+        );
+    }
     ask(site, &mut text);
     text.push_str("## Operations\n\n");
     for entry in site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core) {

@@ -15,7 +15,7 @@ use ep_polling::time::Timestamp;
 use url::Url;
 
 use super::{DOCUMENTS, Document, Form, serve};
-use crate::config::{BillingMode, Config, Content, Operator};
+use crate::config::{BillingMode, Config, Content, Demo, Operator};
 use crate::surface::http::EntityTag;
 use crate::surface::route::{Route, RouteKind};
 
@@ -38,6 +38,8 @@ pub struct SiteSettings {
     pub content: Content,
     /// How long one poll may take.
     pub poll_deadline: Duration,
+    /// Whether the models are simulated.
+    pub simulated: bool,
     /// Whether accounts are funded in USDC, and polls are charged to them.
     pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
@@ -56,6 +58,7 @@ impl SiteSettings {
             since: None,
             content: config.content.clone(),
             poll_deadline: config.poll_deadline(),
+            simulated: config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto,
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),
             signing: None,

@@ -66,6 +66,7 @@ fn capabilities(site: &Site) -> Value {
         "push_notifications": true,
         "idempotency_keys": true,
         "problem_details": true,
+        "simulated_models": site.settings.simulated,
         "polls_without_account": site.tools.iter().any(|entry| free(&entry)),
         "operations": operations.collect::<Vec<_>>(),
     })
