@@ -31,6 +31,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
+use crate::documents::Site;
 use crate::surface::http::{AppState, WebAccess, finish_response, panicked};
 use crate::surface::router;
 use crate::telemetry;
@@ -50,7 +51,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         usdc: service.usdc.clone(),
         mcp_accepts_user_ids: config.accounts.mcp_accept_user_id,
     };
-    let cors = cors(state.web.clone());
+    let cors = cors(state.web.clone(), Arc::clone(&service.site));
     router::router(&state, &service.site)
         .layer(CatchPanicLayer::custom(panicked))
         .layer(cors)
@@ -248,7 +249,7 @@ fn refuse(stream: TcpStream) {
 
 /// What browsers may send and read, without cookies. The headers are named: `*` does not cover Authorization
 /// (Fetch, section 4.9).
-fn cors(web: WebAccess) -> CorsLayer {
+fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
     let allowed = [
         "authorization",
         "content-type",
@@ -287,7 +288,9 @@ fn cors(web: WebAccess) -> CorsLayer {
     let origin = if web.is_open() {
         AllowOrigin::any()
     } else {
-        AllowOrigin::predicate(move |origin, _| web.allows(origin.as_bytes()))
+        AllowOrigin::predicate(move |origin, parts| {
+            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path())
+        })
     };
     CorsLayer::new()
         .allow_origin(origin)

@@ -1,7 +1,8 @@
-//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|replicas|streams]`
+//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|documents|replicas|streams]`
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
+mod documents;
 mod mcp;
 mod polls;
 mod process;
@@ -24,6 +25,9 @@ fn main() {
     }
     if wants("requests") {
         runtime.block_on(requests::run());
+    }
+    if wants("documents") {
+        runtime.block_on(documents::run());
     }
     if wants("mcp") {
         runtime.block_on(mcp::run());

@@ -25,6 +25,7 @@ pub use secret::secret_key;
 pub struct Config {
     pub server: Server,
     pub operator: Operator,
+    pub content: Content,
     pub database: Database,
     pub upstream: Upstream,
     pub billing: Billing,
@@ -67,6 +68,15 @@ pub struct Operator {
     pub contact: String,
     pub documentation_url: String,
     pub add_funds_url: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "every setting is documented in default.toml")]
+pub struct Content {
+    pub search: bool,
+    pub ai_input: bool,
+    pub ai_train: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -4,22 +4,41 @@
 //! and served with an entity tag.
 
 mod agent_card;
+mod ai_catalog;
+mod ai_plugin;
+mod api_catalog;
 mod committed;
 mod error_reference;
+mod home;
+mod logo;
+mod mcp_card;
+mod negotiation;
+mod page;
 mod protected_resource;
+mod robots;
+mod routing_descriptions;
+mod security;
 mod serve;
 mod site;
+mod sitemap;
 mod tool_reference;
+mod unified_card;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use axum::http::header::HeaderName;
 use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use negotiation::wants_markdown;
+pub use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
 pub use serve::{routes, serve};
 pub use site::{Site, SiteSettings};
+
+/// The media type of Markdown (RFC 7763).
+pub const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 /// The agent card's name.
 pub const AGENT_CARD: &str = "agent_card";
@@ -27,11 +46,20 @@ pub const AGENT_CARD: &str = "agent_card";
 /// The name of the keys that sign the agent card.
 pub const JWKS: &str = "jwks";
 
+/// The name of the catalogue of APIs.
+const API_CATALOG: &str = "api_catalog";
+/// The name of the mark.
+const LOGO: &str = "logo";
+/// The name of the description of the REST interface.
+const OPENAPI: &str = "openapi";
+/// The name of the description of the event stream.
+const ASYNCAPI: &str = "asyncapi";
+
 /// Why there is no metadata of OAuth.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
                              ep_k_… with an API key; the operator can configure an issuer in EP_AUTH_ISSUER_URL";
 
-/// What people own about the service: name, description, tags.
+/// What people own about the service: name, tagline, description, tags.
 fn owner() -> Value {
     serde_json::from_str(include_str!("../../well-known/owner.json")).unwrap_or_default()
 }
@@ -56,6 +84,14 @@ pub struct Document {
     pub forms: &'static [Form],
     /// Message of the 404 response if this configuration has no such document.
     pub absent: &'static str,
+    /// Further headers of its responses; of several with one name the last counts.
+    pub headers: fn(&Site) -> Vec<(HeaderName, String)>,
+    /// Whether pages of every website may read it, whatever the operator allows them otherwise.
+    pub open: bool,
+    /// Whether lists of documents name it.
+    pub listed: bool,
+    /// Whether it depends on the time, and is rendered for every request.
+    pub timed: bool,
 }
 
 /// One form of a document.
@@ -85,6 +121,20 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::API,
     protected_resource::MCP,
     protected_resource::A2A,
+    home::DOCUMENT,
+    home::MARKDOWN,
+    unified_card::DOCUMENT,
+    routing_descriptions::DOCUMENT,
+    api_catalog::DOCUMENT,
+    mcp_card::CARD,
+    mcp_card::CATALOG,
+    mcp_card::REGISTRY,
+    ai_catalog::DOCUMENT,
+    ai_plugin::DOCUMENT,
+    robots::DOCUMENT,
+    sitemap::DOCUMENT,
+    security::DOCUMENT,
+    logo::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
@@ -97,12 +147,43 @@ impl Document {
         paths: fn(&Site) -> Vec<String>,
         forms: &'static [Form],
     ) -> Self {
-        Self { name, summary, paths, max_age: 3600, forms, absent: "" }
+        Self {
+            name,
+            summary,
+            paths,
+            max_age: 3600,
+            forms,
+            absent: "",
+            headers: |_| Vec::new(),
+            open: false,
+            listed: true,
+            timed: false,
+        }
     }
 
     /// A document that some configurations do not have, with what a 404 says then.
     const fn absent(self, message: &'static str) -> Self {
         Self { absent: message, ..self }
+    }
+
+    /// Sends these headers, too.
+    const fn headers(self, headers: fn(&Site) -> Vec<(HeaderName, String)>) -> Self {
+        Self { headers, ..self }
+    }
+
+    /// Lets pages of every website read it, as specifications of documents for browsers ask.
+    const fn open(self) -> Self {
+        Self { open: true, ..self }
+    }
+
+    /// Leaves it out of lists of documents.
+    const fn unlisted(self) -> Self {
+        Self { listed: false, ..self }
+    }
+
+    /// Renders it for every request, since it depends on the time.
+    const fn timed(self) -> Self {
+        Self { timed: true, ..self }
     }
 
     /// A document that is only kept as a file.
@@ -115,6 +196,11 @@ impl Form {
     /// The default form.
     const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
         Self { wanted: None, media_type, render, committed: None }
+    }
+
+    /// Markdown, for requests that prefer it to HTML.
+    const fn markdown(render: fn(&Site) -> Option<Bytes>) -> Self {
+        Self::new(MARKDOWN, render).wanted("accept", wants_markdown)
     }
 
     /// Keeps a rendered copy in the repository.

@@ -4,19 +4,22 @@ use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LAST_MODIFIED, VARY};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
+};
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
-use super::{DOCUMENTS, Site};
+use super::{DOCUMENTS, Document, Form, Site};
 use crate::surface::route::{Route, RouteKind};
 
 /// The routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
-    let of = |(place, document): (usize, &'static super::Document)| {
+    let of = |(place, document): (usize, &'static Document)| {
         (document.paths)(site).into_iter().map(move |path| Route {
             name: document.name,
             method: Method::Get,
@@ -39,24 +42,40 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
         return Err(Fault::new(Kind::NotFound, document.absent));
     };
     let mut response = Response::new(Body::from(rendered.bytes.clone()));
-    let of = response.headers_mut();
-    of.insert(CONTENT_TYPE, HeaderValue::from_static(document.forms[form].media_type));
-    if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
-        of.insert(CACHE_CONTROL, cache);
-    }
-    if let Some(since) = site.settings.since.and_then(http_date) {
-        of.insert(LAST_MODIFIED, since);
-    }
-    for form in document.forms {
-        if let Some(wanted) = &form.wanted {
-            of.append(VARY, HeaderValue::from_static(wanted.header));
-        }
-    }
+    *response.headers_mut() = rendered.headers.clone();
     if let Some(tag) = &rendered.tag {
         tag.apply(headers, &mut response);
     }
     Ok(response)
 }
+
+/// The headers of a form of a document.
+pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMap {
+    let mut of = HeaderMap::new();
+    of.insert(CONTENT_TYPE, HeaderValue::from_static(form.media_type));
+    if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
+        of.insert(CACHE_CONTROL, cache);
+    }
+    if let Some(since) = site.settings.since.filter(|_| !document.timed).and_then(http_date) {
+        of.insert(LAST_MODIFIED, since);
+    }
+    for wanted in document.forms.iter().filter_map(|form| form.wanted.as_ref()) {
+        of.append(VARY, HeaderValue::from_static(wanted.header));
+    }
+    let open = document.open.then_some(OPEN).into_iter().flatten();
+    of.extend(open.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    let further = (document.headers)(site).into_iter();
+    of.extend(further.filter_map(|(name, value)| Some((name, HeaderValue::try_from(value).ok()?))));
+    of
+}
+
+/// What lets pages of every website read a document (SEP-2127 of the Model Context Protocol, "CORS Requirements").
+const OPEN: [(HeaderName, &str); 4] = [
+    (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+    (ACCESS_CONTROL_ALLOW_METHODS, "GET"),
+    (ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, If-None-Match"),
+    (ACCESS_CONTROL_EXPOSE_HEADERS, "ETag"),
+];
 
 /// A time as headers have it (RFC 9110 §5.6.7).
 fn http_date(at: Timestamp) -> Option<HeaderValue> {

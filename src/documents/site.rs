@@ -1,19 +1,23 @@
 //! What documents are rendered from.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::http::HeaderMap;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
+use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
 use url::Url;
 
-use super::{DOCUMENTS, Form};
-use crate::config::{BillingMode, Config, Operator};
+use super::{DOCUMENTS, Document, Form, serve};
+use crate::config::{BillingMode, Config, Content, Demo, Operator};
 use crate::surface::http::EntityTag;
-use crate::surface::route::Route;
+use crate::surface::route::{Route, RouteKind};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -26,8 +30,16 @@ pub struct SiteSettings {
     pub keys_read_account: bool,
     /// The issuer whose access tokens are accepted, where one is configured.
     pub issuer: Option<String>,
+    /// Whether people sign in there with a browser.
+    pub signs_people_in: bool,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
+    /// What programs that collect content may use it for.
+    pub content: Content,
+    /// How long one poll may take.
+    pub poll_deadline: Duration,
+    /// Whether the models are simulated.
+    pub simulated: bool,
     /// Whether accounts are funded in USDC, and polls are charged to them.
     pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
@@ -42,7 +54,11 @@ impl SiteSettings {
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
             issuer: config.issuer().map(str::to_owned),
+            signs_people_in: !config.auth.client_id.is_empty(),
             since: None,
+            content: config.content.clone(),
+            poll_deadline: config.poll_deadline(),
+            simulated: config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto,
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),
             signing: None,
@@ -73,8 +89,12 @@ pub struct Site {
     pub routes: Vec<Route>,
     /// Absolute links to the routes.
     pub links: Links,
+    /// The time of day, for documents that depend on it.
+    clock: Option<Arc<dyn Clock>>,
+    /// The paths of documents that pages of every website may read.
+    open: HashSet<String>,
     /// Each form of each document, rendered at its first use.
-    rendered: Vec<Vec<OnceLock<Option<Rendered>>>>,
+    rendered: Vec<Vec<OnceLock<Option<Arc<Rendered>>>>>,
 }
 
 /// A rendered form of a document.
@@ -83,6 +103,8 @@ pub struct Rendered {
     pub bytes: Bytes,
     /// Their tag.
     pub tag: Option<EntityTag>,
+    /// The other headers that they are served with.
+    pub headers: HeaderMap,
 }
 
 impl Site {
@@ -90,8 +112,20 @@ impl Site {
     pub fn new(settings: SiteSettings, tools: &'static [Entry]) -> Self {
         let rendered =
             DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
-        let (routes, links) = (Vec::new(), Links::default());
-        Self { settings, tools, routes, links, rendered: rendered.collect() }
+        Self {
+            settings,
+            tools,
+            routes: Vec::new(),
+            links: Links::default(),
+            clock: None,
+            open: HashSet::new(),
+            rendered: rendered.collect(),
+        }
+    }
+
+    /// The site with the time of day.
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
     }
 
     /// The site with everything that is served.
@@ -100,8 +134,36 @@ impl Site {
         let links = Links::new(&self.settings.base_url, named);
         let add_funds = self.settings.add_funds_url(&links);
         self.links = links.with_page(ADD_FUNDS, add_funds);
+        let open = |route: &&Route| matches!(route.kind, RouteKind::Document(place) if DOCUMENTS[place].open);
+        self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
         self.routes = routes;
         self
+    }
+
+    /// The URL of the operation, document or protocol endpoint of this name; `None` where this service has none.
+    pub fn url_of(&self, name: &str) -> Option<String> {
+        self.links.has(name).then(|| self.links.url(name, &[]))
+    }
+
+    /// Whether this configuration has a document. Not for renderers of documents that may be missing themselves.
+    pub(super) fn has(&self, document: &Document) -> bool {
+        document.absent.is_empty() || self.document(document.name).is_some()
+    }
+
+    /// The documents that lists of documents name, with their URLs.
+    pub(super) fn listed(&self) -> impl Iterator<Item = (&'static Document, String)> {
+        let documents = DOCUMENTS.iter().filter(|document| document.listed && self.has(document));
+        documents.filter_map(|document| Some((document, self.url_of(document.name)?)))
+    }
+
+    /// Whether pages of every website may read what is at this path.
+    pub fn is_open(&self, path: &str) -> bool {
+        self.open.contains(path)
+    }
+
+    /// The time; when the service started, where there is no clock.
+    pub(super) fn now(&self) -> Option<Timestamp> {
+        self.clock.as_ref().map(|clock| clock.now()).or(self.settings.since)
     }
 
     /// The bytes of another document in its default form, for documents that quote or digest it. A
@@ -111,14 +173,16 @@ impl Site {
         self.rendered(index, 0).map(|rendered| rendered.bytes.clone())
     }
 
-    /// A form of a document, rendered once.
-    pub(super) fn rendered(&self, document: usize, form: usize) -> Option<&Rendered> {
+    /// A form of a document, rendered once unless it depends on the time.
+    pub(super) fn rendered(&self, document: usize, form: usize) -> Option<Arc<Rendered>> {
         let cell = self.rendered.get(document)?.get(form)?;
+        let (document, form) = (&DOCUMENTS[document], &DOCUMENTS[document].forms[form]);
         let render = || {
-            let bytes = (DOCUMENTS[document].forms[form].render)(self)?;
-            Some(Rendered { tag: EntityTag::of(&bytes), bytes })
+            let bytes = (form.render)(self)?;
+            let headers = serve::headers(self, document, form);
+            Some(Arc::new(Rendered { tag: EntityTag::of(&bytes), bytes, headers }))
         };
-        cell.get_or_init(render).as_ref()
+        if document.timed { render() } else { cell.get_or_init(render).clone() }
     }
 
     /// The forms of every document, with the places of document and form.

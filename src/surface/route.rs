@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 
 use super::a2a::HttpOperation;
 use super::http::{Challenge, Exchange};
-use crate::documents::ProtectedResource;
+use crate::documents::{DOCUMENTS, ProtectedResource};
 
 /// One method at one path.
 #[derive(Debug, Clone)]
@@ -124,6 +124,16 @@ impl Route {
             _ => (ProtectedResource::Api, KeyScope::Read),
         };
         Challenge { resource, scope }
+    }
+
+    /// Whether search engines are asked not to list it: what programs call, and documents for programs beside it.
+    pub fn is_unindexed(&self) -> bool {
+        let for_people = match self.kind {
+            RouteKind::Page(_) => true,
+            RouteKind::Document(place) => DOCUMENTS[place].forms[0].media_type.starts_with("text/html"),
+            _ => false,
+        };
+        self.path.split('/').nth(1) == Some("api") && !for_people
     }
 
     /// The policy by which the guard judges requests to what is no operation.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ALLOW, HeaderValue};
+use axum::http::header::{ALLOW, HeaderName, HeaderValue};
 use axum::http::{Method, Response};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
@@ -94,6 +94,8 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
     router.fallback(unknown_route)
 }
 
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
 /// What no route matches is judged by this.
 const UNKNOWN: Policy = Policy::instant("unknown_route", Access::PUBLIC, Rate::Public);
 /// A path asked for with another method is judged by this.
@@ -131,6 +133,9 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     };
     let mut response = answer(candidate, exchange).await;
     response.extensions_mut().insert(candidate.route.challenge());
+    if candidate.route.is_unindexed() {
+        response.headers_mut().insert(X_ROBOTS_TAG, HeaderValue::from_static("noindex"));
+    }
     response
 }
 

@@ -142,7 +142,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
         signing: Some(Arc::new(SigningKeys::derive(secret, config.server.card_key))),
         ..documents::SiteSettings::new(config)
     };
-    let site = Arc::new(routes::site(settings, tools));
+    let site = Arc::new(routes::site(settings, tools).with_clock(Arc::clone(&clock)));
     let provider = sign_in::provider(&shared, &tasks)?;
     let oidc =
         provider.as_ref().map(|provider| sign_in::oidc(&shared, &site, provider)).transpose()?.flatten();

@@ -31,6 +31,7 @@ mod connections;
 mod counts;
 mod crash;
 mod deposits;
+mod discovery;
 mod documents;
 mod health;
 mod history;

@@ -8,7 +8,7 @@ use ep_kernel::tool::SessionChange;
 use secrecy::{ExposeSecret, SecretString};
 
 /// The session cookie's name.
-const NAME: &str = "ep_session";
+pub const NAME: &str = "ep_session";
 
 /// The value of the session cookie, where the request has one.
 pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {

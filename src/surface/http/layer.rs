@@ -29,7 +29,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     let head = RequestHead::read(&state, &parts);
     parts.extensions.insert(head.clone());
     let by_cookie = matches!(head.credential, Credential::Session(_));
-    let checked = state.web.check(&parts).and_then(|()| {
+    let open = state.site.is_open(parts.uri.path());
+    let checked = state.web.check(&parts, open).and_then(|()| {
         if by_cookie { state.web.check_cookie(&parts, !body.is_end_stream()) } else { Ok(()) }
     });
     let mut response = match checked {

@@ -42,8 +42,8 @@ impl WebAccess {
         Self { base_url: Url::parse(&config.base_url()).ok(), local, origins }
     }
 
-    /// Refuses a request that names a host or an origin that is not allowed.
-    pub(super) fn check(&self, parts: &Parts) -> Result<(), Fault> {
+    /// Refuses a request that names a host that is not allowed; or an origin, unless every website may read what is `open`.
+    pub(super) fn check(&self, parts: &Parts, open: bool) -> Result<(), Fault> {
         let hosts = parts.headers.get_all(HOST).iter().count();
         if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
             // RFC 9112 §3.2.
@@ -56,7 +56,7 @@ impl WebAccess {
                  call it as localhost, or let the operator set EP_BASE_URL",
             ));
         }
-        if !parts.headers.get(ORIGIN).is_none_or(|origin| self.allows(origin.as_bytes())) {
+        if !open && !parts.headers.get(ORIGIN).is_none_or(|origin| self.allows(origin.as_bytes())) {
             return Err(Fault::new(
                 Kind::Forbidden,
                 "pages of this origin may not call the service; the operator can allow it in EP_ALLOWED_ORIGINS",
@@ -185,7 +185,7 @@ mod tests {
         if let Some(origin) = origin {
             request = request.header(ORIGIN, origin);
         }
-        access.check(&request.body(()).unwrap().into_parts().0).is_ok()
+        access.check(&request.body(()).unwrap().into_parts().0, false).is_ok()
     }
 
     #[test]

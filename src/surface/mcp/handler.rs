@@ -13,7 +13,7 @@ use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Icon, Implementation,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+    ServerConfig, Tool, UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::catalogue::{Catalogue, ServiceFacts};
 use super::toolset::Toolset;
-use super::{app, fixtures, prompts, resources};
+use super::{fixtures, introduction, prompts, resources};
 
 /// How long clients may keep what does not change while the service runs, in milliseconds.
 const KEPT_MS: u64 = 300_000;
@@ -40,7 +40,7 @@ const WITH_PARAMETERS: &[(&str, &str)] = &[
     ),
 ];
 /// The service's icon.
-const ICON: &str = include_str!("icon.svg");
+const ICON: &str = include_str!("../../../well-known/logo.svg");
 /// Where the protocol wants the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -72,25 +72,17 @@ impl Handler {
         let ToolPorts { models, settings, links, .. } = &*app.ports;
         let facts = ServiceFacts { presets: models.presets(), wait: settings.mcp_wait };
         let catalogue = Catalogue::new(tools, &facts);
-        let mut implementation = Implementation::new("ensemble-poll", settings.version)
+        let mut implementation = Implementation::new(introduction::NAME, settings.version)
             .with_title("Ensemble Poll")
             .with_description("Polls many AI models on one question");
         if !links.base_url().is_empty() {
             implementation = implementation.with_website_url(links.base_url().to_owned());
         }
         let stamp = serde_json::to_value(&implementation).unwrap_or_default();
-        let mut capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_prompts()
-            .enable_resources()
-            .enable_completions()
-            .enable_tasks()
-            .build();
-        capabilities.extensions.get_or_insert_default().extend(app::capability());
         // Only where the server introduces itself: results carry its name as well, and models read those.
         let icon = format!("data:image/svg+xml;base64,{}", BASE64.encode(ICON.trim_end()));
         let icon = Icon::new(icon).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()]);
-        let config = ServerConfig::new(capabilities)
+        let config = ServerConfig::new(introduction::capabilities())
             .with_server_info(implementation.with_icons(vec![icon]))
             .with_instructions(catalogue.instructions());
         Self(Arc::new(Shared { app, catalogue, transport, config, stamp }))

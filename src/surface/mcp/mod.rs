@@ -13,6 +13,7 @@ mod envelope;
 #[cfg_attr(not(feature = "conformance-fixtures"), path = "no_fixtures.rs")]
 mod fixtures;
 mod handler;
+mod introduction;
 mod output;
 mod page;
 mod prompts;
@@ -46,6 +47,8 @@ use self::stream::{Handover, Repetition, ask, wants_progress};
 use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};
+
+pub use introduction::{Introduction, introduction};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 

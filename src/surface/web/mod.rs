@@ -23,6 +23,9 @@ pub use deposit::{AMOUNTS as DEPOSITS, Usdc};
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";
 
+/// The name of the route by which browsers sign in.
+pub const LOGIN: &str = "login";
+
 /// The name of the route that takes deposits of USDC.
 pub const DEPOSIT: &str = "deposit";
 
@@ -30,7 +33,7 @@ pub const DEPOSIT: &str = "deposit";
 const COOKIE_PATH: &str = "/api/auth";
 
 /// Where a visitor is sent who has signed in and wanted to go nowhere else.
-const DASHBOARD: &str = "/dashboard";
+pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
 pub static ROUTES: [Route; 6] = [
@@ -62,7 +65,7 @@ pub static ROUTES: [Route; 6] = [
         summary: Cow::Borrowed("Takes what Stripe reports of payments."),
     },
     route(
-        "login",
+        LOGIN,
         "/api/auth/login",
         Rate::SignIn,
         login::begin,

@@ -1,0 +1,109 @@
+//! The plugin manifest of OpenAI, version 1: retired, and still read.
+
+use axum::body::Bytes;
+use serde_json::json;
+use url::Url;
+
+use super::{Document, Form, LOGO, OPENAPI, Site, json_text};
+
+pub(super) const DOCUMENT: Document = Document::new(
+    "ai_plugin",
+    "Describes the service as a plugin of assistants (manifest version 1).",
+    |_| vec!["/.well-known/ai-plugin.json".into()],
+    &[Form::new("application/json", manifest)],
+)
+.absent("this service has no OpenAPI description, which the manifest would name");
+
+fn manifest(site: &Site) -> Option<Bytes> {
+    let owner = super::owner();
+    let name = owner["name"].as_str().unwrap_or_default();
+    let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
+    let model: String = name.chars().map(word).take(50).collect();
+    let human: String = name.chars().take(20).collect();
+    json_text(&json!({
+        "schema_version": "v1",
+        "name_for_human": human,
+        "name_for_model": model,
+        "description_for_human": owner["tagline"],
+        "description_for_model": owner["description"],
+        "auth": { "type": "user_http", "authorization_type": "bearer" },
+        "api": { "type": "openapi", "url": site.url_of(OPENAPI)? },
+        "logo_url": site.url_of(LOGO)?,
+        "contact_email": contact(site),
+        "legal_info_url": super::home::operator_url(site),
+    }))
+}
+
+/// The contact's address; where there is none, the postmaster's, whom every domain with mail has (RFC 5321 §4.5.1).
+fn contact(site: &Site) -> String {
+    let contact = &site.settings.operator.contact;
+    let address = contact.strip_prefix("mailto:").unwrap_or(contact);
+    if address.contains('@') && !address.contains('/') {
+        return address.to_owned();
+    }
+    let host = Url::parse(&site.settings.base_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    format!("postmaster@{}", host.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::method::Method;
+    use ep_kernel::tool::{Access, Rate};
+    use serde_json::Value;
+
+    use super::*;
+    use crate::config;
+    use crate::documents::{DOCUMENTS, SiteSettings};
+    use crate::surface::route::{Route, RouteKind};
+
+    /// The manifest of a service with a description, at this base URL, with this contact.
+    fn of(base_url: &str, contact: &str) -> Value {
+        let read = |name: &str| match name {
+            "EP_CONFIG" => Some("/dev/null".to_owned()),
+            "EP_BASE_URL" => Some(base_url.to_owned()),
+            "EP_CONTACT" => Some(contact.to_owned()),
+            _ => None,
+        };
+        let settings = SiteSettings::new(&config::load(read).unwrap());
+        let place = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
+        let route = |name, path: &'static str| Route {
+            name,
+            method: Method::Get,
+            path: path.into(),
+            access: Access::PUBLIC,
+            rate: Rate::Public,
+            kind: RouteKind::Document(place),
+            summary: "".into(),
+        };
+        let routes = vec![route(OPENAPI, "/description.json"), route(LOGO, "/logo.svg"), route("home", "/")];
+        let site = Site::new(settings, &ep_tools::TOOLS).with_routes(routes);
+        serde_json::from_slice(&manifest(&site).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_manifest_keeps_the_limits_of_its_format() {
+        let manifest = of("https://polls.example.com", "help@example.com");
+        assert_eq!(manifest["api"]["url"], "https://polls.example.com/description.json");
+        assert_eq!(
+            (&manifest["schema_version"], &manifest["name_for_model"]),
+            (&json!("v1"), &json!("ensemble_poll"))
+        );
+        for (member, most) in
+            [("name_for_human", 20), ("description_for_human", 100), ("description_for_model", 8000)]
+        {
+            assert!((1..=most).contains(&manifest[member].as_str().unwrap().len()), "{member}");
+        }
+        assert_eq!(manifest["contact_email"], "help@example.com");
+        assert_eq!(manifest["legal_info_url"], "https://polls.example.com/");
+    }
+
+    #[test]
+    fn without_an_address_the_postmaster_is_named() {
+        for contact in ["", "https://example.com/help", "https://example.com/@help"] {
+            assert_eq!(
+                of("https://polls.example.com", contact)["contact_email"],
+                "postmaster@polls.example.com"
+            );
+        }
+    }
+}

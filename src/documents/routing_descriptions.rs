@@ -1,0 +1,121 @@
+//! What each route is for, whom it admits, what it costs and how long it takes.
+
+use std::collections::HashSet;
+
+use axum::body::Bytes;
+use ep_kernel::guard::INSTANT;
+use ep_kernel::tool::{Access, Cost, Effect, Latency, Spec, Tool};
+use ep_polling::budget::Budget;
+use ep_tools::polls::EstimatePoll;
+use serde_json::{Value, json};
+
+use super::{DOCUMENTS, Document, Form, Site, json_text};
+use crate::surface::route::{Route, RouteKind};
+
+pub(super) const DOCUMENT: Document = Document::new(
+    "routing_descriptions",
+    "Says of every route what it is for, whom it admits, what it costs and how long it takes.",
+    |_| vec!["/api/routing-descriptions.json".into()],
+    &[Form::new("application/json", descriptions)],
+);
+
+fn descriptions(site: &Site) -> Option<Bytes> {
+    let mut documents = HashSet::new();
+    // A document may be served at many addresses; its first one says all.
+    let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
+    let routes = site.routes.iter().filter(|route| match route.kind {
+        RouteKind::Webhook(_) => false,
+        RouteKind::Document(place) => site.has(&DOCUMENTS[place]),
+        RouteKind::Mirror(_) => site.settings.issuer.is_some(),
+        _ => true,
+    });
+    let routes: Vec<Value> =
+        routes.filter(|route| first(route)).map(|route| description(site, route)).collect();
+    json_text(&json!({
+        "service": super::owner()["name"],
+        "base_url": site.settings.base_url,
+        "about": "Hints for choosing a route. Costs depend on the models that are asked, and are estimated from their \
+                  current prices at each cost's estimate_url.",
+        "routes": routes,
+    }))
+}
+
+const fn is_document(route: &Route) -> bool {
+    matches!(route.kind, RouteKind::Document(_))
+}
+
+fn description(site: &Site, route: &Route) -> Value {
+    let spec = match route.kind {
+        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => Some(&entry.spec),
+        _ => None,
+    };
+    let mut described = json!({
+        "name": route.name,
+        "kind": kind(route),
+        "method": route.method.as_str(),
+        "path": route.path,
+        "description": route.summary,
+        "authentication": credentials(route.access),
+    });
+    if let Some(spec) = spec {
+        described["use_when"] = json!(spec.intents);
+        described["read_only"] = spec.effect.read_only().into();
+        described["accepts_idempotency_key"] = (spec.effect != Effect::Read).into();
+        described["cost"] = cost(site, spec);
+        described["latency"] = latency(site, spec.latency);
+    } else if is_document(route) || matches!(route.kind, RouteKind::Page(_)) {
+        described["read_only"] = true.into();
+        described["cost"] = free();
+        described["latency"] = latency(site, Latency::Instant);
+    }
+    described
+}
+
+const fn kind(route: &Route) -> &'static str {
+    match route.kind {
+        RouteKind::Operation(..) => "operation",
+        RouteKind::Stream(..) => "event_stream",
+        RouteKind::Protocol(_) => "protocol",
+        RouteKind::Document(_) | RouteKind::Mirror(_) => "document",
+        RouteKind::Redirect(_) => "redirect",
+        RouteKind::Webhook(_) => "webhook",
+        RouteKind::Payment(_) => "payment",
+        RouteKind::Page(_) => "page",
+    }
+}
+
+/// Which credentials are accepted; `none` is a request without any.
+pub(super) fn credentials(access: Access) -> Vec<&'static str> {
+    let kinds = [(access.anonymous, "none"), (access.cookie, "session_cookie"), (access.key, "api_key")];
+    kinds.iter().filter(|(accepted, _)| *accepted).map(|(_, name)| *name).collect()
+}
+
+fn free() -> Value {
+    json!({ "class": "free", "usd": 0 })
+}
+
+fn cost(site: &Site, spec: &Spec) -> Value {
+    match spec.cost {
+        Cost::Free => free(),
+        Cost::Metered => {
+            let mut cost = json!({
+                "class": "metered",
+                "currency": "USD",
+                "at_most_parameter": "max_cost_usd",
+                "at_most_default_usd": Budget::DEFAULT.amount().as_usd(),
+            });
+            if let Some(url) = site.url_of(EstimatePoll::SPEC.name) {
+                cost["estimate_url"] = url.into();
+            }
+            cost
+        }
+    }
+}
+
+fn latency(site: &Site, latency: Latency) -> Value {
+    let (class, at_most) = match latency {
+        Latency::Instant => ("instant", INSTANT),
+        Latency::Models => ("seconds_to_minutes", site.settings.poll_deadline),
+    };
+    json!({ "class": class, "at_most_ms": at_most.as_millis() as u64 })
+}

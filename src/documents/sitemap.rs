@@ -1,0 +1,34 @@
+//! The pages and documents for people and agents (sitemaps.org, protocol 0.9).
+
+use std::fmt::Write;
+
+use axum::body::Bytes;
+
+use super::{Document, Form, Site};
+use crate::surface::route::RouteKind;
+
+pub(super) const DOCUMENT: Document = Document::new(
+    "sitemap",
+    "Lists the pages and documents of this service.",
+    |_| vec!["/sitemap.xml".into()],
+    &[Form::new("application/xml", xml)],
+)
+.unlisted();
+
+#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
+fn xml(site: &Site) -> Option<Bytes> {
+    let mut text = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
+    );
+    // The day is enough: replicas that start one after another then say the same.
+    let changed = site.settings.since.map(|since| since.calendar().strftime("%Y-%m-%d").to_string());
+    let changed = changed.map(|day| format!("<lastmod>{day}</lastmod>")).unwrap_or_default();
+    let pages = site.routes.iter().filter(|route| matches!(route.kind, RouteKind::Page(_)));
+    let pages = pages.filter_map(|route| site.url_of(route.name));
+    for url in site.listed().map(|(_, url)| url).chain(pages).filter(|url| !url.contains('{')) {
+        let url = url.replace('&', "&amp;").replace('<', "&lt;");
+        let _ = writeln!(text, "<url><loc>{url}</loc>{changed}</url>");
+    }
+    text.push_str("</urlset>\n");
+    Some(text.into())
+}

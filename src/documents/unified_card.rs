@@ -1,0 +1,145 @@
+//! The card of the whole service: what it can do, how callers authenticate, and its interfaces.
+
+use axum::body::Bytes;
+use ep_kernel::key_terms::KeyScope;
+use ep_kernel::tool::{Agents, Effect, Entry, Tool};
+use ep_tools::keys::CreateKey;
+use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
+use serde_json::{Map, Value, json};
+
+use super::routing_descriptions::credentials;
+use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, ProtectedResource, Site, json_text, mcp_card};
+use crate::surface::http::SESSION_COOKIE;
+use crate::surface::mcp;
+use crate::surface::web::{DEPOSIT, LOGIN};
+
+pub(super) const NAME: &str = "unified_agent_card";
+
+pub(super) const DOCUMENT: Document = Document::new(
+    NAME,
+    "Describes the whole service: capabilities, authentication, interfaces.",
+    |_| vec!["/api/agent-card".into()],
+    &[Form::new("application/json", card)],
+);
+
+/// The version of this card's form.
+const VERSION: &str = "1.0.0";
+
+fn card(site: &Site) -> Option<Bytes> {
+    let owner = super::owner();
+    let operator = &site.settings.operator;
+    let mut card = json!({
+        "name": owner["name"],
+        "version": VERSION,
+        "description": owner["description"],
+        "url": format!("{}/", site.settings.base_url),
+        "tags": owner["tags"],
+        "provider": without_absent(&[
+            ("organization", Some(operator.name.clone())),
+            ("url", Some(operator.url.clone())),
+            ("contact", Some(operator.contact.clone())),
+            ("documentation", Some(operator.documentation_url.clone())),
+        ]),
+        "capabilities": capabilities(site),
+        "authentication": { "methods": authentication(site) },
+        "interfaces": interfaces(site),
+    });
+    let surfaces = site.url_of("surfaces");
+    if let Some(url) = surfaces {
+        card["surfaces"] = json!({ "catalog": url });
+    }
+    json_text(&card)
+}
+
+/// An object of the texts that are there.
+fn without_absent(members: &[(&str, Option<String>)]) -> Value {
+    let there = members.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
+    let there = there.filter(|(_, value)| !value.is_empty());
+    Value::Object(there.map(|(name, value)| (name.to_owned(), value.into())).collect::<Map<_, _>>())
+}
+
+fn capabilities(site: &Site) -> Value {
+    let operations = site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core).map(operation);
+    let free = |entry: &&Entry| entry.spec.effect == Effect::Consult && entry.spec.access.anonymous;
+    json!({
+        "streaming": site.tools.iter().any(|entry| entry.spec.stream.is_some()),
+        "push_notifications": true,
+        "idempotency_keys": true,
+        "problem_details": true,
+        "simulated_models": site.settings.simulated,
+        "polls_without_account": site.tools.iter().any(|entry| free(&entry)),
+        "operations": operations.collect::<Vec<_>>(),
+    })
+}
+
+fn operation(entry: &Entry) -> Value {
+    let spec = &entry.spec;
+    json!({
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.summary,
+        "authentication": credentials(spec.access),
+    })
+}
+
+fn authentication(site: &Site) -> Vec<Value> {
+    let key = json!({
+        "type": "api_key",
+        "header": "Authorization",
+        "scheme": "Bearer",
+        "prefix": ep_kernel::api_key::KEY_PREFIX,
+        "create_url": site.url_of(CreateKey::SPEC.name),
+    });
+    let mut session = json!({ "type": "session_cookie", "cookie": SESSION_COOKIE });
+    if site.settings.signs_people_in {
+        session["login_url"] = site.url_of(LOGIN).into();
+    }
+    let wallet = json!({
+        "type": "siwe",
+        "description": "Sign-In with Ethereum: sign the message, post both; a new wallet gets a key.",
+        "challenge_url": site.url_of(ChallengeWallet::SPEC.name),
+        "verify_url": site.url_of(VerifyWallet::SPEC.name),
+    });
+    let mut methods = vec![
+        json!({ "type": "none", "description": "Free polls, results and documents." }),
+        key,
+        session,
+        wallet,
+    ];
+    if site.settings.takes_usdc {
+        let text = "A deposit of USDC funds the payer's account; a new payer gets a key.";
+        methods.push(json!({ "type": "x402", "description": text, "deposit_url": site.url_of(DEPOSIT) }));
+    }
+    if let Some(issuer) = &site.settings.issuer {
+        methods.push(json!({
+            "type": "oauth2",
+            "issuer": issuer,
+            "scopes": KeyScope::All.token_scopes(),
+            "metadata_url": site.url_of(ProtectedResource::Api.document()),
+        }));
+    }
+    methods
+}
+
+fn interfaces(site: &Site) -> Value {
+    json!({
+        "rest": without_absent(&[
+            ("url", Some(site.settings.base_url.clone())),
+            ("openapi", site.url_of(OPENAPI)),
+            ("asyncapi", site.url_of(ASYNCAPI)),
+            ("routing_descriptions", site.url_of("routing_descriptions")),
+        ]),
+        "mcp": {
+            "url": site.url_of("mcp"),
+            "transport": "streamable-http",
+            "protocol_versions": mcp::introduction().protocol_versions,
+            "server_card": site.url_of(mcp_card::CARD_NAME),
+        },
+        "a2a": {
+            "url": site.url_of("a2a"),
+            "protocol_bindings": ["JSONRPC", "HTTP+JSON"],
+            "protocol_versions": ["1.0", "0.3"],
+            "agent_card": site.url_of(AGENT_CARD),
+        },
+    })
+}
