@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::caller::{FeedbackId, UserId};
 use crate::fault::Fault;
-use crate::ports::{
-    Clock, Entropy, FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback,
-};
+use crate::ports::{Clock, Entropy, FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback};
 use ep_polling::poll_id::PollId;
 
 /// Takes and gives feedback.
