@@ -9,9 +9,11 @@
 
 pub mod account;
 mod amount;
+pub mod feedback;
 pub mod keys;
 pub mod models;
 pub mod polls;
+pub mod reputation;
 pub mod results;
 pub mod service;
 #[cfg(test)]
@@ -37,6 +39,10 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::ListPolls>(),
         entry::<results::ListResults>(),
         entry::<results::ListRecentResults>(),
+        entry::<feedback::SubmitFeedback>(),
+        entry::<feedback::GetFeedback>(),
+        entry::<reputation::GetReputation>(),
+        entry::<reputation::ListModelReputation>(),
         entry::<keys::ListKeys>(),
         entry::<keys::CreateKey>(),
         entry::<keys::FundKey>(),

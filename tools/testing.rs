@@ -13,9 +13,11 @@ use ep_kernel::cards::Cards;
 use ep_kernel::ctx::{Ctx, DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
+use ep_kernel::feedback::Feedback;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Models, StarterCreditLimits};
+use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::sign_in::{ChallengeNonces, Lifetimes, Sessions, SignUps, StarterCredit, Wallets};
 use ep_kernel::tasks::Tasks;
@@ -111,6 +113,8 @@ impl Service {
                 version: "1.2.3",
                 commit: None,
             }),
+            feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
+            reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),
             clock,
             models,

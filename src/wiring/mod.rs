@@ -14,12 +14,14 @@ use ep_kernel::app::{App, Pushes};
 use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
+use ep_kernel::feedback::Feedback;
 use ep_kernel::guard::{Guard, Limits};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
 use ep_kernel::links::Links;
 use ep_kernel::ports::{Clock, Entropy, Limiter, Models, WebhookSender};
+use ep_kernel::reputation::Reputation;
 use ep_kernel::sealing::Sealer;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tasks::Tasks;
@@ -170,6 +172,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             models,
             polls,
             history: store.history(),
+            feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
+            reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
             balances: store.balances(),
             keys: Arc::clone(&keys),
             profiles: store.profiles(),
@@ -297,7 +301,7 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background tasks: resuming polls, storing last-use times of keys, checking the database,
+    /// Starts the background tasks: resuming polls, counting ended ones, noting that the service runs, storing last-use times of keys, checking the database,
     /// renewing the keys of the issuer, forgetting callers, deleting expired records, ended sessions and old anonymous polls.
     pub fn start_background_work(&self) {
         self.app.ports.polls.share_changes();
@@ -313,6 +317,15 @@ impl Assembled {
         );
         self.every("check the database", Duration::from_secs(10), |app| async move {
             app.ports.health.check().await
+        });
+        self.every("count ended polls", Duration::from_secs(5), |app| async move {
+            app.ports.reputation.count_polls().await
+        });
+        self.every("note that the service runs", Duration::from_secs(20), |app| async move {
+            app.ports.reputation.beat().await
+        });
+        self.every("delete old heartbeats", Duration::from_hours(1), |app| async move {
+            app.ports.reputation.sweep().await
         });
         self.every("forget callers", Duration::from_secs(10), |app| {
             app.guard.limiter.sweep();

@@ -233,8 +233,12 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
     for route in service.site.routes.iter().filter(|route| route.path.contains("{poll_id}")) {
         let path = route.path.replace("{poll_id}", id);
         let of = |client: &Client| client.request(method(route), &path);
-        // It has ended by itself.
-        let own = if path.ends_with("/cancel") { 409 } else { 200 };
+        // It has ended by itself, and feedback is public or there is none.
+        let own = match path.as_str() {
+            path if path.ends_with("/cancel") => 409,
+            path if path.starts_with("/api/feedback/") => 404,
+            _ => 200,
+        };
         assert_eq!(owner.send(of(&owner)).await.status, own, "{path} for its owner");
         let without = if route.access.anonymous { 404 } else { 401 };
         for (client, status) in [(&other, 404), (&service.anonymous(), without)] {
@@ -250,8 +254,8 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
         }
         let name = entry.spec.name;
         let found = owner.tool(name, json!({ "poll_id": id })).await;
-        // It has ended by itself, and cannot be cancelled.
-        let refused = entry.spec.task == Task::Cancel;
+        // It has ended by itself, and cannot be cancelled; and private polls have no feedback.
+        let refused = entry.spec.task == Task::Cancel || entry.spec.name.ends_with("_feedback");
         assert_eq!(found["isError"], Value::Bool(refused), "{name} for its owner");
         let refused = other.tool(name, json!({ "poll_id": id })).await;
         assert_eq!(refused["structuredContent"]["error"]["code"], "not_found", "{name} over MCP");

@@ -231,8 +231,8 @@ fn accounts_keys_and_ledger() {
     assert_eq!(run(&by_email("revoke-all"), 0).trim(), "revoked 1 keys, ended 0 sessions");
     assert!(run(&["admin", "reconcile"], 0).contains("0 payments by card"));
     let export: Value = serde_json::from_str(&run(&by_email("export-user"), 0)).unwrap();
-    let parts = [&export["keys"], &export["transfers"], &export["polls"]];
-    assert_eq!(parts.map(|part| part.as_array().unwrap().len()), [2, 3, 0]);
+    let parts = [&export["keys"], &export["transfers"], &export["polls"], &export["feedback"]];
+    assert_eq!(parts.map(|part| part.as_array().unwrap().len()), [2, 3, 0, 0]);
     assert!(run(&by_email("delete-user"), 0).contains("nothing was deleted"));
     let id = made["user_id"].as_str().unwrap();
     run(&["admin", "delete-user", "--user", id, "--yes"], 0);

@@ -69,6 +69,10 @@ uuid_id! {
     /// A deposit of USDC.
     DepositId
 }
+uuid_id! {
+    /// What one account says of one poll.
+    FeedbackId
+}
 
 /// A key whose spending is capped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,9 +13,11 @@ use crate::cards::Cards;
 use crate::event::{Progress, ProgressSink};
 use crate::executor::PollExecutor;
 use crate::fault::{Fault, Kind};
+use crate::feedback::Feedback;
 use crate::keys::Keys;
 use crate::links::Links;
 use crate::ports::{Balances, Clock, Confirmations, Models, PollHistory, PollStore, Profiles};
+use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
 
@@ -34,6 +36,10 @@ pub struct ToolPorts {
     pub polls: PollExecutor,
     /// Lists polls.
     pub history: Arc<dyn PollHistory>,
+    /// What accounts say of polls.
+    pub feedback: Feedback,
+    /// What polls tell about the service and its models.
+    pub reputation: Reputation,
     /// Reads balances.
     pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
@@ -182,6 +188,16 @@ impl Ctx {
     /// Lists polls.
     pub fn history(&self) -> &dyn PollHistory {
         &*self.ports.history
+    }
+
+    /// What accounts say of polls.
+    pub fn feedback(&self) -> &Feedback {
+        &self.ports.feedback
+    }
+
+    /// What polls tell about the service and its models.
+    pub fn reputation(&self) -> &Reputation {
+        &self.ports.reputation
     }
 
     /// Reads balances.

@@ -8,6 +8,7 @@ pub mod order;
 pub mod plan;
 pub mod poll_id;
 pub mod question;
+pub mod reputation;
 pub mod roster;
 #[cfg(feature = "schema")]
 mod schema;

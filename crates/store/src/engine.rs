@@ -56,6 +56,10 @@ pub(crate) trait Connection: Send {
     const DUE_NOTIFICATIONS: &'static str;
     /// Takes the places at which the ends of tasks are told, likewise.
     const DUE_PUSHES: &'static str;
+    /// Adds to the sums of models.
+    const ADD_MODEL_SUMS: &'static str;
+    /// Adds to the votes of models for each place.
+    const ADD_SLOT_SUMS: &'static str;
     /// Renews leases that are still of their epoch; gives the ids of those.
     const RENEW_LEASES: &'static str;
 
@@ -194,22 +198,26 @@ pub(crate) fn query<D>(sql: &'static str, values: &[Value<'_>]) -> Query<'static
 where
     D: Driver,
     Option<i64>: for<'v> Encode<'v, D> + Type<D>,
+    Option<f64>: for<'v> Encode<'v, D> + Type<D>,
     for<'v> Option<&'v str>: Encode<'v, D> + Type<D>,
 {
     values.iter().fold(sqlx::query(sql), |query, value| match value {
         Value::Integer(number) => query.bind(*number),
+        Value::Real(number) => query.bind(*number),
         Value::Text(text) => query.bind(text.as_deref()),
     })
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
             const DUE_NOTIFICATIONS: &'static str = $due_notifications;
             const DUE_PUSHES: &'static str = $due_pushes;
             const RENEW_LEASES: &'static str = $renew;
+            const ADD_MODEL_SUMS: &'static str = $add_model_sums;
+            const ADD_SLOT_SUMS: &'static str = $add_slot_sums;
             const POLLS_OF_USER: &'static str = $polls_of_user;
             const POLLS_AFTER: &'static str = $polls_after;
 
@@ -247,6 +255,8 @@ connection!(
     due_notifications: sql::DUE_NOTIFICATIONS,
     due_pushes: sql::DUE_PUSHES,
     renew_leases: sql::RENEW_LEASES,
+    add_model_sums: sql::ADD_MODEL_SUMS,
+    add_slot_sums: sql::ADD_SLOT_SUMS,
     polls_of_user: sql::POLLS_OF_USER,
     polls_after: sql::POLLS_AFTER
 );
@@ -257,6 +267,8 @@ connection!(
     due_notifications: sql::DUE_NOTIFICATIONS_POSTGRES,
     due_pushes: sql::DUE_PUSHES_POSTGRES,
     renew_leases: sql::RENEW_LEASES_POSTGRES,
+    add_model_sums: sql::ADD_MODEL_SUMS_POSTGRES,
+    add_slot_sums: sql::ADD_SLOT_SUMS_POSTGRES,
     polls_of_user: sql::POLLS_OF_USER_POSTGRES,
     polls_after: sql::POLLS_AFTER_POSTGRES
 );

@@ -27,9 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore, IdempotencyStore,
-    KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore, Profiles, SessionStore, StoreError,
-    UpstreamCache, UserAdmin, UserStore, WebhookStore,
+    AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore, FeedbackStore,
+    IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore, Profiles,
+    ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
@@ -76,6 +76,8 @@ trait AnyDatabase:
     + Ledger
     + PollStore
     + PollHistory
+    + FeedbackStore
+    + ReputationStore
     + AgentPushes
     + AgentTasks
     + IdempotencyStore
@@ -99,7 +101,7 @@ impl<E: Engine> AnyDatabase for Database<E> {
     }
 
     fn delete_anonymous(&self, before: Timestamp, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>> {
-        transactions::polls::delete_anonymous(self, before, limit).boxed()
+        transactions::reputation::delete_anonymous(self, before, limit).boxed()
     }
 
     fn delete_cancellations(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -184,6 +186,16 @@ impl Store {
 
     /// Lists of polls.
     pub fn history(&self) -> Arc<dyn PollHistory> {
+        self.database.clone()
+    }
+
+    /// What accounts say of polls.
+    pub fn feedback(&self) -> Arc<dyn FeedbackStore> {
+        self.database.clone()
+    }
+
+    /// Sums over the ballots of polls that have ended.
+    pub fn reputation(&self) -> Arc<dyn ReputationStore> {
         self.database.clone()
     }
 

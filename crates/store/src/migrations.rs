@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     step!(14, "0014", "cancellations"),
     step!(15, "0015", "a2a_tasks"),
     step!(16, "0016", "confirmation"),
+    step!(17, "0017", "reputation"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {
@@ -101,6 +102,31 @@ mod tests {
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
         let mut db = PgConnection::connect(database.url()).await.unwrap();
         users_are_kept!(db, postgres());
+    }
+
+    /// A poll that has ended and one that runs, of the release before polls were counted.
+    const ENDED: &str = "
+        INSERT INTO polls (id, created_at, billed, lease_until, lease_worker, plan, closing)
+            VALUES ('ended', 1, 0, 1, 'w', '{}', '{}'), ('running', 1, 0, 1, 'w', '{}', NULL);";
+    const WAITING: &str = "SELECT poll_id FROM reputation_polls WHERE revision > counted_revision";
+
+    macro_rules! ended_polls_will_be_counted {
+        ($db:expr, $all:expr) => {
+            up_to(&$all, 16).run(&mut $db).await.unwrap();
+            raw_sql(ENDED).execute(&mut $db).await.unwrap();
+            $all.run(&mut $db).await.unwrap();
+            let waiting: Vec<(String,)> = query_as(WAITING).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(waiting, [("ended".to_owned(),)]);
+        };
+    }
+
+    #[tokio::test]
+    async fn polls_that_ended_in_earlier_releases_will_be_counted() {
+        let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        ended_polls_will_be_counted!(db, sqlite());
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let mut db = PgConnection::connect(database.url()).await.unwrap();
+        ended_polls_will_be_counted!(db, postgres());
     }
 
     #[test]

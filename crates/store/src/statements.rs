@@ -137,8 +137,10 @@ macro_rules! available {
 pub(crate) use ballot_columns;
 
 mod agent_tasks;
+mod reputation;
 
 pub(crate) use agent_tasks::*;
+pub(crate) use reputation::*;
 
 // Polls.
 
@@ -172,22 +174,9 @@ pub(crate) const CANCELLED_OF: &str = "SELECT poll_id AS id FROM cancellations \
 pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
     "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
 
-/// Old anonymous polls that are settled. They have no hold: nobody pays for them.
-macro_rules! old_anonymous_polls {
-    () => {
-        "(SELECT id FROM polls WHERE owner IS NULL AND settled = 1 AND created_at < $1 \
-         ORDER BY created_at, id LIMIT $2)"
-    };
-}
-
-pub(crate) const DELETE_BALLOTS_OF_OLD_POLLS: &str =
-    concat!("DELETE FROM ballots WHERE poll_id IN ", old_anonymous_polls!());
-/// After their ballots.
-pub(crate) const DELETE_OLD_POLLS: &str = concat!(
-    "DELETE FROM polls WHERE id IN ",
-    old_anonymous_polls!(),
-    " AND NOT EXISTS (SELECT 1 FROM ballots WHERE poll_id = polls.id)"
-);
+/// For an audit; otherwise engines read ballots in their own way.
+pub(crate) const BALLOTS: &str =
+    concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 ORDER BY seq");
 
 pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'", "", "OFFSET $3");
 pub(crate) const POLLS_OF_USER_POSTGRES: &str =

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use ep_kernel::caller::{CheckoutId, DepositId, KeyId, UserId};
+use ep_kernel::caller::{CheckoutId, DepositId, FeedbackId, KeyId, UserId};
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
@@ -13,6 +13,7 @@ use ep_polling::time::Timestamp;
 #[derive(Debug)]
 pub(crate) enum Value<'a> {
     Integer(Option<i64>),
+    Real(Option<f64>),
     Text(Option<Cow<'a, str>>),
 }
 
@@ -27,6 +28,12 @@ pub(crate) use values;
 impl From<i64> for Value<'_> {
     fn from(number: i64) -> Self {
         Self::Integer(Some(number))
+    }
+}
+
+impl From<Option<f64>> for Value<'_> {
+    fn from(number: Option<f64>) -> Self {
+        Self::Real(number)
     }
 }
 
@@ -123,6 +130,12 @@ impl From<Option<UserId>> for Value<'_> {
 
 impl From<CheckoutId> for Value<'_> {
     fn from(id: CheckoutId) -> Self {
+        id.to_string().into()
+    }
+}
+
+impl From<FeedbackId> for Value<'_> {
+    fn from(id: FeedbackId) -> Self {
         id.to_string().into()
     }
 }

@@ -133,7 +133,7 @@ pub(super) enum Command {
         #[arg(long, value_name = "ID")]
         into: UserId,
     },
-    /// Print an account's user, identities, keys, transfers and polls, as JSON
+    /// Print an account's user, identities, keys, transfers, polls and feedback, as JSON
     ExportUser {
         #[command(flatten)]
         account: Account,
@@ -158,7 +158,7 @@ pub(super) enum Command {
         json: bool,
     },
     /// Check that balances match the ledger, held amounts match the open holds, every open hold belongs to an
-    /// unsettled poll, and no poll is left unsettled long after its deadline
+    /// unsettled poll, the sums of reputation match the ballots, and no poll is left unsettled long after its deadline
     Audit {
         /// Print JSON
         #[arg(long)]
@@ -263,7 +263,7 @@ async fn run_in(
             } else {
                 print(&serde_json::to_string(&record)?)?;
                 print(
-                    "nothing was deleted; say --yes to delete the address, what signs in, sessions, labels of keys and agents' messages",
+                    "nothing was deleted; say --yes to delete the address, what signs in, sessions, labels of keys, agents' messages and feedback",
                 )?;
             }
         }
@@ -297,7 +297,7 @@ async fn run_in(
     Ok(End::Done)
 }
 
-/// An account's user, identities, keys, transfers and polls.
+/// An account's user, identities, keys, transfers, polls and feedback.
 async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
     /// Polls in one page.
     const PAGE: u32 = 100;
@@ -319,6 +319,7 @@ async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
         "keys": keys.into_iter().map(ListedKey::from).collect::<Vec<_>>(),
         "transfers": operator.transfers(user).await?,
         "polls": polls,
+        "feedback": app.ports.feedback.of(user).await?,
     }))
 }
 

@@ -57,13 +57,15 @@ pub struct Audit {
     pub wrong_spending: Vec<String>,
     /// Accounts of revoked pre-funded keys whose money has not returned.
     pub unreturned_funds: Vec<String>,
+    /// Models whose sums differ from those over the ballots that they stand for; `service` for the service's own.
+    pub wrong_reputation: Vec<String>,
     /// Polls that are not settled although their time is long over: nobody runs them.
     pub stranded_polls: Vec<String>,
 }
 
 impl Audit {
     /// What was found, each with a name and a description.
-    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 8] {
+    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 9] {
         [
             ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
             ("wrong_held", "held differs from the open holds", &self.wrong_held),
@@ -72,6 +74,7 @@ impl Audit {
             ("wrong_spending", "a key's spending differs from that of its polls", &self.wrong_spending),
             ("unreturned_funds", "money left on a revoked pre-funded key", &self.unreturned_funds),
             ("unproven_credits", "a payment without its credit, or the reverse", &self.unproven_credits),
+            ("wrong_reputation", "sums of a model differ from its ballots", &self.wrong_reputation),
             ("stranded_polls", "not settled long after its deadline", &self.stranded_polls),
         ]
     }
@@ -106,7 +109,7 @@ pub trait Ledger: Balances {
     /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, that every
     /// open hold belongs to a poll that is not settled, that settled polls were charged what their calls cost, that
     /// credits by card and payments belong together, that the spending of capped keys equals that of their polls, that
-    /// nothing is left on revoked pre-funded keys, and that every poll is settled this long after its
-    /// deadline (a poll that waits for its turn: after its lease).
+    /// nothing is left on revoked pre-funded keys, that the sums of reputation are those over the ballots, and
+    /// that every poll is settled this long after its deadline (a poll that waits for its turn: after its lease).
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

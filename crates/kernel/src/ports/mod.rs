@@ -8,6 +8,7 @@ mod cards;
 mod confirmations;
 mod credentials;
 mod deposits;
+mod feedback;
 mod history;
 mod idempotency;
 mod keys;
@@ -16,6 +17,7 @@ mod models;
 mod operator;
 mod poll_changes;
 mod polls;
+mod reputation;
 mod sessions;
 mod upstreams;
 mod users;
@@ -39,6 +41,9 @@ pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NotPaid, Outcome, Payment,
     PaymentNetwork, StoredDeposit, Verdict,
 };
+pub use feedback::{
+    FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,
+};
 pub use history::{PastEnd, PastPoll, PollHistory};
 pub use idempotency::{ClaimRecord, ClaimState, IdempotencyStore};
 pub use keys::{
@@ -50,6 +55,7 @@ pub use models::{Abandon, Models, Registry, Variant, VariantPricing, Wanted};
 pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
 pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollProgress, PollRecord, PollStore};
+pub use reputation::{Heartbeats, ReputationStore, minute};
 pub use sessions::{NewSession, SessionStore, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
 pub use users::{MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StarterCreditLimits, UserStore};

@@ -97,8 +97,8 @@ pub trait UserAdmin: Send + Sync {
     /// Money, keys and polls stay where they are. Returns how many identities have moved.
     async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError>;
 
-    /// Deletes what is personal of a user: its address, what signs in to it, its sessions, the labels of its keys and
-    /// what agents sent in its name. Its keys are revoked. Its polls and its part of the ledger stay under its id, and
+    /// Deletes what is personal of a user: its address, what signs in to it, its sessions, the labels of its keys,
+    /// what agents sent in its name and its feedback. Its keys are revoked. Its polls and its part of the ledger stay under its id, and
     /// deposits under the payer's address, which is public on the chain.
     async fn erase(&self, user: UserId, at: Timestamp) -> Result<(), StoreError>;
 }

@@ -36,11 +36,13 @@ macro_rules! row {
 mod accounts;
 mod agent_tasks;
 mod polls;
+mod reputation;
 mod webhooks;
 
 pub(crate) use accounts::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use polls::*;
+pub(crate) use reputation::*;
 pub(crate) use webhooks::*;
 
 row! {

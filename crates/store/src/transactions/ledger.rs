@@ -10,7 +10,7 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreErr
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, keys};
+use super::{Database, exactly_one, keys, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
 use crate::statements as sql;
@@ -164,6 +164,7 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
         unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
         unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
+        wrong_reputation: reputation::audit(db).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
     })
 }

@@ -9,12 +9,14 @@
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
 //! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
-//! hold, its account; the account that funded a key before the key's), so that no two transactions wait for each other.
+//! hold, its account; the account that funded a key before the key's; the
+//! sums of reputation, then whether a poll is counted, then its feedback), so that no two transactions wait for each other.
 
 mod agent_pushes;
 mod agent_tasks;
 mod checkouts;
 mod deposits;
+mod feedback;
 mod history;
 mod holds;
 mod idempotency;
@@ -22,6 +24,7 @@ mod keys;
 mod ledger;
 mod operator;
 pub(crate) mod polls;
+pub(crate) mod reputation;
 mod sessions;
 mod upstreams;
 mod users;

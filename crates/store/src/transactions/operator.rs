@@ -13,7 +13,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, keys, ledger};
+use super::{Database, feedback, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, IdentityRow, TransferRow, UserRow};
 use crate::statements as sql;
@@ -79,6 +79,7 @@ impl<E: Engine> UserAdmin for Database<E> {
         self.0
             .transact(Durability::PowerLoss, move |db| {
                 async move {
+                    feedback::erase(db, user).await?;
                     lock_out(db, user, at).await?;
                     for statement in [
                         sql::DELETE_IDENTITIES,

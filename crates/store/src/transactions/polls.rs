@@ -129,24 +129,6 @@ impl<E: Engine> PollStore for Database<E> {
     }
 }
 
-/// Deletes up to `limit` settled polls that nobody owns and that were opened before a time, with their ballots;
-/// returns how many.
-pub(crate) async fn delete_anonymous<E: Engine>(
-    Database(engine): &Database<E>,
-    before: Timestamp,
-    limit: u32,
-) -> Result<u64, StoreError> {
-    engine
-        .transact(Durability::ProcessCrash, move |db| {
-            async move {
-                db.execute(sql::DELETE_BALLOTS_OF_OLD_POLLS, values![before, limit]).await?;
-                db.execute(sql::DELETE_OLD_POLLS, values![before, limit]).await
-            }
-            .boxed()
-        })
-        .await
-}
-
 /// Deletes what asked for the end of polls that are settled.
 pub(crate) async fn delete_cancellations<E: Engine>(
     Database(engine): &Database<E>,

@@ -10,7 +10,8 @@ use ep_polling::money::Settlement;
 use crate::checkouts::{checkout, paid};
 use crate::deposits::deposit_for;
 use crate::key_money::funded_key;
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, sign_up, usd, wallet};
+use crate::reputation::real;
+use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, sign_up, usd, wallet};
 
 on_both_engines!(a_change_given_up_at_any_await_point_can_be_repeated);
 
@@ -159,6 +160,22 @@ async fn sign_a_wallet_up(db: &TestDatabase, polls: usize) -> bool {
     ended
 }
 
+async fn count_a_poll(db: &TestDatabase, polls: usize) -> bool {
+    let (poll, reputation) = (real(None), db.store.reputation());
+    // Those of the changes before.
+    while reputation.count_polls(50).await.unwrap() > 0 {}
+    db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+    db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=4)).await.unwrap();
+    let capture = Settlement::Capture(usd(0));
+    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
+    let before = reputation.sums().await.unwrap().service.polls;
+    let ended = twice!(polls, reputation.count_polls(1));
+    // Who gave up may have counted it after it was read again.
+    assert_eq!(reputation.count_polls(1).await.unwrap(), 0);
+    assert_eq!(reputation.sums().await.unwrap().service.polls, before + 1);
+    ended
+}
+
 async fn a_change_given_up_at_any_await_point_can_be_repeated(db: TestDatabase) {
     macro_rules! at_each_point {
         ($($change:ident),* $(,)?) => {$(
@@ -183,5 +200,6 @@ async fn a_change_given_up_at_any_await_point_can_be_repeated(db: TestDatabase) 
         make_and_fund_a_key,
         revoke_a_key,
         sign_a_wallet_up,
+        count_a_poll,
     );
 }

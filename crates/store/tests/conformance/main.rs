@@ -31,6 +31,7 @@ mod ledger_model;
 mod limiter;
 mod polls;
 mod random_changes;
+mod reputation;
 mod sessions;
 mod upstream_cache;
 mod users;

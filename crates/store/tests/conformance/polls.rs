@@ -130,6 +130,9 @@ async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {
         db.polls.record(poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
         db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     }
+    // Polls are counted first.
+    assert_eq!(db.store.delete_anonymous_polls(at(8), 10).await.unwrap(), 0);
+    assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 4);
     // All were opened at the same time.
     let delete = async |before, limit| db.store.delete_anonymous_polls(at(before), limit).await.unwrap();
     assert_eq!(delete(7, 10).await, 0, "none is older");

@@ -1,0 +1,174 @@
+//! Rows of feedback and of the sums over ballots.
+
+use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
+use ep_polling::ballot::Ballot;
+use ep_polling::money::MicroUsd;
+use ep_polling::plan::Plan;
+use ep_polling::poll_id::PollId;
+use ep_polling::reputation::{EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
+use ep_polling::time::Timestamp;
+
+use super::{poll_id, unreadable};
+use crate::error::failed;
+
+row! {
+    /// A poll that has ended: how it was counted, and what is said of it now.
+    EndedPollRow {
+        id: String,
+        plan: String,
+        closing: String,
+        unused_cost: Option<i64>,
+        revision: i64,
+        counted_revision: i64,
+        correct: i64,
+        incorrect: i64,
+        now_correct: i64,
+        now_incorrect: i64,
+    }
+}
+
+row! {
+    /// [`ServiceSums`].
+    ServiceSumsRow { polls: i64, cancelled: i64, free: i64, answered: i64, total_ms: i64, cost: i64 }
+}
+
+row! {
+    /// [`ModelSums`].
+    ModelSumsRow {
+        model: String,
+        calls: i64,
+        votes: i64,
+        refused: i64,
+        unreadable: i64,
+        latency_ms: i64,
+        priced: i64,
+        cost: i64,
+        decided: i64,
+        with_outcome: i64,
+        judged: i64,
+        agreed: i64,
+    }
+}
+
+row! {
+    /// Votes of a model for one place.
+    SlotSumsRow { model: String, options: i64, slot: i64, votes: i64 }
+}
+
+row! {
+    /// Minutes in which the service ran.
+    HeartbeatsRow { first: Option<i64>, recent: i64, more: i64 }
+}
+
+row! {
+    /// How much feedback a poll has.
+    FeedbackCountRow { total: i64, correct: i64, incorrect: i64 }
+}
+
+row! {
+    /// What an account says of a poll.
+    FeedbackRow {
+        poll_id: String,
+        outcome_correct: Option<i64>,
+        confidence: Option<f64>,
+        notes: Option<String>,
+        created_at: i64,
+    }
+}
+
+/// A poll that has ended, decoded.
+pub(crate) struct CountedPoll {
+    pub(crate) id: PollId,
+    pub(crate) plan: Plan,
+    pub(crate) revision: i64,
+    pub(crate) counted_revision: i64,
+    /// What the sums have of it.
+    pub(crate) counted: Judgements,
+    /// What is said of it now.
+    pub(crate) judged: Judgements,
+    closing: Closing,
+    unused_cost: MicroUsd,
+}
+
+impl CountedPoll {
+    /// What it tells, with these judgements.
+    pub(crate) fn sums(&self, ballots: &[Ballot], judged: Judgements) -> Sums {
+        let poll = EndedPoll {
+            plan: &self.plan,
+            ballots,
+            by_rule: self.closing.reason.is_some(),
+            cancelled: self.closing.cancelled,
+            total_ms: self.closing.total_ms,
+            unused_cost: self.unused_cost,
+        };
+        Sums::of(&poll, judged)
+    }
+}
+
+impl TryFrom<EndedPollRow> for CountedPoll {
+    type Error = StoreError;
+
+    fn try_from(row: EndedPollRow) -> Result<Self, StoreError> {
+        let count = |count: i64| u32::try_from(count).map_err(|_| unreadable("a count of feedback"));
+        Ok(Self {
+            id: poll_id(&row.id)?,
+            plan: serde_json::from_str(&row.plan).map_err(failed)?,
+            revision: row.revision,
+            counted_revision: row.counted_revision,
+            counted: Judgements { correct: count(row.correct)?, incorrect: count(row.incorrect)? },
+            judged: Judgements { correct: count(row.now_correct)?, incorrect: count(row.now_incorrect)? },
+            closing: serde_json::from_str(&row.closing).map_err(failed)?,
+            unused_cost: MicroUsd::new(row.unused_cost.unwrap_or_default()),
+        })
+    }
+}
+
+impl From<ServiceSumsRow> for ServiceSums {
+    fn from(row: ServiceSumsRow) -> Self {
+        let ServiceSumsRow { polls, cancelled, free, answered, total_ms, cost } = row;
+        Self { polls, cancelled, free, answered, total_ms, cost }
+    }
+}
+
+impl ModelSumsRow {
+    pub(crate) const fn sums(&self) -> ModelSums {
+        ModelSums {
+            calls: self.calls,
+            votes: self.votes,
+            refused: self.refused,
+            unreadable: self.unreadable,
+            latency_ms: self.latency_ms,
+            priced: self.priced,
+            cost: self.cost,
+            decided: self.decided,
+            with_outcome: self.with_outcome,
+            judged: self.judged,
+            agreed: self.agreed,
+        }
+    }
+}
+
+impl From<HeartbeatsRow> for Heartbeats {
+    fn from(row: HeartbeatsRow) -> Self {
+        Self { first: row.first, counts: [row.recent, row.more].map(i64::unsigned_abs) }
+    }
+}
+
+impl From<FeedbackRow> for FeedbackEntry {
+    fn from(row: FeedbackRow) -> Self {
+        Self {
+            outcome_correct: row.outcome_correct.map(|correct| correct != 0),
+            confidence: row.confidence,
+            notes: row.notes,
+            created_at: Timestamp::from_millis(row.created_at),
+        }
+    }
+}
+
+impl TryFrom<FeedbackRow> for OwnFeedback {
+    type Error = StoreError;
+
+    fn try_from(row: FeedbackRow) -> Result<Self, StoreError> {
+        Ok(Self { poll_id: poll_id(&row.poll_id)?, entry: row.into() })
+    }
+}

@@ -1,0 +1,130 @@
+//! Statements on feedback, on the sums over ballots and on heartbeats.
+
+/// `$sums` gives rows whose `value` is an array: the model and its sums.
+macro_rules! add_model_sums {
+    ($sums:literal) => {
+        concat!(
+            "INSERT INTO reputation_models (model, stored, calls, votes, refused, unreadable, latency_ms, priced, cost, \
+                 decided, with_outcome, judged, agreed) \
+             SELECT value ->> 0, $2, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), \
+                 CAST(value ->> 3 AS BIGINT), CAST(value ->> 4 AS BIGINT), CAST(value ->> 5 AS BIGINT), \
+                 CAST(value ->> 6 AS BIGINT), CAST(value ->> 7 AS BIGINT), CAST(value ->> 8 AS BIGINT), \
+                 CAST(value ->> 9 AS BIGINT), CAST(value ->> 10 AS BIGINT), CAST(value ->> 11 AS BIGINT) FROM ",
+            $sums,
+            " WHERE true ON CONFLICT (model, stored) DO UPDATE SET calls = reputation_models.calls + excluded.calls, \
+                 votes = reputation_models.votes + excluded.votes, \
+                 refused = reputation_models.refused + excluded.refused, \
+                 unreadable = reputation_models.unreadable + excluded.unreadable, \
+                 latency_ms = reputation_models.latency_ms + excluded.latency_ms, \
+                 priced = reputation_models.priced + excluded.priced, \
+                 cost = reputation_models.cost + excluded.cost, \
+                 decided = reputation_models.decided + excluded.decided, \
+                 with_outcome = reputation_models.with_outcome + excluded.with_outcome, \
+                 judged = reputation_models.judged + excluded.judged, \
+                 agreed = reputation_models.agreed + excluded.agreed"
+        )
+    };
+}
+
+/// `$sums` gives rows whose `value` is an array: the model, the number of options, the place, and votes.
+macro_rules! add_slot_sums {
+    ($sums:literal) => {
+        concat!(
+            "INSERT INTO reputation_slots (model, options, slot, stored, votes) \
+             SELECT value ->> 0, CAST(value ->> 1 AS BIGINT), CAST(value ->> 2 AS BIGINT), $2, \
+                 CAST(value ->> 3 AS BIGINT) FROM ",
+            $sums,
+            " WHERE true ON CONFLICT (model, options, slot, stored) \
+             DO UPDATE SET votes = reputation_slots.votes + excluded.votes"
+        )
+    };
+}
+
+/// The columns of [`crate::rows::EndedPollRow`].
+macro_rules! ended_poll_columns {
+    () => {
+        "polls.id AS id, plan, closing, unused_cost, revision, counted_revision, correct, incorrect, \
+         (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
+         (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect \
+         FROM reputation_polls JOIN polls ON polls.id = reputation_polls.poll_id"
+    };
+}
+
+pub(crate) const WAITING_POLLS: &str =
+    concat!("SELECT ", ended_poll_columns!(), " WHERE revision <> counted_revision AND settled = 1 LIMIT $1");
+/// After this one, for an audit.
+pub(crate) const COUNTED_POLLS: &str = concat!(
+    "SELECT ",
+    ended_poll_columns!(),
+    " WHERE reputation_polls.poll_id > $1 AND counted_revision > 0 ORDER BY reputation_polls.poll_id LIMIT $2"
+);
+/// Old anonymous polls that are settled and counted. They have no hold: nobody pays for them.
+pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
+    "SELECT ",
+    ended_poll_columns!(),
+    " WHERE owner IS NULL AND settled = 1 AND created_at < $1 AND revision = counted_revision \
+     ORDER BY created_at, polls.id LIMIT $2"
+);
+/// Locks the sums until the transaction ends: whoever changes them does so one after the other.
+pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls WHERE stored = 1";
+/// Changes nothing if somebody has counted the poll, or said something of it, since it was read.
+pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5 \
+     WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
+pub(crate) const FORGET_COUNTED: &str =
+    "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $2";
+pub(crate) const DELETE_BALLOTS: &str = "DELETE FROM ballots WHERE poll_id = $1";
+pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";
+pub(crate) const ADD_SERVICE_SUMS: &str = "UPDATE reputation_service SET polls = polls + $2, \
+     cancelled = cancelled + $3, free = free + $4, answered = answered + $5, total_ms = total_ms + $6, \
+     cost = cost + $7 WHERE stored = $1";
+pub(crate) const ADD_MODEL_SUMS: &str = add_model_sums!("json_each($1)");
+pub(crate) const ADD_MODEL_SUMS_POSTGRES: &str =
+    add_model_sums!("json_array_elements($1::json) AS sums (value)");
+pub(crate) const ADD_SLOT_SUMS: &str = add_slot_sums!("json_each($1)");
+pub(crate) const ADD_SLOT_SUMS_POSTGRES: &str =
+    add_slot_sums!("json_array_elements($1::json) AS sums (value)");
+
+/// Of polls that are stored (1, 1), or of all (0, 1).
+pub(crate) const SERVICE_SUMS: &str = "SELECT CAST(SUM(polls) AS BIGINT) AS polls, \
+     CAST(SUM(cancelled) AS BIGINT) AS cancelled, CAST(SUM(free) AS BIGINT) AS free, \
+     CAST(SUM(answered) AS BIGINT) AS answered, CAST(SUM(total_ms) AS BIGINT) AS total_ms, \
+     CAST(SUM(cost) AS BIGINT) AS cost FROM reputation_service WHERE stored BETWEEN $1 AND $2";
+pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unreadable, latency_ms, priced, cost, \
+     decided, with_outcome, judged, agreed FROM reputation_models WHERE stored BETWEEN $1 AND $2";
+pub(crate) const SLOT_SUMS: &str =
+    "SELECT model, options, slot, votes FROM reputation_slots WHERE stored BETWEEN $1 AND $2";
+/// Polls that have ended and that nobody will count.
+pub(crate) const FORGOTTEN_POLLS: &str = "SELECT id FROM polls WHERE closing IS NOT NULL \
+     AND NOT EXISTS (SELECT 1 FROM reputation_polls WHERE poll_id = polls.id) ORDER BY id LIMIT 100";
+
+// Heartbeats.
+
+pub(crate) const BEAT: &str = "INSERT INTO heartbeats (minute) VALUES ($1) ON CONFLICT (minute) DO NOTHING";
+pub(crate) const HEARTBEATS: &str = "SELECT (SELECT MIN(minute) FROM heartbeats) AS first, \
+     (SELECT count(*) FROM heartbeats WHERE minute >= $1 AND minute < $3) AS recent, \
+     (SELECT count(*) FROM heartbeats WHERE minute >= $2 AND minute < $3) AS more";
+pub(crate) const DELETE_OLD_HEARTBEATS: &str =
+    "DELETE FROM heartbeats WHERE minute < $1 AND minute > (SELECT MIN(minute) FROM heartbeats)";
+
+// Feedback.
+
+/// The poll is to be counted anew. The row is locked before the entry is written.
+pub(crate) const POLL_REVISED: &str =
+    "UPDATE reputation_polls SET revision = revision + 1 WHERE poll_id = $1";
+/// Under the account that pays.
+pub(crate) const SUBMIT_FEEDBACK: &str = "INSERT INTO feedback \
+     (id, poll_id, user_id, outcome_correct, confidence, notes, created_at) \
+     SELECT $1, $2, COALESCE(funder, id), $4, $5, $6, $7 FROM accounts WHERE id = $3 \
+     ON CONFLICT (poll_id, user_id) DO UPDATE SET outcome_correct = excluded.outcome_correct, \
+         confidence = excluded.confidence, notes = excluded.notes, created_at = excluded.created_at RETURNING id";
+pub(crate) const COUNT_FEEDBACK: &str = "SELECT count(*) AS total, \
+     CAST(COALESCE(SUM(CASE outcome_correct WHEN 1 THEN 1 ELSE 0 END), 0) AS BIGINT) AS correct, \
+     CAST(COALESCE(SUM(CASE outcome_correct WHEN 0 THEN 1 ELSE 0 END), 0) AS BIGINT) AS incorrect \
+     FROM feedback WHERE poll_id = $1";
+pub(crate) const NEWEST_FEEDBACK: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
+     FROM feedback WHERE poll_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2";
+pub(crate) const FEEDBACK_OF: &str = "SELECT poll_id, outcome_correct, confidence, notes, created_at \
+     FROM feedback WHERE user_id = $1 ORDER BY created_at, poll_id";
+pub(crate) const REVISE_POLLS_OF: &str = "UPDATE reputation_polls SET revision = revision + 1 \
+     WHERE poll_id IN (SELECT poll_id FROM feedback WHERE user_id = $1)";
+pub(crate) const ERASE_FEEDBACK: &str = "DELETE FROM feedback WHERE user_id = $1";

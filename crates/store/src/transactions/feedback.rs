@@ -1,0 +1,65 @@
+//! What accounts say of polls.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::{FeedbackId, UserId};
+use ep_kernel::ports::{
+    FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback, StoreError,
+};
+use ep_polling::poll_id::PollId;
+
+use super::{Database, reputation};
+use crate::engine::{Connection, Durability, Engine};
+use crate::error::failed;
+use crate::rows::{FeedbackCountRow, FeedbackRow, IdRow};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> FeedbackStore for Database<E> {
+    async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
+        let feedback = feedback.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| async move { submit(db, &feedback).await }.boxed())
+            .await
+    }
+
+    async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError> {
+        let count: Option<FeedbackCountRow> =
+            self.0.fetch_optional(sql::COUNT_FEEDBACK, values![poll]).await?;
+        let newest = values![poll, MAX_LISTED_FEEDBACK];
+        let entries: Vec<FeedbackRow> = self.0.fetch_all(sql::NEWEST_FEEDBACK, newest).await?;
+        let count = count.unwrap_or(FeedbackCountRow { total: 0, correct: 0, incorrect: 0 });
+        Ok(PollFeedback {
+            total: count.total.unsigned_abs(),
+            correct: count.correct.unsigned_abs(),
+            incorrect: count.incorrect.unsigned_abs(),
+            entries: entries.into_iter().map(Into::into).collect(),
+        })
+    }
+
+    async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError> {
+        let rows: Vec<FeedbackRow> = self.0.fetch_all(sql::FEEDBACK_OF, values![user]).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+}
+
+async fn submit<C: Connection>(db: &mut C, feedback: &NewFeedback) -> Result<FeedbackId, StoreError> {
+    let NewFeedback { id, poll, user, entry } = feedback;
+    if db.execute(sql::POLL_REVISED, values![poll]).await? == 0 {
+        return Err(StoreError::NotFound("ended poll"));
+    }
+    let correct = entry.outcome_correct.map(i64::from);
+    let row = values![*id, poll, *user, correct, entry.confidence, entry.notes.as_deref(), entry.created_at];
+    let stored: Option<IdRow> = db.fetch_optional(sql::SUBMIT_FEEDBACK, row).await?;
+    stored.ok_or(StoreError::NotFound("account"))?.id.parse().map_err(failed)
+}
+
+/// Deletes what an account has said. The polls are counted anew without it.
+pub(super) async fn erase<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
+    // Two accounts that are deleted at once do not wait for each other.
+    reputation::lock(db).await?;
+    db.execute(sql::REVISE_POLLS_OF, values![user]).await?;
+    db.execute(sql::ERASE_FEEDBACK, values![user]).await.map(drop)
+}

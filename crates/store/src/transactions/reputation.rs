@@ -1,0 +1,237 @@
+//! Sums over the ballots of polls that have ended.
+//!
+//! What a poll adds is computed from its ballots, which no longer change, before the transaction; the transaction
+//! marks the poll and changes the sums. Whoever read the poll before another process marked it, or before somebody said
+//! something of it, changes nothing.
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::ports::{Heartbeats, ReputationStore, StoreError};
+use ep_polling::ballot::Ballot;
+use ep_polling::poll_id::PollId;
+use ep_polling::reputation::{self, Judgements, Slot, Sums};
+use ep_polling::roster::ModelId;
+use ep_polling::time::Timestamp;
+
+use super::{Database, exactly_one};
+use crate::engine::{Connection, Durability, Engine, Record};
+use crate::rows::{
+    self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
+    SlotSumsRow,
+};
+use crate::statements as sql;
+use crate::value::{Value, values};
+
+/// Of polls that are stored, and of polls that have been deleted since.
+const STORED: bool = true;
+const DELETED: bool = false;
+/// Polls that an audit reads at once.
+const PAGE: u32 = 50;
+
+#[async_trait]
+impl<E: Engine> ReputationStore for Database<E> {
+    async fn count_polls(&self, limit: u32) -> Result<u32, StoreError> {
+        let polls = decoded(self.0.fetch_all(sql::WAITING_POLLS, values![limit]).await?)?;
+        if polls.is_empty() {
+            return Ok(0);
+        }
+        let mut sums = Sums::default();
+        for poll in &polls {
+            let ballots = self.ballots_of(poll).await?;
+            sums.add(&poll.sums(&ballots, poll.judged));
+            if poll.counted_revision > 0 {
+                sums.take(&poll.sums(&ballots, poll.counted));
+            }
+        }
+        let (count, sums) = (polls.len() as u32, sums.without_zeros());
+        let counting = self.0.transact(Durability::ProcessCrash, move |db| {
+            async move {
+                lock(db).await?;
+                for poll in polls {
+                    let Judgements { correct, incorrect } = poll.judged;
+                    let mark = values![&poll.id, poll.revision, poll.counted_revision, correct, incorrect];
+                    unless_counted(db.execute(sql::POLL_COUNTED, mark).await?)?;
+                }
+                change(db, &sums, STORED).await
+            }
+            .boxed()
+        });
+        unless_conflicting(counting.await, count)
+    }
+
+    async fn sums(&self) -> Result<Sums, StoreError> {
+        self.0.snapshot(|db| stored_sums(db, DELETED).boxed()).await
+    }
+
+    async fn beat(&self, minute: i64) -> Result<(), StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::BEAT, values![minute]).await.map(drop)
+    }
+
+    async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError> {
+        let [recent, more] = since;
+        let row: Option<HeartbeatsRow> =
+            self.0.fetch_optional(sql::HEARTBEATS, values![recent, more, now]).await?;
+        Ok(row.map(Into::into).unwrap_or_default())
+    }
+
+    async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError> {
+        self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_HEARTBEATS, values![before]).await.map(drop)
+    }
+}
+
+impl<E: Engine> Database<E> {
+    /// The ballots of a poll, if it counts.
+    async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
+        if reputation::counts(&poll.plan) { self.0.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
+    }
+}
+
+/// Deletes up to `limit` settled polls that nobody owns and that were opened before a time, with their ballots;
+/// returns how many. What they tell stays in the sums of deleted polls.
+pub(crate) async fn delete_anonymous<E: Engine>(
+    database: &Database<E>,
+    before: Timestamp,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    let polls = decoded(database.0.fetch_all(sql::OLD_ANONYMOUS_POLLS, values![before, limit]).await?)?;
+    if polls.is_empty() {
+        return Ok(0);
+    }
+    let (mut gone, mut taken) = (Sums::default(), Sums::default());
+    for poll in &polls {
+        let ballots = database.ballots_of(poll).await?;
+        gone.add(&poll.sums(&ballots, poll.counted));
+    }
+    taken.take(&gone);
+    let count = polls.len() as u64;
+    let deleting = database.0.transact(Durability::ProcessCrash, move |db| {
+        async move {
+            lock(db).await?;
+            for CountedPoll { id, revision, .. } in &polls {
+                unless_counted(db.execute(sql::FORGET_COUNTED, values![id, *revision]).await?)?;
+                db.execute(sql::DELETE_BALLOTS, values![id]).await?;
+                exactly_one(db.execute(sql::DELETE_POLL, values![id]).await?)?;
+            }
+            change(db, &taken, STORED).await?;
+            change(db, &gone, DELETED).await
+        }
+        .boxed()
+    });
+    unless_conflicting(deleting.await, count)
+}
+
+/// Locks the sums. It comes before every lock on a poll that is counted.
+pub(super) async fn lock<C: Connection>(db: &mut C) -> Result<(), StoreError> {
+    exactly_one(db.execute(sql::LOCK_SUMS, values![]).await?)
+}
+
+const COUNTED_MEANWHILE: &str = "the poll was counted meanwhile";
+
+fn unless_counted(rows: u64) -> Result<(), StoreError> {
+    if rows == 1 { Ok(()) } else { Err(StoreError::Conflict(COUNTED_MEANWHILE)) }
+}
+
+/// None, if another process has counted one of them: the next round reads them again.
+fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Result<N, StoreError> {
+    match done {
+        Ok(()) => Ok(count),
+        Err(StoreError::Conflict(COUNTED_MEANWHILE)) => Ok(N::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn decoded(rows: Vec<EndedPollRow>) -> Result<Vec<CountedPoll>, StoreError> {
+    rows.into_iter().map(TryInto::try_into).collect()
+}
+
+/// Adds these sums, in an order that is always the same.
+async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<(), StoreError> {
+    let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
+    let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
+    exactly_one(db.execute(sql::ADD_SERVICE_SUMS, service).await?)?;
+    if !sums.models.is_empty() {
+        let models: Vec<(&str, [i64; 11])> =
+            sums.models.iter().map(|(model, sums)| (model.as_str(), sums.values())).collect();
+        let models: Vec<Vec<serde_json::Value>> = models
+            .into_iter()
+            .map(|(model, sums)| std::iter::once(model.into()).chain(sums.map(Into::into)).collect())
+            .collect();
+        db.execute(C::ADD_MODEL_SUMS, values![rows::json(&models)?, stored]).await?;
+    }
+    let slots: Vec<(&str, u32, u32, i64)> = sums
+        .slots
+        .iter()
+        .flat_map(|(model, slots)| {
+            slots.iter().map(|(slot, votes)| (model.as_str(), slot.options, slot.slot, *votes))
+        })
+        .collect();
+    if !slots.is_empty() {
+        db.execute(C::ADD_SLOT_SUMS, values![rows::json(&slots)?, stored]).await?;
+    }
+    Ok(())
+}
+
+/// The sums of stored polls, or from those of deleted ones on.
+async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, StoreError> {
+    let range = values![from, STORED];
+    let service: ServiceSumsRow = db.fetch_one(sql::SERVICE_SUMS, range).await?;
+    let mut sums = Sums { service: service.into(), ..Sums::default() };
+    for row in db.fetch_all::<ModelSumsRow>(sql::MODEL_SUMS, range).await? {
+        let row_sums = row.sums();
+        let one = Sums { models: [(ModelId::new(row.model), row_sums)].into(), ..Sums::default() };
+        sums.add(&one);
+    }
+    for row in db.fetch_all::<SlotSumsRow>(sql::SLOT_SUMS, range).await? {
+        let slot = Slot { options: row.options as u32, slot: row.slot as u32 };
+        *sums.slots.entry(ModelId::new(row.model)).or_default().entry(slot).or_default() += row.votes;
+    }
+    Ok(sums)
+}
+
+/// The models whose sums differ from those over the ballots of stored polls, and polls that nobody will count.
+pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, StoreError> {
+    let stored = stored_sums(db, STORED).await?.without_zeros();
+    let mut counted = Sums::default();
+    let mut after: Option<PollId> = None;
+    loop {
+        let last = after.as_ref().map_or("", PollId::as_str);
+        let polls = decoded(all(db, sql::COUNTED_POLLS, values![last, PAGE]).await?)?;
+        for poll in &polls {
+            if reputation::counts(&poll.plan) {
+                let ballots: Vec<BallotRow> = all(db, sql::BALLOTS, values![&poll.id]).await?;
+                let ballots: Result<Vec<Ballot>, StoreError> =
+                    ballots.into_iter().map(TryInto::try_into).collect();
+                counted.add(&poll.sums(&ballots?, poll.counted));
+            }
+        }
+        match polls.into_iter().next_back() {
+            Some(poll) => after = Some(poll.id),
+            None => break,
+        }
+    }
+    let counted = counted.without_zeros();
+    let mut wrong: Vec<String> = Vec::new();
+    if stored.service != counted.service {
+        wrong.push("service".to_owned());
+    }
+    let models = stored.models.keys().chain(counted.models.keys()).chain(stored.slots.keys());
+    let differs = |model: &&ModelId| {
+        stored.models.get(*model) != counted.models.get(*model)
+            || stored.slots.get(*model) != counted.slots.get(*model)
+    };
+    wrong.extend(models.filter(differs).map(ToString::to_string));
+    wrong.sort();
+    wrong.dedup();
+    let forgotten: Vec<IdRow> = all(db, sql::FORGOTTEN_POLLS, values![]).await?;
+    wrong.extend(forgotten.into_iter().map(|row| row.id));
+    Ok(wrong)
+}
+
+async fn all<C: Connection, R: Record>(
+    db: &mut C,
+    sql: &'static str,
+    values: &[Value<'_>],
+) -> Result<Vec<R>, StoreError> {
+    db.fetch_all(sql, values).await
+}

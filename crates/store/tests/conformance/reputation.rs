@@ -1,0 +1,294 @@
+//! Feedback, the sums over ballots, and heartbeats.
+
+use ep_kernel::caller::{FeedbackId, UserId};
+use ep_kernel::ports::{Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError};
+use ep_polling::ballot::{Ballot, NoVote, Reason};
+use ep_polling::money::Settlement;
+use ep_polling::poll_id::PollId;
+use ep_polling::reputation::{Slot, Sums};
+use ep_polling::roster::ModelId;
+use futures::future::join_all;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use crate::key_money::funded_key;
+use crate::test_database::{
+    TestDatabase, at, ballot, ballots, closing, lease, new_poll, number, random, tamper, usd,
+};
+
+on_both_engines!(
+    feedback_is_one_entry_for_each_account_and_poll,
+    a_funded_key_speaks_for_its_funder,
+    polls_that_count_are_counted_once_by_however_many,
+    simulated_and_private_polls_are_not_counted,
+    sums_follow_what_is_said,
+    sums_are_those_over_the_ballots_after_random_changes,
+    an_earlier_release_can_end_polls,
+    minutes_are_kept_once,
+);
+
+/// A poll of real models that anyone may read.
+pub fn real(owner: Option<UserId>) -> NewPoll {
+    let mut poll = new_poll(owner, None);
+    poll.plan.simulated = false;
+    poll
+}
+
+/// Opens and ends a poll with these ballots.
+async fn end(db: &TestDatabase, poll: &NewPoll, ballots: &[Ballot]) -> PollId {
+    db.polls.open(poll, &lease("worker", 60_000)).await.unwrap();
+    db.polls.record(&poll.id, Epoch::FIRST, ballots).await.unwrap();
+    let capture = Settlement::Capture(usd(0));
+    db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
+    poll.id.clone()
+}
+
+fn entry(correct: Option<bool>, time: i64) -> FeedbackEntry {
+    let notes = Some(format!("notes of {time}: \"…\"\n"));
+    FeedbackEntry { outcome_correct: correct, confidence: Some(0.1 + 0.2), notes, created_at: at(time) }
+}
+
+async fn say(db: &TestDatabase, user: UserId, poll: &PollId, entry: FeedbackEntry) -> FeedbackId {
+    let feedback = NewFeedback { id: FeedbackId::from_random(random()), poll: poll.clone(), user, entry };
+    db.store.feedback().submit_feedback(&feedback).await.unwrap()
+}
+
+/// Counts everything that waits.
+async fn count(db: &TestDatabase) -> u32 {
+    let mut counted = 0;
+    loop {
+        match db.store.reputation().count_polls(3).await.unwrap() {
+            0 => return counted,
+            some => counted += some,
+        }
+    }
+}
+
+async fn sums(db: &TestDatabase) -> Sums {
+    db.store.reputation().sums().await.unwrap().without_zeros()
+}
+
+async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
+    let (first, second) = (db.user(0).await, db.user(0).await);
+    let poll = end(&db, &real(None), &ballots(1..=3)).await;
+    let feedback = db.store.feedback();
+    assert_eq!(feedback.feedback_on(&poll).await.unwrap(), PollFeedback::default());
+    let id = say(&db, first, &poll, entry(Some(true), 1)).await;
+    let other = say(&db, second, &poll, entry(None, 2)).await;
+    assert_ne!(id, other);
+    assert_eq!(say(&db, first, &poll, entry(Some(false), 3)).await, id, "an entry keeps its id");
+    let expected = PollFeedback {
+        total: 2,
+        correct: 0,
+        incorrect: 1,
+        entries: vec![entry(Some(false), 3), entry(None, 2)],
+    };
+    assert_eq!(feedback.feedback_on(&poll).await.unwrap(), expected);
+    let own = feedback.feedback_of(first).await.unwrap();
+    assert_eq!((own.len(), &own[0].poll_id, &own[0].entry), (1, &poll, &entry(Some(false), 3)));
+
+    // Erased with its account.
+    db.store.operator().erase(first, at(9)).await.unwrap();
+    let left = feedback.feedback_on(&poll).await.unwrap();
+    assert_eq!((left.total, left.incorrect, left.entries), (1, 0, vec![entry(None, 2)]));
+
+    let running = db.running(None, None).await;
+    for (user, poll) in [(first, &running), (UserId::from_random([9; 16]), &poll)] {
+        let id = FeedbackId::from_random(random());
+        let new = NewFeedback { id, poll: poll.clone(), user, entry: entry(None, 4) };
+        assert!(matches!(feedback.submit_feedback(&new).await, Err(StoreError::NotFound(_))));
+    }
+    // The newest hundred are listed, all are summed.
+    let users = join_all((0..105).map(|_| db.user(0))).await;
+    for (n, user) in users.into_iter().enumerate() {
+        say(&db, user, &poll, entry(Some(n % 3 == 0), 10 + n as i64)).await;
+    }
+    let all = feedback.feedback_on(&poll).await.unwrap();
+    assert_eq!((all.total, all.correct, all.incorrect, all.entries.len()), (106, 35, 70, 100));
+    assert_eq!((all.entries[0].created_at, all.entries[99].created_at), (at(114), at(15)));
+}
+
+async fn a_funded_key_speaks_for_its_funder(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let (key, account) = funded_key(user, 300);
+    db.keys.add_funded_key(&key, &account).await.unwrap();
+    let poll = end(&db, &real(Some(user)), &ballots(1..=3)).await;
+    let id = say(&db, key.user, &poll, entry(Some(true), 1)).await;
+    assert_eq!(say(&db, user, &poll, entry(Some(true), 2)).await, id);
+    assert_eq!(db.store.feedback().feedback_on(&poll).await.unwrap().total, 1);
+}
+
+async fn polls_that_count_are_counted_once_by_however_many(db: TestDatabase) {
+    let recorded: Vec<Ballot> = ballots(1..=7);
+    let reputation = db.store.reputation();
+    for _ in 0..10 {
+        end(&db, &real(None), &recorded).await;
+    }
+    // Calls are in flight: what they cost is not known yet.
+    let late = db.running(None, None).await;
+    tamper(&db.url, format!("UPDATE polls SET plan = replace(plan, '\"simulated\":true', '\"simulated\":false') WHERE id = '{late}'"))
+        .await
+        .unwrap();
+    let unsettled = Closing { unused_calls: 1, ..closing(None) };
+    db.polls.close(&late, Epoch::FIRST, &unsettled, Settlement::Later).await.unwrap();
+    let counting = (0..4).map(|_| async {
+        for _ in 0..20 {
+            reputation.count_polls(2).await.unwrap();
+        }
+    });
+    join_all(counting).await;
+    assert_eq!(count(&db).await, 0, "nothing is left");
+    db.polls.settle(&late, Epoch::FIRST, usd(0), usd(9), at(9)).await.unwrap();
+    assert_eq!(count(&db).await, 1);
+
+    // Of seven, two could not be heard; four voted for the first option of three, shown at the second place.
+    let stored = sums(&db).await;
+    let first = &stored.models[&ModelId::new("maker/some-model-0")];
+    assert_eq!((first.calls, first.votes, first.latency_ms, first.cost), (10, 10, 8_500, 1_200));
+    assert_eq!((first.decided, first.with_outcome, first.judged), (10, 10, 0));
+    assert_eq!(
+        stored.slots[&ModelId::new("maker/some-model-0")],
+        [(Slot { options: 3, slot: 1 }, 10)].into()
+    );
+    let failing = &stored.models[&ModelId::new("maker/some-model-2")];
+    assert_eq!((failing.calls, failing.votes, failing.priced, failing.unreadable), (10, 0, 0, 0));
+    let service = stored.service;
+    assert_eq!((service.polls, service.answered, service.total_ms), (11, 10, 11 * 4_400));
+    assert_eq!(service.cost, 10 * 5 * 120 + 9);
+    db.assert_consistent().await;
+
+    // A sum that is wrong is found.
+    tamper(&db.url, "UPDATE reputation_models SET votes = votes + 1 WHERE model = 'maker/some-model-1'")
+        .await
+        .unwrap();
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!(audit.wrong_reputation, ["maker/some-model-1"]);
+}
+
+async fn simulated_and_private_polls_are_not_counted(db: TestDatabase) {
+    let (simulated, mut private) = (new_poll(None, None), real(None));
+    private.plan.private = true;
+    for poll in [simulated, private] {
+        end(&db, &poll, &ballots(1..=3)).await;
+    }
+    assert_eq!(count(&db).await, 2, "they are dealt with");
+    assert_eq!(sums(&db).await, Sums::default());
+    db.assert_consistent().await;
+}
+
+async fn sums_follow_what_is_said(db: TestDatabase) {
+    let (first, second) = (db.user(0).await, db.user(0).await);
+    let poll = end(&db, &real(None), &ballots(1..=7)).await;
+    let agreed = async |model: u32| {
+        count(&db).await;
+        db.assert_consistent().await;
+        let sums = sums(&db).await.models[&ModelId::new(format!("maker/some-model-{model}"))];
+        (sums.judged, sums.agreed)
+    };
+    // The first model voted for the winner, the second one did not.
+    assert_eq!((agreed(0).await, agreed(1).await), ((0, 0), (0, 0)));
+    say(&db, first, &poll, entry(Some(true), 1)).await;
+    assert_eq!((agreed(0).await, agreed(1).await), ((1, 1_000_000), (1, 0)));
+    say(&db, second, &poll, entry(Some(false), 1)).await;
+    assert_eq!((agreed(0).await, agreed(1).await), ((1, 500_000), (1, 500_000)));
+    say(&db, first, &poll, entry(Some(false), 2)).await;
+    assert_eq!((agreed(0).await, agreed(1).await), ((1, 0), (1, 1_000_000)));
+    say(&db, first, &poll, entry(None, 3)).await;
+    db.store.operator().erase(second, at(9)).await.unwrap();
+    assert_eq!((agreed(0).await, agreed(1).await), ((0, 0), (0, 0)));
+}
+
+/// A ballot of one of nine models, at random.
+fn random_ballot(seq: u32, rng: &mut ChaCha12Rng) -> Ballot {
+    let reasons = [Reason::Refused, Reason::Unparsable, Reason::Timeout, Reason::Rejected];
+    let vote = match rng.random_range(0..6) {
+        0 => Err(NoVote::new(reasons[rng.random_range(0..4)], "it did not")),
+        _ => Ok(rng.random_range(0..3)),
+    };
+    let order = [[0, 1, 2], [1, 2, 0], [2, 0, 1]][rng.random_range(0..3)].to_vec();
+    Ballot { vote, option_order: order, ..ballot(seq, seq - 1) }
+}
+
+/// Polls are opened, ended, judged, judged anew and deleted, accounts are deleted, and several count all the time; some
+/// of them are interrupted.
+async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) {
+    let users = join_all((0..6).map(|_| db.user(0))).await;
+    let changes = (0..4_u64).map(|seed| {
+        let (db, users) = (&db, &users);
+        async move {
+            let mut rng = ChaCha12Rng::seed_from_u64(seed);
+            let mut ended: Vec<PollId> = Vec::new();
+            for step in 0..60 {
+                match rng.random_range(0..10) {
+                    0..=3 => {
+                        let mut poll = real(rng.random_bool(0.5).then_some(users[0]));
+                        poll.plan.private = rng.random_bool(0.1);
+                        let cast: Vec<Ballot> =
+                            (1..=rng.random_range(1..9)).map(|seq| random_ballot(seq, &mut rng)).collect();
+                        ended.push(end(db, &poll, &cast).await);
+                    }
+                    4..=5 if !ended.is_empty() => {
+                        let user = users[rng.random_range(0..users.len())];
+                        let poll = &ended[rng.random_range(0..ended.len())];
+                        let judged = [None, Some(true), Some(false)][rng.random_range(0..3)];
+                        let entry = entry(judged, step);
+                        let id = FeedbackId::from_random(random());
+                        let new = NewFeedback { id, poll: poll.clone(), user, entry };
+                        // It may have been deleted.
+                        drop(db.store.feedback().submit_feedback(&new).await);
+                    }
+                    6 => drop(db.store.delete_anonymous_polls(at(8), 2).await.unwrap()),
+                    7 if step % 20 == 0 => {
+                        db.store.operator().erase(users[seed as usize], at(9)).await.unwrap();
+                    }
+                    8 => {
+                        // Interrupted.
+                        let time = std::time::Duration::from_micros(rng.random_range(0..3_000));
+                        drop(tokio::time::timeout(time, db.store.reputation().count_polls(5)).await);
+                    }
+                    _ => drop(db.store.reputation().count_polls(5).await.unwrap()),
+                }
+            }
+        }
+    });
+    join_all(changes).await;
+    db.assert_consistent().await;
+    count(&db).await;
+    db.assert_consistent().await;
+    assert!(sums(&db).await.models.values().any(|model| model.judged > 0));
+
+    // What is deleted stays in the sums of all.
+    let before = sums(&db).await;
+    while db.store.delete_anonymous_polls(at(8), 7).await.unwrap() > 0 {}
+    assert_eq!(number(&db.url, "SELECT count(*) FROM polls WHERE owner IS NULL").await, 0);
+    assert_eq!(sums(&db).await, before);
+    db.assert_consistent().await;
+}
+
+async fn an_earlier_release_can_end_polls(db: TestDatabase) {
+    let poll = real(None);
+    db.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
+    let ended = serde_json::to_string(&closing(None)).unwrap();
+    tamper(&db.url, format!("UPDATE polls SET closing = '{ended}', settled = 1 WHERE id = '{}'", poll.id))
+        .await
+        .unwrap();
+    // It cannot delete what is counted.
+    for _ in 0..2 {
+        assert!(tamper(&db.url, format!("DELETE FROM polls WHERE id = '{}'", poll.id)).await.is_err());
+        count(&db).await;
+    }
+    assert_eq!(sums(&db).await.service.polls, 1);
+}
+
+async fn minutes_are_kept_once(db: TestDatabase) {
+    let reputation = db.store.reputation();
+    assert_eq!(reputation.heartbeats([0, 0], 100).await.unwrap().first, None);
+    for minute in [5, 5, 50, 70, 71, 71, 99, 100] {
+        reputation.beat(minute).await.unwrap();
+    }
+    let beats = reputation.heartbeats([71, 50], 100).await.unwrap();
+    assert_eq!((beats.first, beats.counts), (Some(5), [2, 4]));
+    reputation.delete_old_heartbeats(71).await.unwrap();
+    let beats = reputation.heartbeats([71, 0], 101).await.unwrap();
+    assert_eq!((beats.first, beats.counts), (Some(5), [3, 4]), "the first one stays");
+}

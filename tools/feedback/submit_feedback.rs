@@ -1,0 +1,147 @@
+//! `submit_feedback`: says whether a poll's outcome was correct.
+
+use std::borrow::Cow;
+
+use ep_kernel::caller::FeedbackId;
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
+use ep_polling::poll_id::PollId;
+use ep_polling::text::{Lines, TextError, normalize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::poll;
+
+/// Submits feedback.
+pub struct SubmitFeedback;
+
+/// What the caller says of a poll.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct FeedbackInput {
+    /// The poll's id: EP-<date>-<suffix>. The poll has ended, and is not private.
+    #[serde(alias = "pollId")]
+    pub poll_id: String,
+    /// Whether its outcome was correct; null if you cannot say.
+    pub outcome_correct: Option<bool>,
+    /// How sure you are of that, from 0 to 1.
+    pub confidence: Option<Confidence>,
+    /// Anything else, for anyone to read: nothing personal.
+    pub notes: Option<Notes>,
+}
+
+/// How sure an account is, from 0 to 1.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Confidence(f64);
+
+impl TryFrom<f64> for Confidence {
+    type Error = &'static str;
+
+    fn try_from(value: f64) -> Result<Self, Self::Error> {
+        if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err("must be a number from 0 to 1") }
+    }
+}
+
+impl JsonSchema for Confidence {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Confidence".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+/// A text of at most [`Notes::MAX_CHARS`] characters, or nothing.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Notes(Option<String>);
+
+impl Notes {
+    /// Most characters of notes.
+    pub const MAX_CHARS: usize = 2_000;
+}
+
+impl TryFrom<String> for Notes {
+    type Error = TextError;
+
+    fn try_from(text: String) -> Result<Self, TextError> {
+        if text.trim().is_empty() {
+            return Ok(Self(None));
+        }
+        normalize(&text, 1, Self::MAX_CHARS, Lines::Many).map(|notes| Self(Some(notes)))
+    }
+}
+
+impl JsonSchema for Notes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Notes".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "maxLength": Self::MAX_CHARS })
+    }
+}
+
+/// What was recorded.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Recorded {
+    /// The id of your feedback on this poll; the same if you replace it.
+    pub feedback_id: FeedbackId,
+    /// The poll.
+    pub poll_id: PollId,
+    /// Always true.
+    pub recorded: bool,
+}
+
+impl ToolOutput for Recorded {}
+
+impl Tool for SubmitFeedback {
+    const SPEC: Spec = Spec {
+        name: "submit_feedback",
+        title: "Give feedback on a poll",
+        summary: "Records whether an ended poll's outcome was correct, one entry per account. Public, without your name. Free.",
+        manual: include_str!("submit_feedback.md"),
+        example: include_str!("submit_feedback.example.json"),
+        access: Access::KEY,
+        effect: Effect::Write { idempotent: true },
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/feedback").status(201)),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "the poll was right",
+            "tell you that this poll's answer was wrong",
+            "give feedback on the outcome of a poll",
+        ],
+        faults: &[Kind::NotFound, Kind::Conflict],
+    };
+    type Input = FeedbackInput;
+    type Output = Recorded;
+
+    async fn call(cx: &Ctx, input: FeedbackInput) -> Result<Recorded, Fault> {
+        let state = poll(cx, &input.poll_id).await?;
+        let poll_id = state.record.id.clone();
+        if state.record.closing.is_none() {
+            let text = format!("poll {poll_id} has not ended yet; send feedback once it has an outcome");
+            return Err(Fault::new(Kind::Conflict, text));
+        }
+        let (user, correct) = (cx.account()?, input.outcome_correct);
+        let confidence = input.confidence.map(|Confidence(confidence)| confidence);
+        let notes = input.notes.and_then(|Notes(notes)| notes);
+        let feedback_id = cx.feedback().submit(user, &poll_id, correct, confidence, notes).await?;
+        Ok(Recorded { feedback_id, poll_id, recorded: true })
+    }
+}

@@ -1,0 +1,199 @@
+//! `list_model_reputation`: how each model does.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::reputation::{Figures, MIN_VOTES};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::reputation::{ModelSums, Slot, SlotShare, WHOLE};
+use ep_polling::roster::ModelId;
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{mean, mean_usd, rounded};
+
+/// Reads the models' figures.
+pub struct ListModelReputation;
+
+/// Which models.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ModelQuery {
+    /// How many at most, those with the most votes first.
+    #[serde(default = "most")]
+    #[schemars(range(min = 1, max = MOST))]
+    pub limit: u32,
+}
+
+/// Most models of one list.
+const MOST: u32 = 1_000;
+
+const fn most() -> u32 {
+    MOST
+}
+
+/// How the models do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ModelReputations {
+    /// Models that have been asked, those with the most votes first.
+    pub models: Vec<ModelReputation>,
+    /// Fewest votes from which a model's figures are told.
+    pub minimum_votes: i64,
+    /// When these figures were computed: at most 5 minutes ago.
+    pub computed_at: Timestamp,
+    #[serde(skip)]
+    fresh_for: Duration,
+}
+
+/// How a model does. Below 30 votes, all but the counts is null.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ModelReputation {
+    /// The model.
+    pub model_id: String,
+    /// How often it was asked.
+    pub calls: i64,
+    /// How often it voted.
+    pub votes: i64,
+    /// The share of calls that ended in a vote.
+    pub success_rate: Option<f64>,
+    /// The share of calls that it declined to answer.
+    pub refused_rate: Option<f64>,
+    /// The share of calls whose answer named no option, or several.
+    pub unreadable_rate: Option<f64>,
+    /// The share of calls that brought no answer at all: too late, unreachable, rate-limited, rejected.
+    pub unheard_rate: Option<f64>,
+    /// What a vote took, in milliseconds.
+    pub average_latency_ms: Option<f64>,
+    /// What a call cost where that is known, in USD.
+    pub average_cost_usd: Option<f64>,
+    /// The share of its votes that were for the winner; ties and polls that no rule ended do not count.
+    pub with_outcome_rate: Option<f64>,
+    /// Whether it prefers the option that it is shown first or last.
+    pub slot_bias: Option<SlotBias>,
+    /// How its votes agree with what accounts say of the outcomes; null without feedback.
+    pub feedback: Option<FeedbackAgreement>,
+}
+
+/// How far a model chooses options for the place at which they are shown. The order is drawn anew for each model of each
+/// poll.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct SlotBias {
+    /// The votes that this comes from.
+    pub votes: i64,
+    /// The share of its votes for the option shown first, minus the share that chance would give it.
+    pub first_slot_excess: f64,
+    /// The same for the option shown last.
+    pub last_slot_excess: f64,
+    /// How large an excess chance alone makes in 19 of 20 models, either way.
+    pub chance_margin: f64,
+}
+
+/// How a model's votes agree with feedback.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct FeedbackAgreement {
+    /// Its votes in polls whose outcome accounts have judged.
+    pub judged_votes: i64,
+    /// The share of these that were for an outcome judged correct, or against one judged incorrect. Where accounts
+    /// disagree, a vote counts in the proportion in which they do.
+    pub accuracy: Option<f64>,
+}
+
+impl ModelReputation {
+    fn new(model: &ModelId, sums: &ModelSums, slots: Option<&BTreeMap<Slot, i64>>) -> Self {
+        let enough = sums.votes >= MIN_VOTES;
+        let of_calls = |count| mean(count, sums.calls).filter(|_| enough);
+        Self {
+            model_id: model.to_string(),
+            calls: sums.calls,
+            votes: sums.votes,
+            success_rate: of_calls(sums.votes),
+            refused_rate: of_calls(sums.refused),
+            unreadable_rate: of_calls(sums.unreadable),
+            unheard_rate: of_calls(sums.calls - sums.votes - sums.refused - sums.unreadable),
+            average_latency_ms: mean(sums.latency_ms, sums.votes).filter(|_| enough),
+            average_cost_usd: mean_usd(sums.cost, sums.priced).filter(|_| enough),
+            with_outcome_rate: mean(sums.with_outcome, sums.decided).filter(|_| enough),
+            slot_bias: slots.filter(|_| enough).and_then(SlotBias::of),
+            feedback: (enough && sums.judged > 0).then(|| FeedbackAgreement {
+                judged_votes: sums.judged,
+                accuracy: mean(sums.agreed, sums.judged).map(|millionths| rounded(millionths / WHOLE as f64)),
+            }),
+        }
+    }
+}
+
+impl SlotBias {
+    fn of(slots: &BTreeMap<Slot, i64>) -> Option<Self> {
+        let first = SlotShare::of(slots, |slot| slot.slot == 0)?;
+        let last = SlotShare::of(slots, |slot| slot.slot + 1 == slot.options)?;
+        Some(Self {
+            votes: first.votes,
+            first_slot_excess: rounded(first.excess),
+            last_slot_excess: rounded(last.excess),
+            chance_margin: rounded(first.margin),
+        })
+    }
+}
+
+impl ModelReputations {
+    fn new(figures: &Figures, limit: u32, fresh_for: Duration) -> Self {
+        let mut models: Vec<_> = figures.sums.models.iter().collect();
+        models.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.votes));
+        models.truncate(limit as usize);
+        let reputation = |(model, sums)| ModelReputation::new(model, sums, figures.sums.slots.get(model));
+        Self {
+            models: models.into_iter().map(reputation).collect(),
+            minimum_votes: MIN_VOTES,
+            computed_at: figures.computed_at,
+            fresh_for,
+        }
+    }
+}
+
+impl ToolOutput for ModelReputations {
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(self.fresh_for)
+    }
+}
+
+impl Tool for ListModelReputation {
+    const SPEC: Spec = Spec {
+        name: "list_model_reputation",
+        title: "Read the models' reputation",
+        summary: "Lists how each model does in polls: success, latency, cost, agreement with outcomes and feedback. Free.",
+        manual: include_str!("list_model_reputation.md"),
+        example: r#"{ "limit": 20 }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/reputation/models")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "which models are reliable",
+            "how fast is each model",
+            "compare the models' track records",
+        ],
+        faults: &[],
+    };
+    type Input = ModelQuery;
+    type Output = ModelReputations;
+
+    async fn call(cx: &Ctx, query: ModelQuery) -> Result<ModelReputations, Fault> {
+        if !(1..=MOST).contains(&query.limit) {
+            return Err(Fault::invalid("limit", format!("must be from 1 to {MOST}")));
+        }
+        let figures = cx.reputation().figures().await?;
+        Ok(ModelReputations::new(&figures, query.limit, cx.reputation().fresh_for(&figures)))
+    }
+}
