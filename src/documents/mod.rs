@@ -4,11 +4,16 @@
 //! and served with an entity tag.
 
 mod agent_card;
+mod auth_guide;
 mod committed;
 mod error_reference;
+mod llms;
+mod mirrors;
+mod prose;
 mod protected_resource;
 mod serve;
 mod site;
+mod skills;
 mod tool_reference;
 
 use axum::body::Bytes;
@@ -17,8 +22,9 @@ use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use mirrors::Mirrors;
 pub use protected_resource::ProtectedResource;
-pub use serve::{routes, serve};
+pub use serve::{mirrors, routes, serve};
 pub use site::{Site, SiteSettings};
 
 /// The agent card's name.
@@ -26,6 +32,9 @@ pub const AGENT_CARD: &str = "agent_card";
 
 /// The name of the keys that sign the agent card.
 pub const JWKS: &str = "jwks";
+
+/// The media type of Markdown (RFC 7763).
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 /// Why there is no metadata of OAuth.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
@@ -50,6 +59,8 @@ pub struct Document {
     pub summary: &'static str,
     /// Where it is served; nowhere, where it is only kept as a file.
     pub paths: fn(&Site) -> Vec<String>,
+    /// Where else it is served: at paths that no catalogue lists.
+    pub mirrors: &'static [Mirrors],
     /// How long it may be cached, in seconds.
     pub max_age: u32,
     /// Its forms; the first one is the default.
@@ -85,6 +96,13 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::API,
     protected_resource::MCP,
     protected_resource::A2A,
+    skills::FILE,
+    skills::INDEX,
+    skills::BUNDLE,
+    skills::INSTRUCTIONS,
+    llms::INDEX,
+    llms::FULL,
+    auth_guide::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
@@ -97,12 +115,17 @@ impl Document {
         paths: fn(&Site) -> Vec<String>,
         forms: &'static [Form],
     ) -> Self {
-        Self { name, summary, paths, max_age: 3600, forms, absent: "" }
+        Self { name, summary, paths, mirrors: &[], max_age: 3600, forms, absent: "" }
     }
 
     /// A document that some configurations do not have, with what a 404 says then.
     const fn absent(self, message: &'static str) -> Self {
         Self { absent: message, ..self }
+    }
+
+    /// A document that is served at further paths.
+    const fn mirrored(self, mirrors: &'static [Mirrors]) -> Self {
+        Self { mirrors, ..self }
     }
 
     /// A document that is only kept as a file.

@@ -7,11 +7,12 @@ use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use url::Url;
 
 use super::{DOCUMENTS, Form};
-use crate::config::{BillingMode, Config, Operator};
+use crate::config::{BillingMode, Config, Limits, Operator};
 use crate::surface::http::EntityTag;
 use crate::surface::route::Route;
 
@@ -28,6 +29,16 @@ pub struct SiteSettings {
     pub issuer: Option<String>,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
+    /// How many requests callers may make.
+    pub limits: Limits,
+    /// Whether polls are charged to accounts.
+    pub charges: bool,
+    /// Credited to an account that its holder makes.
+    pub starter_credit: MicroUsd,
+    /// Whether people sign in with a browser at the issuer.
+    pub browser_login: bool,
+    /// The chain of wallets and deposits (CAIP-2).
+    pub network: String,
     /// Whether accounts are funded in USDC, and polls are charged to them.
     pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
@@ -43,6 +54,11 @@ impl SiteSettings {
             keys_read_account: config.accounts.keys_read_account,
             issuer: config.issuer().map(str::to_owned),
             since: None,
+            limits: config.limits.clone(),
+            charges: config.billing.mode == BillingMode::Prepaid,
+            starter_credit: config.starter_credit().unwrap_or_default(),
+            browser_login: !config.auth.client_id.is_empty(),
+            network: config.chain.network.clone(),
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),
             signing: None,
@@ -102,6 +118,12 @@ impl Site {
         self.links = links.with_page(ADD_FUNDS, add_funds);
         self.routes = routes;
         self
+    }
+
+    /// The URL of the route with this name, if there is one without placeholders.
+    pub fn url_of(&self, name: &str) -> Option<String> {
+        let route = self.routes.iter().find(|route| route.name == name && !route.path.contains('{'))?;
+        Some(format!("{}{}", self.settings.base_url, route.path))
     }
 
     /// The bytes of another document in its default form, for documents that quote or digest it. A

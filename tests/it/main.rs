@@ -53,6 +53,7 @@ mod real_model;
 mod replicas;
 mod rounds;
 mod sessions;
+mod skills;
 mod streams;
 mod telemetry;
 mod upstreams;
