@@ -17,8 +17,16 @@ pub(super) const DOCUMENT: Document = Document::kept(
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
-        "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n\
-         | code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",
+        "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n",
+    );
+    text.push_str(&table());
+    Some(text.into())
+}
+
+/// The table of errors.
+pub(super) fn table() -> String {
+    let mut text = String::from(
+        "| code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",
     );
     for row in Kind::all().map(Kind::row) {
         let recovery: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
@@ -35,5 +43,5 @@ fn markdown(_: &Site) -> Option<Bytes> {
             recovery.join(" ")
         );
     }
-    Some(text.into())
+    text
 }

@@ -7,13 +7,17 @@ mod agent_card;
 mod ai_catalog;
 mod ai_plugin;
 mod api_catalog;
+mod auth_guide;
 mod committed;
 mod error_reference;
 mod home;
+mod llms;
 mod logo;
 mod mcp_card;
+mod mirrors;
 mod negotiation;
 mod page;
+mod prose;
 mod protected_resource;
 mod robots;
 mod routing_descriptions;
@@ -21,6 +25,7 @@ mod security;
 mod serve;
 mod site;
 mod sitemap;
+mod skills;
 mod tool_reference;
 mod unified_card;
 
@@ -31,10 +36,11 @@ use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use mirrors::Mirrors;
 pub use negotiation::wants_markdown;
 pub use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
-pub use serve::{routes, serve};
+pub use serve::{mirrors, routes, serve};
 pub use site::{Site, SiteSettings};
 
 /// The media type of Markdown (RFC 7763).
@@ -78,6 +84,8 @@ pub struct Document {
     pub summary: &'static str,
     /// Where it is served; nowhere, where it is only kept as a file.
     pub paths: fn(&Site) -> Vec<String>,
+    /// Where else it is served: at paths that no catalogue lists.
+    pub mirrors: &'static [Mirrors],
     /// How long it may be cached, in seconds.
     pub max_age: u32,
     /// Its forms; the first one is the default.
@@ -135,6 +143,13 @@ pub static DOCUMENTS: &[Document] = &[
     sitemap::DOCUMENT,
     security::DOCUMENT,
     logo::DOCUMENT,
+    skills::FILE,
+    skills::INDEX,
+    skills::BUNDLE,
+    skills::INSTRUCTIONS,
+    llms::INDEX,
+    llms::FULL,
+    auth_guide::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
@@ -151,6 +166,7 @@ impl Document {
             name,
             summary,
             paths,
+            mirrors: &[],
             max_age: 3600,
             forms,
             absent: "",
@@ -184,6 +200,11 @@ impl Document {
     /// Renders it for every request, since it depends on the time.
     const fn timed(self) -> Self {
         Self { timed: true, ..self }
+    }
+
+    /// A document that is served at further paths.
+    const fn mirrored(self, mirrors: &'static [Mirrors]) -> Self {
+        Self { mirrors, ..self }
     }
 
     /// A document that is only kept as a file.

@@ -14,23 +14,36 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
-use super::{DOCUMENTS, Document, Form, Site};
+use super::{DOCUMENTS, Document, Form, Mirrors, Site};
 use crate::surface::route::{Route, RouteKind};
 
 /// The routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
     let of = |(place, document): (usize, &'static Document)| {
-        (document.paths)(site).into_iter().map(move |path| Route {
-            name: document.name,
-            method: Method::Get,
-            path: path.into(),
-            access: Access::PUBLIC,
-            rate: Rate::Public,
-            kind: RouteKind::Document(place),
-            summary: Cow::Borrowed(document.summary),
-        })
+        (document.paths)(site).into_iter().map(move |path| route(place, document, path))
     };
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
+}
+
+/// The routes of the further paths of every document.
+pub fn mirrors() -> Vec<Route> {
+    let of = |(place, document): (usize, &'static Document)| {
+        let paths = document.mirrors.iter().flat_map(Mirrors::paths);
+        paths.map(move |path| route(place, document, path))
+    };
+    DOCUMENTS.iter().enumerate().flat_map(of).collect()
+}
+
+fn route(place: usize, document: &'static Document, path: String) -> Route {
+    Route {
+        name: document.name,
+        method: Method::Get,
+        path: path.into(),
+        access: Access::PUBLIC,
+        rate: Rate::Public,
+        kind: RouteKind::Document(place),
+        summary: Cow::Borrowed(document.summary),
+    }
 }
 
 /// Answers a request for the document at this place of the table, in the form that its headers ask for.

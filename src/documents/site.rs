@@ -11,11 +11,12 @@ use ep_kernel::links::Links;
 use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use url::Url;
 
 use super::{DOCUMENTS, Document, Form, serve};
-use crate::config::{BillingMode, Config, Content, Demo, Operator};
+use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator};
 use crate::surface::http::EntityTag;
 use crate::surface::route::{Route, RouteKind};
 
@@ -40,6 +41,14 @@ pub struct SiteSettings {
     pub poll_deadline: Duration,
     /// Whether the models are simulated.
     pub simulated: bool,
+    /// How many requests callers may make.
+    pub limits: Limits,
+    /// Whether polls are charged to accounts.
+    pub charges: bool,
+    /// Credited to an account that its holder makes.
+    pub starter_credit: MicroUsd,
+    /// The chain of wallets and deposits (CAIP-2).
+    pub network: String,
     /// Whether accounts are funded in USDC, and polls are charged to them.
     pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
@@ -59,6 +68,10 @@ impl SiteSettings {
             content: config.content.clone(),
             poll_deadline: config.poll_deadline(),
             simulated: config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto,
+            limits: config.limits.clone(),
+            charges: config.billing.mode == BillingMode::Prepaid,
+            starter_credit: config.starter_credit().unwrap_or_default(),
+            network: config.chain.network.clone(),
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),
             signing: None,

@@ -19,10 +19,17 @@ fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
+    text.push_str(&operations(site));
+    Some(text.into())
+}
+
+/// A section for each operation.
+pub(super) fn operations(site: &Site) -> String {
+    let mut text = String::new();
     for entry in site.tools {
         operation(&mut text, entry);
     }
-    Some(text.into())
+    text
 }
 
 fn operation(text: &mut String, entry: &Entry) {

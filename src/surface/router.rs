@@ -48,7 +48,7 @@ type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
     let endpoint = mcp::Endpoint::new(&state.app, state.tools, &state.web);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
-    for route in &site.routes {
+    for route in site.routes.iter().chain(&documents::mirrors()) {
         let responder = match route.kind {
             RouteKind::Operation(entry, rest) => Responder::Operation(Binding::new(entry, rest, false)),
             RouteKind::Stream(entry, rest) => Responder::Operation(Binding::new(entry, rest, true)),

@@ -181,7 +181,7 @@ fn own_urls(text: &str, base_url: &str) -> BTreeSet<String> {
     let ends = |c: char| c.is_whitespace() || "\"'<>()`\\,;".contains(c);
     text.split(base_url)
         .skip(1)
-        .map(|rest| rest.split(ends).next().unwrap().trim_end_matches('.').to_owned())
+        .map(|rest| rest.split(ends).next().unwrap().trim_end_matches(['.', ':']).to_owned())
         .filter(|path| path.is_empty() || path.starts_with('/'))
         .collect()
 }

@@ -56,6 +56,7 @@ mod replicas;
 mod reputation;
 mod rounds;
 mod sessions;
+mod skills;
 mod streams;
 mod telemetry;
 mod upstreams;

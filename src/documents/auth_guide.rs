@@ -1,0 +1,20 @@
+//! auth.md: how an agent gets access, as far as this configuration offers it.
+
+use askama::Template;
+
+use super::prose::{self, Prose};
+use super::{Document, Form, MARKDOWN};
+
+pub(super) const DOCUMENT: Document = Document::new(
+    "auth_guide",
+    "Tells an agent how it gets access: without a key, by a wallet, a payment, a login or the operator.",
+    |_| vec!["/auth.md".into()],
+    &[Form::new(MARKDOWN, |site| prose::bytes(&AuthGuide { p: Prose::new(site) }))],
+)
+.absent("this service has no accounts");
+
+#[derive(Template)]
+#[template(path = "auth.md")]
+struct AuthGuide<'a> {
+    p: Prose<'a>,
+}

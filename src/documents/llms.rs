@@ -1,0 +1,114 @@
+//! llms.txt (llmstxt.org) and llms-full.txt: what there is to read, and all of it in one file.
+
+use askama::Template;
+
+use super::prose::{self, Prose};
+use super::skills::SKILL;
+use super::{Document, Form, Site, error_reference, tool_reference};
+
+/// The media type of both.
+const PLAIN: &str = "text/plain; charset=utf-8";
+/// The base URL in guides.
+const GUIDES_URL: &str = "https://polls.example.com";
+
+pub(super) const INDEX: Document = Document::new(
+    "llms",
+    "Says in a few lines what this service is and what to read (llmstxt.org).",
+    |_| vec!["/llms.txt".into()],
+    &[Form::new(PLAIN, |site| prose::bytes(&Index { p: Prose::new(site) }))],
+);
+
+pub(super) const FULL: Document = Document::new(
+    "llms_full",
+    "Has the whole documentation in one file of Markdown.",
+    |_| vec!["/llms-full.txt".into()],
+    &[Form::new(PLAIN, |site| prose::bytes(&Full { site, p: Prose::new(site) }))],
+);
+
+#[derive(Template)]
+#[template(path = "llms.txt")]
+struct Index<'a> {
+    p: Prose<'a>,
+}
+
+#[derive(Template)]
+#[template(path = "llms-full.txt")]
+struct Full<'a> {
+    site: &'a Site,
+    p: Prose<'a>,
+}
+
+impl Full<'_> {
+    /// The skill without its frontmatter.
+    fn skill(&self) -> String {
+        let text = self.text(SKILL);
+        let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+        section(body.map_or(text.as_str(), |(_, body)| body))
+    }
+
+    /// A document of this site; nothing where it is absent.
+    fn page(&self, name: &str) -> String {
+        section(&self.text(name))
+    }
+
+    fn text(&self, name: &str) -> String {
+        let bytes = self.site.document(name).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn operations(&self) -> String {
+        lower(&tool_reference::operations(self.site))
+    }
+
+    #[expect(clippy::unused_self, reason = "templates call methods")]
+    fn errors(&self) -> String {
+        error_reference::table()
+    }
+
+    /// The guides of the repository, at this service's address.
+    fn guides(&self) -> String {
+        let guides = [
+            include_str!("../../docs/clients.md"),
+            include_str!("../../docs/oauth.md"),
+            include_str!("../../docs/webhooks.md"),
+            include_str!("../../docs/pace.md"),
+        ];
+        let sections: Vec<String> = guides.iter().map(|guide| section(guide)).collect();
+        let base_url = &self.site.settings.base_url;
+        sections.join("\n").replace(GUIDES_URL, base_url)
+    }
+}
+
+/// A page as a section of a larger one.
+fn section(page: &str) -> String {
+    format!("{}\n", lower(page.trim()))
+}
+
+/// Markdown with its headings a level lower. Code is left as it is.
+fn lower(markdown: &str) -> String {
+    let mut text = String::with_capacity(markdown.len() + 64);
+    let mut code = false;
+    for line in markdown.lines() {
+        if line.trim_start().starts_with("```") {
+            code = !code;
+        }
+        if !code && line.starts_with('#') {
+            text.push('#');
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_move_down_and_code_stays() {
+        let page = "# Title\n\n```sh\n# a comment\n```\n\n## Part\ntext # no heading";
+        let lowered = "## Title\n\n```sh\n# a comment\n```\n\n### Part\ntext # no heading\n";
+        assert_eq!(lower(page), lowered);
+    }
+}

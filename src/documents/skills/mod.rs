@@ -1,0 +1,141 @@
+//! The skill that teaches agents to poll: its file, the index that announces it, a bundle, and short instructions
+//! for the home folder of an agent.
+
+mod places;
+
+use askama::Template;
+use axum::body::Bytes;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use self::places::{HOMES, ROOT_FILES, TOOL_DIRS};
+use super::prose::{self, Prose};
+use super::{Document, Form, MARKDOWN, Mirrors, Site, json_text};
+
+/// The skill's name, which is a part of its paths.
+macro_rules! skill {
+    () => {
+        "prevent-hallucinations-with-a-poll"
+    };
+}
+
+/// The name of the skill's document.
+pub(super) const SKILL: &str = "skill";
+/// What a service without polls says.
+const NO_POLLS: &str = "this service has no skill: it takes no polls";
+/// The schema of the index, and its version (Agent Skills Discovery 0.2.0).
+const INDEX_SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+pub(super) const FILE: Document = Document::new(
+    SKILL,
+    "Teaches an agent when and how to ask a poll (a skill of agentskills.io).",
+    |_| vec![concat!("/.well-known/agent-skills/", skill!(), "/SKILL.md").into()],
+    &[Form::new(MARKDOWN, |site| prose::bytes(&Skill::new(site)))],
+)
+.absent(NO_POLLS)
+.mirrored(&[
+    Mirrors {
+        path: concat!("/.{tool_dir}/skills/", skill!(), "/SKILL.md"),
+        values: &[("tool_dir", TOOL_DIRS)],
+    },
+    Mirrors { path: concat!("/.{tool_dir}/skills/", skill!(), ".md"), values: &[("tool_dir", TOOL_DIRS)] },
+    Mirrors { path: concat!("/.{tool_dir}/", skill!(), "/SKILL.md"), values: &[("tool_dir", TOOL_DIRS)] },
+]);
+
+pub(super) const INDEX: Document = Document::new(
+    "agent_skills_index",
+    "Lists the skills of this service with their digests (Agent Skills Discovery 0.2.0).",
+    |_| vec!["/.well-known/agent-skills/index.json".into()],
+    &[Form::new("application/json", index)],
+)
+.absent(NO_POLLS);
+
+pub(super) const BUNDLE: Document = Document::new(
+    "skill_bundle",
+    "Has the files of the skill with their digests, and every path where they are served.",
+    |_| vec!["/api/skill-bundle".into()],
+    &[Form::new("application/json", bundle)],
+)
+.absent(NO_POLLS);
+
+pub(super) const INSTRUCTIONS: Document = Document::new(
+    "agent_instructions",
+    "Tells an agent in a few lines when and how to ask a poll, for its file of instructions.",
+    |_| vec!["/AGENTS.md".into()],
+    &[Form::new(MARKDOWN, |site| prose::bytes(&Instructions { p: Prose::new(site) }))],
+)
+.absent(NO_POLLS)
+.mirrored(&[Mirrors {
+    path: "/{home}/{root_file}.md",
+    values: &[("home", HOMES), ("root_file", ROOT_FILES)],
+}]);
+
+#[derive(Template)]
+#[template(path = "skill.md")]
+struct Skill<'a> {
+    p: Prose<'a>,
+    name: &'static str,
+    license: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "agent-instructions.md")]
+struct Instructions<'a> {
+    p: Prose<'a>,
+}
+
+impl<'a> Skill<'a> {
+    fn new(site: &'a Site) -> Self {
+        Self { p: Prose::new(site), name: skill!(), license: env!("CARGO_PKG_LICENSE") }
+    }
+}
+
+/// What the skill is for, as people wrote it.
+fn description() -> Value {
+    super::owner()["skill_description"].clone()
+}
+
+/// The index of skills. Digests are those of the bytes served.
+fn index(site: &Site) -> Option<Bytes> {
+    json_text(&json!({
+        "$schema": INDEX_SCHEMA,
+        "skills": [{
+            "name": skill!(),
+            "type": "skill-md",
+            "description": description(),
+            "url": site.url_of(SKILL)?,
+            "digest": digest(&site.document(SKILL)?),
+        }],
+    }))
+}
+
+/// The skill's files, to be written into a folder of the skill's name.
+fn bundle(site: &Site) -> Option<Bytes> {
+    let bytes = site.document(SKILL)?;
+    let mirrors: Vec<Value> = FILE
+        .mirrors
+        .iter()
+        .map(|family| {
+            let values = family.values.iter().map(|(name, values)| ((*name).to_owned(), json!(values)));
+            json!({ "path": family.path, "values": values.collect::<serde_json::Map<_, _>>() })
+        })
+        .collect();
+    json_text(&json!({
+        "name": skill!(),
+        "description": description(),
+        "index": site.url_of(INDEX.name)?,
+        "files": [{
+            "path": "SKILL.md",
+            "media_type": MARKDOWN,
+            "url": site.url_of(SKILL)?,
+            "size": bytes.len(),
+            "digest": digest(&bytes),
+            "content": std::str::from_utf8(&bytes).ok()?,
+        }],
+        "mirrors": mirrors,
+    }))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
+}
