@@ -1,6 +1,7 @@
 //! `ep serve` in a process of its own, and what the kernel says it used.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -94,11 +95,17 @@ impl Drop for Server {
 /// CPU time that a process has used, user and system, by the scheduler's own nanosecond account.
 pub fn cpu_of(pid: u32) -> Duration {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("Linux");
-    let nanos = threads.flatten().filter_map(|thread| {
-        let account = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        account.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    Duration::from_nanos(nanos.sum())
+    Duration::from_nanos(threads.flatten().filter_map(|thread| nanos_of(&thread.path())).sum())
+}
+
+/// CPU time that the calling thread has used, by the same account.
+pub fn cpu_of_this_thread() -> Duration {
+    Duration::from_nanos(nanos_of(Path::new("/proc/thread-self")).expect("Linux"))
+}
+
+fn nanos_of(thread: &Path) -> Option<u64> {
+    let account = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+    account.split_whitespace().next()?.parse().ok()
 }
 
 /// The value in the middle.
