@@ -33,6 +33,7 @@ pub(super) const FILE: Document = Document::new(
     &[Form::new(MARKDOWN, |site| prose::bytes(&Skill::new(site)))],
 )
 .absent(NO_POLLS)
+.open()
 .mirrored(&[
     Mirrors {
         path: concat!("/.{tool_dir}/skills/", skill!(), "/SKILL.md"),
@@ -48,7 +49,8 @@ pub(super) const INDEX: Document = Document::new(
     |_| vec!["/.well-known/agent-skills/index.json".into()],
     &[Form::new("application/json", index)],
 )
-.absent(NO_POLLS);
+.absent(NO_POLLS)
+.open();
 
 pub(super) const BUNDLE: Document = Document::new(
     "skill_bundle",
