@@ -145,11 +145,6 @@ impl<'a> Prose<'a> {
     pub(super) fn contact(&self) -> &str {
         &self.site.settings.operator.contact
     }
-
-    /// Where the issuer of access tokens describes itself, where one is configured.
-    pub(super) fn issuer(&self) -> Option<String> {
-        super::openid_url(self.site)
-    }
 }
 
 /// The bytes of a rendered template, with one line end at the end.
