@@ -211,14 +211,14 @@ async fn every_link_in_every_document_resolves() {
     }
     assert!(read > 30 && found.len() > 20, "{read} {}", found.len());
     for (path, document) in found {
+        // Of commands, which their own tests run, and of an example's poll.
+        if path.contains('$') || path.contains("7KQ2M4X9TB") {
+            continue;
+        }
         // Readers fill templates themselves.
         if path.contains('{') {
             let known = service.site.routes.iter().any(|route| route.path == path);
             assert!(known, "{document} names {path}, which is no route");
-            continue;
-        }
-        // Of commands, which their own tests run, and of an example's poll.
-        if path.contains('$') || path.contains("7KQ2M4X9TB") {
             continue;
         }
         let reply = client.get(&path).await;
