@@ -9,6 +9,8 @@
 
 pub mod account;
 mod amount;
+pub mod examples;
+pub mod intents;
 pub mod keys;
 pub mod models;
 pub mod polls;
@@ -57,6 +59,10 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),
         entry::<models::ListModels>(),
+        entry::<results::DrawPoll>(),
+        entry::<examples::ListExamples>(),
+        entry::<examples::GetExample>(),
+        entry::<intents::MatchIntent>(),
         entry::<service::ListErrors>(),
         entry::<service::GetHealth>(),
     ]

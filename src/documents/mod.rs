@@ -6,9 +6,13 @@
 mod agent_card;
 mod committed;
 mod error_reference;
+mod intents;
+mod node_spec;
 mod protected_resource;
+mod schemas;
 mod serve;
 mod site;
+mod surfaces;
 mod tool_reference;
 
 use axum::body::Bytes;
@@ -85,6 +89,9 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::API,
     protected_resource::MCP,
     protected_resource::A2A,
+    intents::DOCUMENT,
+    node_spec::DOCUMENT,
+    surfaces::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
