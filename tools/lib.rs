@@ -9,7 +9,9 @@
 
 pub mod account;
 mod amount;
+pub mod examples;
 pub mod feedback;
+pub mod intents;
 pub mod keys;
 pub mod models;
 pub mod polls;
@@ -63,6 +65,10 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::EstimatePoll>(),
         entry::<polls::ListProfiles>(),
         entry::<models::ListModels>(),
+        entry::<results::DrawPoll>(),
+        entry::<examples::ListExamples>(),
+        entry::<examples::GetExample>(),
+        entry::<intents::MatchIntent>(),
         entry::<service::ListErrors>(),
         entry::<service::GetHealth>(),
     ]

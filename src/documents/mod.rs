@@ -11,21 +11,25 @@ mod auth_guide;
 mod committed;
 mod error_reference;
 mod home;
+mod intents;
 mod llms;
 mod logo;
 mod mcp_card;
 mod mirrors;
 mod negotiation;
+mod node_spec;
 mod page;
 mod prose;
 mod protected_resource;
 mod robots;
 mod routing_descriptions;
+mod schemas;
 mod security;
 mod serve;
 mod site;
 mod sitemap;
 mod skills;
+mod surfaces;
 mod tool_reference;
 mod unified_card;
 
@@ -150,6 +154,9 @@ pub static DOCUMENTS: &[Document] = &[
     llms::INDEX,
     llms::FULL,
     auth_guide::DOCUMENT,
+    intents::DOCUMENT,
+    node_spec::DOCUMENT,
+    surfaces::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];

@@ -25,7 +25,8 @@ async fn service() -> Service {
 /// A path whose placeholders name nothing that exists.
 fn filled(route: &Route) -> String {
     let path = route.path.replace("{poll_id}", "EP-20260101-0000000000");
-    path.replace("{key_id}", "00000000-0000-4000-8000-000000000000")
+    let path = path.replace("{key_id}", "00000000-0000-4000-8000-000000000000");
+    path.replace("{language}", "curl")
 }
 
 fn method(route: &Route) -> Method {

@@ -49,7 +49,16 @@ impl Tool for CreateCheckout {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["add funds by card", "top up my balance"],
+        intents: &[
+            "add funds by card",
+            "top up my balance",
+            "pay by credit card",
+            "buy credits, fund my account",
+            "deposit money into my account",
+            "I ran out of credits, how do I add more",
+            "checkout link to pay with a card",
+            "how do I pay",
+        ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = CheckoutRequest;

@@ -55,7 +55,16 @@ impl Tool for GetBalance {
         stream: None,
         agents: Agents::Core,
         task: Task::None,
-        intents: &["how much credit is left", "what is my balance"],
+        intents: &[
+            "how much credit is left",
+            "what is my balance",
+            "how much money do I have left",
+            "how much money is in my account",
+            "remaining credits on my account",
+            "can I afford another poll",
+            "how much budget is left",
+            "do I have enough money for a poll",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -26,7 +26,12 @@ impl Tool for GetConfirmation {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["when am I asked before spending"],
+        intents: &[
+            "when am I asked before spending",
+            "which polls do I have to confirm",
+            "show my confirmation limit",
+            "what is my approval limit",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -41,7 +41,13 @@ impl Tool for GetCurrentUser {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["who am I"],
+        intents: &[
+            "who am I",
+            "which user is logged in",
+            "who am I logged in as",
+            "which account is this browser signed in to",
+            "what is my user id",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -46,7 +46,14 @@ impl Tool for SetConfirmation {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["ask me before spending more than"],
+        intents: &[
+            "ask me before spending more than",
+            "confirm polls that cost more than an amount",
+            "require approval of polls above ten dollars",
+            "do not ask me to confirm cheap polls",
+            "change the confirmation limit",
+            "always ask before you spend my money",
+        ],
         faults: &[],
     };
     type Input = ConfirmationToSet;

@@ -95,7 +95,15 @@ impl Tool for CreateKey {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["I need an API key", "create a key for my server"],
+        intents: &[
+            "I need an API key",
+            "create a key for my server",
+            "get an API key",
+            "generate a new API token",
+            "give me a key for my agent",
+            "make a new key with a spending limit",
+            "issue an access token",
+        ],
         faults: &[Kind::Conflict, Kind::InsufficientBalance, Kind::AccountFrozen],
     };
     type Input = KeyToCreate;

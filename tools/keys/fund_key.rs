@@ -52,7 +52,13 @@ impl Tool for FundKey {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["top up a pre-funded key", "put more money on a key"],
+        intents: &[
+            "top up a pre-funded key",
+            "put more money on a key",
+            "move funds from my account to a key",
+            "add dollars to a key",
+            "raise the budget of a key",
+        ],
         faults: &[Kind::NotFound, Kind::InsufficientBalance, Kind::AccountFrozen],
     };
     type Input = KeyToFund;

@@ -110,7 +110,14 @@ impl Tool for ListKeys {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["which API keys do I have", "when was a key last used"],
+        intents: &[
+            "which API keys do I have",
+            "show my API keys",
+            "list my keys",
+            "which of my keys are revoked",
+            "when was a key last used",
+            "which keys are active or revoked",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -44,7 +44,15 @@ impl Tool for RevokeKey {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["revoke an API key", "a key has leaked"],
+        intents: &[
+            "revoke an API key",
+            "a key has leaked",
+            "delete or disable a key",
+            "remove an old API key",
+            "get rid of a key",
+            "block a key that was stolen or published",
+            "disable a key that I pushed by accident",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = KeyToRevoke;

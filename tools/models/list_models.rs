@@ -45,7 +45,19 @@ impl Tool for ListModels {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["which models vote", "which models are there"],
+        intents: &[
+            "which models vote",
+            "who are the voters",
+            "which models are there",
+            "is this model among the voters",
+            "list the available LLMs with prices",
+            "which providers and models are supported",
+            "show the model registry",
+            "model prices",
+            "what models can I use",
+            "which providers take part",
+            "is a model supported",
+        ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = Nothing;

@@ -32,7 +32,15 @@ impl Tool for CancelPoll {
         stream: None,
         agents: Agents::Extended,
         task: Task::Cancel,
-        intents: &["cancel my poll", "stop asking models"],
+        intents: &[
+            "cancel my poll",
+            "stop that poll",
+            "stop asking models",
+            "stop the running poll now",
+            "end the poll early with the votes it has",
+            "abort this poll",
+            "no more votes are needed",
+        ],
         faults: &[Kind::NotFound, Kind::Conflict],
     };
     type Input = PollQuery;

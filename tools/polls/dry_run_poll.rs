@@ -31,7 +31,17 @@ impl Tool for DryRunPoll {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["what would this poll cost", "check my poll"],
+        intents: &[
+            "what would this very poll cost",
+            "check my question and options for errors",
+            "validate a poll without running it",
+            "dry run a poll",
+            "validate the input only",
+            "is this poll request valid before I spend anything",
+            "test a poll without asking any model",
+            "check that my options are ok",
+            "preview the cost of this exact question",
+        ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = Unchecked;

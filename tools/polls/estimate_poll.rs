@@ -57,7 +57,17 @@ impl Tool for EstimatePoll {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["how much does a poll cost", "how long does a poll take"],
+        intents: &[
+            "how much does a poll cost",
+            "pricing",
+            "cost estimate",
+            "how long does a poll take",
+            "estimate the price and latency of a poll",
+            "expected cost of a poll with the frontier preset and four options",
+            "how expensive is it to ask many models",
+            "how quick is a poll",
+            "will it be expensive, give me an estimate first",
+        ],
         faults: &[Kind::InvalidPreset, Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = Shape;

@@ -42,7 +42,13 @@ impl Tool for GetPoll {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["what did my poll cost"],
+        intents: &[
+            "what did my poll cost",
+            "how much did I spend on that poll",
+            "cost of each vote in my poll",
+            "my poll with every vote and its cost",
+            "show the costs of my finished poll",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = PollQuery;

@@ -123,7 +123,16 @@ impl Tool for GetPollStatus {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["how far is my poll"],
+        intents: &[
+            "how far is my poll",
+            "is my poll done",
+            "how much longer will my poll take",
+            "is the poll still running",
+            "status and progress of my poll",
+            "how many models have answered",
+            "is it done yet",
+            "where is my poll in the queue",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = PollQuery;

@@ -95,7 +95,15 @@ impl Tool for ListPolls {
         stream: None,
         agents: Agents::Extended,
         task: Task::List,
-        intents: &["list my polls", "which of my polls are running"],
+        intents: &[
+            "list my polls",
+            "which of my polls are running",
+            "which polls are still running",
+            "show the polls that I have asked or run",
+            "all polls of my account, newest first",
+            "see all questions I have asked",
+            "my own polls",
+        ],
         faults: &[],
     };
     type Input = PollPage;

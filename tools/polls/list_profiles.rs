@@ -46,7 +46,14 @@ impl Tool for ListProfiles {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["which poll settings are there"],
+        intents: &[
+            "which poll settings are there",
+            "which presets can I choose",
+            "list the profiles",
+            "explain the presets",
+            "difference between conservative, balanced and quick",
+            "which profiles are offered",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -84,7 +84,15 @@ impl Tool for PollFree {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["ask free models", "poll without an account"],
+        intents: &[
+            "ask free models, I have no key",
+            "poll without an account",
+            "run a poll for free without an API key",
+            "try a free poll without signing up",
+            "free vote without login",
+            "is there a free tier, no key to try",
+            "anonymous poll with open-weight models",
+        ],
         faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
     type Input = FreeRequest;

@@ -45,9 +45,17 @@ impl Tool for PollQuestion {
         task: Task::Start,
         intents: &[
             "ask several models",
-            "get a second opinion from many models",
+            "take a vote",
             "let models vote on this",
+            "get a second opinion from many models",
             "how much do models agree on this",
+            "which is better, this or that?",
+            "what do most AI models think or say",
+            "create a poll with multiple choice options",
+            "consensus of many LLMs",
+            "check an answer or a claim with other models",
+            "have AI models vote yes or no",
+            "do a survey among AI models",
         ],
         faults: &[
             Kind::InvalidPreset,

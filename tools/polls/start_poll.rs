@@ -58,7 +58,14 @@ impl Tool for StartPoll {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["start a poll and look at it later"],
+        intents: &[
+            "start a poll and look at it later",
+            "start a poll in the background",
+            "create a poll without waiting for the result",
+            "open a poll asynchronously and return its id at once",
+            "submit a poll without blocking",
+            "queue a poll and get its status URL",
+        ],
         faults: <PollQuestion as Tool>::SPEC.faults,
     };
     type Input = RawPollRequest;

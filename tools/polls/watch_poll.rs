@@ -42,7 +42,14 @@ impl Tool for WatchPoll {
         stream: Some(Rest::get("/api/polls/{poll_id}/events")),
         agents: Agents::None,
         task: Task::Follow,
-        intents: &["watch my poll"],
+        intents: &[
+            "watch my poll",
+            "stream the votes live",
+            "follow the events of a running poll",
+            "live updates of a poll",
+            "listen to the events of a poll",
+            "watch votes arrive in real time",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = WatchedPoll;

@@ -171,7 +171,20 @@ impl Tool for GetPollResult {
         stream: None,
         agents: Agents::Core,
         task: Task::Read,
-        intents: &["show me the poll's result", "is my poll done"],
+        intents: &[
+            "show me the poll's result",
+            "who won the poll",
+            "look up the result of a poll",
+            "what did the models decide",
+            "what did the poll say",
+            "read the result of a poll by its id",
+            "how did the models vote",
+            "I have a poll id, how did it turn out",
+            "how many votes did an option get",
+            "how confident are the models in the answer",
+            "did the poll end in a tie",
+            "fetch the votes and the final tally of a poll",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = ResultQuery;

@@ -63,7 +63,12 @@ impl Tool for ListRecentResults {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["what were my last polls"],
+        intents: &[
+            "what were my last polls",
+            "my latest five results",
+            "recent polls and results",
+            "what did I poll recently",
+        ],
         faults: &[],
     };
     type Input = Nothing;

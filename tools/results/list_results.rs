@@ -137,7 +137,13 @@ impl Tool for ListResults {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["which polls have I asked", "what did my polls cost"],
+        intents: &[
+            "which polls have I asked",
+            "what did my polls cost",
+            "history of my polls with their costs",
+            "show older results",
+            "list past results of my account",
+        ],
         faults: &[],
     };
     type Input = Page;

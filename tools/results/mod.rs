@@ -1,9 +1,12 @@
 //! Results: what polls came to, for anyone.
 
+mod diagram;
+mod draw_poll;
 mod get_poll_result;
 mod list_recent_results;
 mod list_results;
 
+pub use draw_poll::DrawPoll;
 pub use get_poll_result::{GetPollResult, PollResult};
 pub use list_recent_results::ListRecentResults;
 pub use list_results::ListResults;

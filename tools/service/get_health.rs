@@ -57,7 +57,14 @@ impl Tool for GetHealth {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &[],
+        intents: &[
+            "is the service up",
+            "health check of the service",
+            "does the API answer, is it down",
+            "server health",
+            "are you up, which version is running",
+            "is the database ok",
+        ],
         faults: &[],
     };
     type Input = Nothing;

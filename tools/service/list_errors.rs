@@ -60,7 +60,15 @@ impl Tool for ListErrors {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["what does this error mean"],
+        intents: &[
+            "what does this error mean",
+            "the catalogue of errors",
+            "explain an error code",
+            "list all error codes",
+            "how do I recover from an error",
+            "possible errors and how to handle them",
+            "why do I get this error",
+        ],
         faults: &[],
     };
     type Input = Nothing;

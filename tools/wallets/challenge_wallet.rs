@@ -56,7 +56,15 @@ impl Tool for ChallengeWallet {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["sign in with my wallet", "sign in with Ethereum"],
+        intents: &[
+            "connect my wallet",
+            "sign in with my wallet",
+            "sign in with Ethereum",
+            "get the message that a wallet signs",
+            "nonce for a wallet login",
+            "what should my wallet sign",
+            "begin a login with my wallet address",
+        ],
         faults: &[],
     };
     type Input = WalletToChallenge;

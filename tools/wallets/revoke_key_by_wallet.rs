@@ -55,7 +55,7 @@ impl Tool for RevokeKeyByWallet {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["revoke a key with my wallet"],
+        intents: &["revoke a key with my wallet", "revoke an API key by a wallet's signature"],
         faults: &[Kind::Unauthenticated, Kind::NotFound],
     };
     type Input = SignedRevocation;

@@ -52,7 +52,13 @@ impl Tool for RotateKeyByWallet {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["I lost my API key", "rotate my keys"],
+        intents: &[
+            "I lost my API key",
+            "rotate my keys",
+            "replace all my keys by a wallet's signature",
+            "I lost all keys, get a new one with my wallet",
+            "all my keys are compromised, rotate them by wallet",
+        ],
         faults: &[Kind::Unauthenticated, Kind::NotFound],
     };
     type Input = SignedMessage;

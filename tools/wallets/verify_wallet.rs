@@ -66,7 +66,14 @@ impl Tool for VerifyWallet {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["create an account with my wallet"],
+        intents: &[
+            "create an account with my wallet",
+            "verify a signed message",
+            "log in with the signature of my wallet",
+            "sign up with a wallet",
+            "send the signed message",
+            "I signed the message, log me in",
+        ],
         faults: &[Kind::Unauthenticated],
     };
     type Input = SignedMessage;

@@ -65,7 +65,14 @@ impl Tool for GetWebhook {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["where are my polls reported to", "was the webhook delivered"],
+        intents: &[
+            "where are my polls reported to",
+            "was the webhook delivered",
+            "did webhook deliveries fail",
+            "show my webhook and its status",
+            "which webhook is configured",
+            "status of the last webhook delivery",
+        ],
         faults: &[],
     };
     type Input = Nothing;

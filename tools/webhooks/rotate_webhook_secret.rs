@@ -41,7 +41,11 @@ impl Tool for RotateWebhookSecret {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["get the webhook secret", "the webhook secret has leaked"],
+        intents: &[
+            "get the webhook secret",
+            "the webhook secret has leaked",
+            "a new secret for signing webhooks",
+        ],
         faults: &[],
     };
     type Input = Nothing;

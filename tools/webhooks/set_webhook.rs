@@ -43,7 +43,16 @@ impl Tool for SetWebhook {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["notify me when a poll has ended", "set a webhook"],
+        intents: &[
+            "notify me when a poll has ended",
+            "set a webhook",
+            "call my URL when a poll is done",
+            "send a notification to my server when a poll finishes",
+            "configure a callback URL",
+            "tell my backend when polls end",
+            "stop notifying me, remove the webhook",
+            "send poll results to my endpoint",
+        ],
         faults: &[],
     };
     type Input = WebhookToSet;

@@ -1,0 +1,128 @@
+//! The ways in which agents and people meet the service: `well-known/surfaces.json`, as far as it is served.
+
+use axum::body::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{DOCUMENTS, Document, Form, Site};
+
+/// What the descriptors say. Artifacts are named; `{name}` in a rule is the URL of what has this name.
+const DESCRIPTORS: &str = include_str!("../../well-known/surfaces.json");
+
+pub(super) const DOCUMENT: Document = Document::new(
+    "surfaces",
+    "Lists the ways to reach this service, and how to tell from outside that each is supported.",
+    |_| vec!["/api/surfaces".into()],
+    &[Form::new("application/json", render)],
+);
+
+/// A way to reach the service, as it is kept.
+#[derive(Deserialize)]
+struct Kept {
+    pattern_id: String,
+    category: String,
+    user_types: Vec<String>,
+    description: String,
+    user_story: String,
+    artifacts: Vec<Artifact>,
+    detection_rule: String,
+    #[serde(default)]
+    standard_refs: Vec<String>,
+    /// The setting that it needs.
+    #[serde(default)]
+    needs: Option<Need>,
+}
+
+/// A setting without which something is not served.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Need {
+    Issuer,
+    Usdc,
+}
+
+/// Something that is served.
+#[derive(Deserialize)]
+struct Artifact {
+    /// The name of its route.
+    name: String,
+    /// What its placeholders are filled with.
+    #[serde(default)]
+    with: Vec<(String, String)>,
+    /// Its query.
+    #[serde(default)]
+    query: String,
+}
+
+/// The same, as it is served.
+#[derive(Serialize)]
+struct Descriptor {
+    pattern_id: String,
+    category: String,
+    user_types: Vec<String>,
+    description: String,
+    user_story: String,
+    artifacts: Vec<String>,
+    detection_rule: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    standard_refs: Vec<String>,
+}
+
+fn render(site: &Site) -> Option<Bytes> {
+    let kept: Vec<Kept> = serde_json::from_str(DESCRIPTORS).ok()?;
+    let descriptors: Vec<Descriptor> = kept.into_iter().filter_map(|kept| descriptor(site, kept)).collect();
+    super::json_text(&serde_json::to_value(descriptors).ok()?)
+}
+
+/// A descriptor with addresses; `None` if nothing that it names is served.
+fn descriptor(site: &Site, kept: Kept) -> Option<Descriptor> {
+    let settings = &site.settings;
+    let set = match kept.needs {
+        None => true,
+        Some(Need::Issuer) => settings.issuer.is_some(),
+        Some(Need::Usdc) => settings.takes_usdc,
+    };
+    let served = kept.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
+    let artifacts: Vec<String> = served.map(|artifact| artifact.url(site)).collect();
+    let rule = with_urls(site, &kept.detection_rule)?;
+    (!artifacts.is_empty()).then_some(Descriptor {
+        pattern_id: kept.pattern_id,
+        category: kept.category,
+        user_types: kept.user_types,
+        description: kept.description,
+        user_story: kept.user_story,
+        artifacts,
+        detection_rule: rule,
+        standard_refs: kept.standard_refs,
+    })
+}
+
+impl Artifact {
+    fn url(&self, site: &Site) -> String {
+        let values: Vec<(&str, &str)> =
+            self.with.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let url = site.links.url(&self.name, &values);
+        if self.query.is_empty() { url } else { format!("{url}?{}", self.query) }
+    }
+}
+
+/// Whether this service has what is named so. Only documents that some configurations lack are rendered to find out:
+/// others may quote this document.
+fn is_served(site: &Site, name: &str) -> bool {
+    let lacking = DOCUMENTS.iter().find(|document| document.name == name && !document.absent.is_empty());
+    site.links.has(name) && lacking.is_none_or(|document| site.document(document.name).is_some())
+}
+
+/// A text with the URL of each `{name}`; `None` if one of them is not served.
+fn with_urls(site: &Site, text: &str) -> Option<String> {
+    let mut parts = text.split('{');
+    let mut all = parts.next()?.to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}')?;
+        if !site.links.has(name) {
+            return None;
+        }
+        all.push_str(&site.links.url(name, &[]));
+        all.push_str(rest);
+    }
+    Some(all)
+}

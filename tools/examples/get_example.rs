@@ -1,0 +1,77 @@
+//! `get_example`: a program to start from.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::language::Language;
+
+/// Gives an example.
+pub struct GetExample;
+
+/// Which example.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct Wanted {
+    /// The language.
+    // Text, since an unknown one is not found rather than invalid.
+    #[schemars(with = "Language")]
+    pub language: String,
+}
+
+/// An example.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Example {
+    /// The language.
+    pub language: &'static str,
+    /// The code.
+    pub code: String,
+}
+
+impl ToolOutput for Example {
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(Duration::from_hours(1)).text(self.code.clone())
+    }
+}
+
+impl Tool for GetExample {
+    const SPEC: Spec = Spec {
+        name: "get_example",
+        title: "Get a code example",
+        summary: "Gives code that asks a poll and reads its result: curl, typescript, python or mcp-config. Free.",
+        manual: include_str!("get_example.md"),
+        example: r#"{ "language": "curl" }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/examples/{language}").text("text/plain; charset=utf-8")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "show me a code example",
+            "example in Python, TypeScript or curl",
+            "how do I call this API from my code",
+            "MCP client configuration",
+        ],
+        faults: &[Kind::NotFound],
+    };
+    type Input = Wanted;
+    type Output = Example;
+
+    async fn call(cx: &Ctx, wanted: Wanted) -> Result<Example, Fault> {
+        let language = Language::named(&wanted.language).ok_or_else(|| {
+            let names = Language::ALL.map(Language::name).join(", ");
+            let given: String = wanted.language.chars().filter(|c| !c.is_control()).take(40).collect();
+            Fault::new(Kind::NotFound, format!("there is no example in {given}; the languages are {names}"))
+        })?;
+        Ok(Example { language: language.name(), code: language.example(cx.links()) })
+    }
+}

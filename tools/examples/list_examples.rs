@@ -1,0 +1,61 @@
+//! `list_examples`: which examples there are.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::get_example::GetExample;
+use super::language::Language;
+
+/// Lists the examples.
+pub struct ListExamples;
+
+/// The examples.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Examples {
+    /// The languages.
+    pub available: [&'static str; Language::ALL.len()],
+    /// Where each of them is served, in the same order.
+    pub endpoints: [String; Language::ALL.len()],
+}
+
+impl ToolOutput for Examples {
+    fn presentation(&self) -> Presentation {
+        Presentation::shared(Duration::from_hours(1))
+    }
+}
+
+impl Tool for ListExamples {
+    const SPEC: Spec = Spec {
+        name: "list_examples",
+        title: "List the code examples",
+        summary: "Lists the languages that there are code examples in, and their addresses. Free.",
+        manual: include_str!("list_examples.md"),
+        example: "{}",
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/examples")),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["which code examples are there", "list the example languages"],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Examples;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Examples, Fault> {
+        let name = GetExample::SPEC.name;
+        let endpoints = Language::ALL.map(|language| cx.links().url(name, &[("language", language.name())]));
+        Ok(Examples { available: Language::ALL.map(Language::name), endpoints })
+    }
+}

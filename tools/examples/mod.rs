@@ -1,0 +1,8 @@
+//! Examples: programs that use the service, with its addresses filled in.
+
+mod get_example;
+mod language;
+mod list_examples;
+
+pub use get_example::GetExample;
+pub use list_examples::ListExamples;

@@ -1,0 +1,78 @@
+//! `draw_poll`: a poll as a Mermaid flow chart.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::poll_id::PollId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::diagram::diagram;
+use super::readable;
+
+/// Draws a poll.
+pub struct DrawPoll;
+
+/// Which poll.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct DrawnPoll {
+    /// The poll's id: EP-<date>-<suffix>.
+    #[serde(alias = "pollId")]
+    pub poll_id: String,
+}
+
+/// A poll as a diagram.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Drawing {
+    /// The poll's id.
+    pub poll_id: PollId,
+    /// The flow chart, in Mermaid's language.
+    pub diagram: String,
+    /// Whether it will never change, and anyone may see it.
+    #[serde(skip)]
+    settled: bool,
+}
+
+impl ToolOutput for Drawing {
+    fn presentation(&self) -> Presentation {
+        let presentation = if self.settled { Presentation::immutable() } else { Presentation::default() };
+        presentation.text(self.diagram.clone())
+    }
+}
+
+impl Tool for DrawPoll {
+    const SPEC: Spec = Spec {
+        name: "draw_poll",
+        title: "Draw a poll",
+        summary: "Draws a poll's votes and result as a Mermaid flow chart. Free.",
+        manual: include_str!("draw_poll.md"),
+        example: include_str!("get_poll_result.example.json"),
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Results,
+        rest: Some(Rest::get("/api/graph/mermaid/{poll_id}").text("text/plain; charset=utf-8")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "draw a diagram of my poll",
+            "visualise the votes of a poll",
+            "mermaid chart of the result",
+            "flowchart of a poll",
+        ],
+        faults: &[Kind::NotFound],
+    };
+    type Input = DrawnPoll;
+    type Output = Drawing;
+
+    async fn call(cx: &Ctx, drawn: DrawnPoll) -> Result<Drawing, Fault> {
+        let state = readable(cx, &drawn.poll_id).await?;
+        let record = &state.record;
+        let settled = record.closing.is_some() && !record.plan.private;
+        Ok(Drawing { poll_id: record.id.clone(), diagram: diagram(&state), settled })
+    }
+}
