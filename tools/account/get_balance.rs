@@ -58,6 +58,8 @@ impl Tool for GetBalance {
         intents: &[
             "how much credit is left",
             "what is my balance",
+            "show the account balance",
+            "am I out of credit",
             "how much money do I have left",
             "how much money is in my account",
             "remaining credits on my account",

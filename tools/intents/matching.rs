@@ -148,8 +148,10 @@ impl Index {
         };
         let first = word.chars().next()?;
         let near = self.weights.iter().filter_map(|(known, weight)| {
-            let may =
-                known.len() > 3 && known.starts_with(first) && known.len().abs_diff(word.len()) <= allowed;
+            let may = !is_filler(known)
+                && known.len() > 3
+                && known.starts_with(first)
+                && known.len().abs_diff(word.len()) <= allowed;
             let distance = may.then(|| strsim::osa_distance(word, known))?;
             (distance <= allowed).then_some((distance, known, *weight))
         });

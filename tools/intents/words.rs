@@ -18,7 +18,8 @@ const SYNONYMS: &[&str] = &[
     "several multiple many different bunch panel dozens hundred various crowd crowdsource committee group across jury other",
     "agree consensus majority agreement unanimous disagree",
     "opinion perspective",
-    "result breakdown outcome winner won win winning tally conclusion verdict decide",
+    "result breakdown outcome tally conclusion verdict",
+    "win winner won winning decide",
     "cost price pricing expensive fee costly charge spend spent",
     "estimate ballpark expected approximate approximately rough roughly quote forecast predict usually typical typically expect",
     "long duration latency slow quick quickly fast",
@@ -87,7 +88,7 @@ const SUBJECTS: [&str; 12] = [
 /// Words that say little.
 const FILLERS: &str = " a about actually am an and any are as at be been but by can could did do does doing dont for from give \
     had has have her here hey hi him his how i if im in into is it its just kindly let like me my myself need no not now of off on over above one or \
-    our out please pls plz s should so some t than that the their them then there these they thing this those to too \
+    our out please pls plz s should so some t than thank thanks that the their them then there these they thing this those to too \
     up us want was we were what whats when where which who whom why will with without yes you your id ok use using used \
     try know think find really howmany howmuch sofar would ";
 

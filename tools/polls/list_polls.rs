@@ -102,7 +102,7 @@ impl Tool for ListPolls {
             "show the polls that I have asked or run",
             "all polls of my account, newest first",
             "see all questions I have asked",
-            "my own polls",
+            "show my polls",
         ],
         faults: &[],
     };

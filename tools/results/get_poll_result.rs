@@ -177,7 +177,7 @@ impl Tool for GetPollResult {
             "look up the result of a poll",
             "what did the models decide",
             "what did the poll say",
-            "read the result of a poll by its id",
+            "the outcome of poll EP-20260131-7KQ2M4X9TB",
             "how did the models vote",
             "I have a poll id, how did it turn out",
             "how many votes did an option get",

@@ -45,7 +45,7 @@ impl Tool for SetWebhook {
         task: Task::None,
         intents: &[
             "notify me when a poll has ended",
-            "set a webhook",
+            "set or register a webhook",
             "call my URL when a poll is done",
             "send a notification to my server when a poll finishes",
             "configure a callback URL",
