@@ -37,6 +37,7 @@ struct Kept {
 #[serde(rename_all = "snake_case")]
 enum Need {
     Issuer,
+    Login,
     Usdc,
 }
 
@@ -79,6 +80,7 @@ fn descriptor(site: &Site, kept: Kept) -> Option<Descriptor> {
     let set = match kept.needs {
         None => true,
         Some(Need::Issuer) => settings.issuer.is_some(),
+        Some(Need::Login) => settings.issuer.is_some() && settings.signs_people_in,
         Some(Need::Usdc) => settings.takes_usdc,
     };
     let served = kept.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
