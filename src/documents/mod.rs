@@ -6,6 +6,7 @@
 mod agent_card;
 mod committed;
 mod error_reference;
+mod openapi;
 mod protected_resource;
 mod serve;
 mod site;
@@ -26,6 +27,9 @@ pub const AGENT_CARD: &str = "agent_card";
 
 /// The name of the keys that sign the agent card.
 pub const JWKS: &str = "jwks";
+
+/// The name of the description of every route.
+pub const OPENAPI: &str = "openapi";
 
 /// Why there is no metadata of OAuth.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
@@ -85,6 +89,7 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::API,
     protected_resource::MCP,
     protected_resource::A2A,
+    openapi::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ensemble_poll::documents::{DOCUMENTS, SiteSettings};
+use ensemble_poll::documents::{DOCUMENTS, OPENAPI, SiteSettings};
 use ensemble_poll::surface::routes;
 use ep_kernel::signing::SigningKeys;
 
@@ -24,7 +24,9 @@ fn every_served_document_as_a_snapshot() {
     let settings = SiteSettings { signing, ..SiteSettings::new(&config) };
     let site = routes::site(settings, &ep_tools::TOOLS);
     let mut seen = 0;
-    for document in DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty()) {
+    let served = DOCUMENTS.iter().filter(|document| !(document.paths)(&site).is_empty());
+    // Of every operation, so that they change with each: `openapi::every_operation_as_a_snapshot` shows them in short.
+    for document in served.filter(|document| document.name != OPENAPI) {
         for (place, form) in document.forms.iter().enumerate() {
             let name = match place {
                 0 => document.name.to_owned(),

@@ -31,9 +31,9 @@ pub enum PollType {
 
 /// What to ask, and how.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["prompt"] }]))]
 pub struct PollRequest {
     /// Neutral and self-contained: the models see only it and the options.
-    #[schemars(required)]
     pub question: Option<Question>,
     /// Use question.
     #[schemars(extend("deprecated" = true))]

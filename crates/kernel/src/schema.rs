@@ -1,7 +1,8 @@
 //! JSON Schema of inputs and outputs (draft 2020-12), and decoding by the same types.
 //!
 //! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer
-//! formats, no titles, everything inline. Output schemas use the *serialize* contract.
+//! formats, no titles, everything inline. Request schemas are the same without the simplification. Output schemas use
+//! the *serialize* contract.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -12,6 +13,14 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
+/// The keyword of an output that is not final.
+pub const INTERIM: &str = "x-interim";
+
+/// Says that an output is not final: surfaces may answer it with another status.
+pub fn interim(schema: &mut Schema) {
+    schema.insert(INTERIM.to_owned(), true.into());
+}
+
 /// The schema of an input.
 pub fn input<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
@@ -20,6 +29,13 @@ pub fn input<T: JsonSchema>() -> Schema {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(plain).transform(&mut schema);
     schema
+}
+
+/// The schema of an input as programs need it: everything that is accepted, `null` included.
+pub fn request<T: JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// The schema of an output.
@@ -52,6 +68,13 @@ fn plain(schema: &mut Schema) {
         choices.retain(|choice| !choice.is_null());
     }
     if let Some(Value::Array(branches)) = schema.remove("anyOf") {
+        if let Some(first) = branches.first().and_then(|branch| only_required(branch)) {
+            // One way is enough for an agent.
+            let others = schema.remove("required").and_then(|names| names.as_array().cloned());
+            let all = first.iter().cloned().chain(others.unwrap_or_default()).collect();
+            schema.insert("required".into(), Value::Array(all));
+            return;
+        }
         let mut kept: Vec<Value> = branches
             .into_iter()
             .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
@@ -76,6 +99,12 @@ fn plain(schema: &mut Schema) {
         schema.insert("type".into(), "string".into());
         schema.insert("enum".into(), words);
     }
+}
+
+/// The members that a branch requires, if it says nothing else.
+fn only_required(branch: &Value) -> Option<&Vec<Value>> {
+    let members = branch.as_object().filter(|members| members.len() == 1)?;
+    members.get("required")?.as_array()
 }
 
 /// The words of an enum whose variants are described, so that schemars lists them as `oneOf` constants.
