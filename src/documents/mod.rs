@@ -4,6 +4,7 @@
 //! and served with an entity tag.
 
 mod agent_card;
+mod asyncapi;
 mod committed;
 mod error_reference;
 mod openapi;
@@ -27,6 +28,9 @@ pub const AGENT_CARD: &str = "agent_card";
 
 /// The name of the keys that sign the agent card.
 pub const JWKS: &str = "jwks";
+
+/// The name of the description of the event streams.
+pub const ASYNCAPI: &str = "asyncapi";
 
 /// The name of the description of every route.
 pub const OPENAPI: &str = "openapi";
@@ -90,6 +94,7 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::MCP,
     protected_resource::A2A,
     openapi::DOCUMENT,
+    asyncapi::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];

@@ -24,6 +24,11 @@ use super::{Document, Form, Site};
 use crate::surface::http::MAX_BODY;
 use ep_kernel::idempotency::STORED_FOR;
 
+pub(super) use paths::{placeholders, shown};
+pub(super) use schemas::{Schemas, Side};
+pub(super) use security::{alternatives, schemes};
+pub(super) use success::last_and_interim;
+
 /// The version of the interface that it describes.
 const API_VERSION: &str = "2.0.0";
 
@@ -65,7 +70,8 @@ fn description(site: &Site) -> Value {
     })
 }
 
-fn info(site: &Site) -> Value {
+/// Who offers what.
+pub(super) fn info(site: &Site) -> Value {
     let owner = super::owner();
     let operator = &site.settings.operator;
     let mut contact = json!({

@@ -28,7 +28,7 @@ const PLACEHOLDERS: [(&str, &str, &str); 5] = [
 ];
 
 /// The placeholders of a path: what the router calls them, and what the interface does.
-pub(super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
+pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = path.split('/').collect();
     let named = |(place, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
         Some((place, part.find('{')? + 1, part.find('}')?))
@@ -44,7 +44,7 @@ pub(super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
 }
 
 /// A path as the interface writes it.
-pub(super) fn shown(path: &str) -> String {
+pub(in super::super) fn shown(path: &str) -> String {
     placeholders(path).into_iter().fold(path.to_owned(), |path, (member, name)| {
         path.replace(&format!("{{{member}}}"), &format!("{{{name}}}"))
     })

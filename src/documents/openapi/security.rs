@@ -12,7 +12,7 @@ const SESSION: &str = "session";
 const TOKEN: &str = "openId";
 
 /// The schemes of this service.
-pub(super) fn schemes(site: &Site) -> Value {
+pub(in super::super) fn schemes(site: &Site) -> Value {
     let mut schemes = json!({
         KEY: {
             "type": "http",
@@ -38,7 +38,7 @@ pub(super) fn schemes(site: &Site) -> Value {
 }
 
 /// The alternatives that callers have; an empty list where credentials are not looked at.
-pub(super) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
+pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
     let mut alternatives = Vec::new();
     if access.key {
         alternatives.push(json!({ KEY: [] }));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::headers::{self, CACHING, LOCATION, REPLAYED, RETRY_AFTER};
 use super::pieces::Pieces;
-use super::schemas::{Side, reference};
+use super::schemas::{Schemas, Side, reference};
 
 /// The media type of server-sent events.
 pub(super) const EVENTS: &str = "text/event-stream";
@@ -44,7 +44,7 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
         Some(member) => member_of(pieces, entry.output().as_value(), member),
         None => pieces.schema(entry.output(), Side::Response),
     };
-    let (last, interim) = last_and_interim(pieces, &whole);
+    let (last, interim) = last_and_interim(&pieces.schemas, &whole);
     let mut headers = Vec::new();
     if is_kept(spec.access.and(rest.only), spec.effect, rest.method) {
         headers.extend(CACHING);
@@ -101,10 +101,10 @@ fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
 }
 
 /// The forms of an answer that is final, and those of one that is not.
-fn last_and_interim(pieces: &Pieces<'_>, whole: &Value) -> (Value, Option<Value>) {
-    let root = pieces.schemas.get(whole);
+pub(in super::super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
+    let root = schemas.get(whole);
     let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
-    let is_interim = |form: &&Value| pieces.schemas.get(form)[ep_kernel::schema::INTERIM] == true;
+    let is_interim = |form: &&Value| schemas.get(form)[ep_kernel::schema::INTERIM] == true;
     let (interim, last): (Vec<&Value>, Vec<&Value>) = forms.iter().partition(is_interim);
     match interim.as_slice() {
         [] => (whole.clone(), None),
