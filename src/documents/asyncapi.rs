@@ -1,8 +1,6 @@
 //! `asyncapi.json`: what is sent as it happens (AsyncAPI 3.0.0): the event streams, and notifications of the end of a poll.
 
 use axum::body::Bytes;
-use ep_kernel::event::{StartedEvent, VoteEvent};
-use ep_kernel::fault::Problem;
 use ep_kernel::schema;
 use ep_kernel::tool::Entry;
 use ep_tools::polls::PollCompleted;
@@ -11,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::openapi::{self, Schemas, Side};
 use super::{Document, Form, Site, json_text, owner};
-use crate::surface::rest::{COMPLETE, ERROR, RUNNING};
 use crate::surface::route::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -83,10 +80,10 @@ impl Pieces {
     /// A reference to the message of this name, whose data is of this type.
     fn message<T: JsonSchema>(&mut self, name: &str, summary: &str) -> Value {
         let payload = self.schemas.add(schema::output::<T>().as_value(), Side::Response);
-        self.named(name, name, summary, payload)
+        self.named(name, summary, payload)
     }
 
-    fn named(&mut self, key: &str, name: &str, summary: &str, payload: Value) -> Value {
+    fn named(&mut self, name: &str, summary: &str, payload: Value) -> Value {
         let message = json!({
             "name": name,
             "title": name,
@@ -94,25 +91,17 @@ impl Pieces {
             "contentType": "application/json",
             "payload": payload,
         });
-        self.messages.insert(key.to_owned(), message);
-        json!({ "$ref": format!("#/components/messages/{key}") })
+        self.messages.insert(name.to_owned(), message);
+        json!({ "$ref": format!("#/components/messages/{name}") })
     }
 }
 
 /// The channel of an event stream, and what the service does there.
 fn stream(pieces: &mut Pieces, site: &Site, route: &Route, entry: &Entry) -> (Value, Value) {
-    let whole = pieces.schemas.add(entry.output().as_value(), Side::Response);
-    let (last, interim) = openapi::last_and_interim(&pieces.schemas, &whole);
-    let mut messages = json!({
-        StartedEvent::NAME: pieces.message::<StartedEvent>(StartedEvent::NAME, "The poll has begun."),
-        VoteEvent::NAME: pieces.message::<VoteEvent>(VoteEvent::NAME, "A model has voted, or gave no vote: how far the poll is."),
-        COMPLETE: pieces.named(COMPLETE, COMPLETE, "The poll has ended: the last event.", last),
-    });
-    if let Some(interim) = interim {
-        let summary = "The poll goes on, but nobody waits for it here any more: the last event.";
-        messages[RUNNING] = pieces.named(RUNNING, RUNNING, summary, interim);
-    }
-    messages[ERROR] = pieces.message::<Problem>(ERROR, "The poll failed: the last event.");
+    let messages = openapi::events(&mut pieces.schemas, entry).into_iter();
+    let messages: Map<String, Value> = messages
+        .map(|event| (event.name.to_owned(), pieces.named(event.name, event.summary, event.data)))
+        .collect();
     let mut channel = json!({
         "address": openapi::shown(&route.path),
         "title": entry.spec.title,

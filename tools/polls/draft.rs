@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::profile::Profile;
 
 /// Longest wait that a caller can ask for, in milliseconds.
-pub const MAX_WAIT_MS: u32 = 600_000;
+const MAX_WAIT_MS: u32 = 600_000;
 
 /// How votes become an outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,20 @@ pub enum PollType {
     /// First past the post: the option with the most votes wins.
     #[default]
     Fptp,
+}
+
+/// How long a caller waits, in milliseconds.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "u32")]
+#[schemars(inline, with = "u32", extend("maximum" = MAX_WAIT_MS))]
+pub struct WaitMs(pub u32);
+
+impl TryFrom<u32> for WaitMs {
+    type Error = String;
+
+    fn try_from(ms: u32) -> Result<Self, String> {
+        if ms > MAX_WAIT_MS { Err(format!("must be at most {MAX_WAIT_MS}")) } else { Ok(Self(ms)) }
+    }
 }
 
 /// What to ask, and how.
@@ -71,8 +85,7 @@ pub struct PollRequest {
     #[schemars(extend("default" = false))]
     pub dry_run: bool,
     /// Longest wait, in ms.
-    #[schemars(range(max = MAX_WAIT_MS))]
-    pub wait_ms: Option<u32>,
+    pub wait_ms: Option<WaitMs>,
 }
 
 impl PollRequest {

@@ -113,15 +113,33 @@ fn constants(branches: &[Value]) -> Option<Value> {
 }
 
 /// Decodes an input. The fault names the member that is wrong and says what it should be.
-pub fn decode<T: DeserializeOwned>(input: Value) -> Result<T, Fault> {
+pub fn decode<T: DeserializeOwned>(mut input: Value) -> Result<T, Fault> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }
+    integers(&mut input);
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { String::new() } else { path };
         Fault::invalid(field, reword(&error.into_inner().to_string()))
     })
+}
+
+/// Writes numbers without a fraction as integers: `5.0` is one (JSON Schema 2020-12, validation, section 6.1.1).
+fn integers(value: &mut Value) {
+    /// Up to here, every whole number is a double of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(integers),
+        Value::Object(members) => members.values_mut().for_each(integers),
+        _ => {}
+    }
 }
 
 /// A member that an operation does not know, and the known one whose name it resembles.
@@ -310,6 +328,9 @@ mod tests {
         assert_eq!(nested.message(), "nested[1] must be a number, not string \"two\"");
         assert_eq!(nested.fields()[0].field, "nested[1]");
         assert_eq!(fault(json!([1])).message(), "the input must be a JSON object");
+        let input = decode::<Input>(json!({ "name": "x", "count": 2.0, "nested": [3.0, 0.5] })).unwrap();
+        assert_eq!((input.count, input.nested), (Some(2), vec![3.0, 0.5]));
+        assert_eq!(fault(json!({ "name": "x", "count": 2.5 })).fields()[0].field, "count");
         let input = decode::<Input>(json!({ "name": "x", "count": 2, "extra": null })).unwrap();
         assert_eq!((input.name.as_str(), input.count, input.nested.len()), ("x", Some(2), 0));
         assert!(input.size.is_none());

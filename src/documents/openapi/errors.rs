@@ -130,7 +130,7 @@ fn content(pieces: &mut Pieces<'_>, route: &Route) -> (&'static str, Value) {
         })
     };
     match route.kind {
-        RouteKind::Protocol(Protocol::Mcp | Protocol::A2a) => {
+        RouteKind::Protocol(Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend) => {
             let error = pieces.schemas.add(&routes::rpc_response(), Side::Response);
             ("Rpc", forms(error))
         }

@@ -2,6 +2,7 @@
 //! the table of errors.
 
 mod errors;
+mod events;
 mod headers;
 mod links;
 mod operation;
@@ -24,10 +25,10 @@ use super::{Document, Form, Site};
 use crate::surface::http::MAX_BODY;
 use ep_kernel::idempotency::STORED_FOR;
 
+pub(super) use events::events;
 pub(super) use paths::{placeholders, shown};
 pub(super) use schemas::{Schemas, Side};
 pub(super) use security::{alternatives, schemes};
-pub(super) use success::last_and_interim;
 
 /// The version of the interface that it describes.
 const API_VERSION: &str = "2.0.0";

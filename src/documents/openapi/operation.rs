@@ -94,7 +94,10 @@ fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part
         RouteKind::Stream(entry, rest) => of_entry(pieces, entry, rest, true),
         _ => {
             let part = routes::part(pieces, route);
-            let parameters = parameters::of_path(&route.path).into_iter().chain(part.parameters).collect();
+            let parameters = parameters::of_path(&route.path, &routes::placeholder(route))
+                .into_iter()
+                .chain(part.parameters)
+                .collect();
             debug_assert_eq!(endpoint.routes.len(), 1);
             Part { parameters, ..part }
         }

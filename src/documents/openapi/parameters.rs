@@ -2,6 +2,7 @@
 
 use ep_kernel::idempotency::MAX_KEY;
 use ep_kernel::tool::Entry;
+use ep_polling::stopping::MAX_ROSTER;
 use serde_json::{Map, Value, json};
 
 use super::paths::placeholders;
@@ -32,7 +33,7 @@ pub(super) fn shared() -> Value {
             "name": LAST_EVENT,
             "in": "header",
             "description": "The id of the last event that was seen: the stream goes on behind it.",
-            "schema": { "type": "integer", "minimum": 0 },
+            "schema": { "type": "integer", "minimum": 0, "maximum": MAX_ROSTER },
         },
     })
 }
@@ -44,7 +45,7 @@ pub(super) fn header(name: &str) -> Value {
 
 /// The parameters of an operation at a path. Where it takes no body, everything that is no placeholder is in the query.
 pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
-    let schema = entry.input().as_value();
+    let (schema, whole) = (entry.input().as_value(), entry.request().as_value());
     let example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
     let placeholders = placeholders(path);
     let none = Map::new();
@@ -61,6 +62,11 @@ pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
         if place == "path" && schema.get("pattern").is_none() && schema.get("format").is_none() {
             schema["minLength"] = 1.into();
         }
+        // How large a number may be, where that follows from its type.
+        let kind = whole["properties"][member]["format"].as_str().unwrap_or_default();
+        if let Some(most) = largest(kind).filter(|_| schema.get("maximum").is_none()) {
+            schema["maximum"] = most.into();
+        }
         parameter["schema"] = schema;
         if let Some(example) = example.get(member) {
             parameter["example"] = example.clone();
@@ -73,8 +79,19 @@ pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
     in_path.chain(in_query).collect()
 }
 
-/// The parameters of the path alone, of what is no operation.
-pub(super) fn of_path(path: &str) -> Vec<Value> {
-    let parameter = |(_, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 } });
+/// The largest number of an integer format of schemars.
+fn largest(format: &str) -> Option<u64> {
+    match format {
+        "uint8" => Some(u8::MAX.into()),
+        "uint16" => Some(u16::MAX.into()),
+        "uint" | "uint32" => Some(u32::MAX.into()),
+        _ => None,
+    }
+}
+
+/// The parameters of the path alone, of what is no operation; each follows this schema.
+pub(super) fn of_path(path: &str, schema: &Value) -> Vec<Value> {
+    let parameter =
+        |(_, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": schema });
     placeholders(path).into_iter().map(parameter).collect()
 }

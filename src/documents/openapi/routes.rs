@@ -11,8 +11,9 @@ use super::operation::{Body, Part};
 use super::parameters::{self, IF_NONE_MATCH};
 use super::pieces::Pieces;
 use super::schemas::Side;
-use super::success::{EVENTS, Success};
-use crate::surface::a2a::HttpOperation;
+use super::success::{EVENTS, Success, any_of};
+use crate::surface::a2a::{HttpOperation, MAX_ID};
+use crate::surface::mcp::TOOLSETS;
 use crate::surface::route::{Protocol, Route, RouteKind};
 use crate::surface::web::{self, DepositReceipt, DepositRequest, PaymentRequired};
 
@@ -76,6 +77,20 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
 }
 
 const HTML: &str = "text/html";
+
+/// The schema of what stands in a route's path.
+pub(super) fn placeholder(route: &Route) -> Value {
+    match route.kind {
+        RouteKind::Protocol(Protocol::Mcp) => {
+            let name = TOOLSETS.join("|");
+            json!({ "type": "string", "pattern": format!("^({name})(,({name}))*$") })
+        }
+        RouteKind::Protocol(_) => {
+            json!({ "type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F]+$" })
+        }
+        _ => json!({ "type": "string", "minLength": 1 }),
+    }
+}
 
 /// What every route says of itself.
 fn plain(route: &Route) -> Part {
@@ -155,7 +170,7 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, protocol: Protocol) -> Part 
         Protocol::Mcp | Protocol::A2a => {
             let request = pieces.schemas.add(&rpc_request(), Side::Request);
             let response = pieces.schemas.add(&rpc_response(), Side::Response);
-            let mut successes = vec![ok(vec![(JSON, response), (EVENTS, json!({ "type": "string" }))], &[])];
+            let mut successes = vec![ok(vec![(JSON, response), (EVENTS, message_event())], &[])];
             if protocol == Protocol::Mcp {
                 successes.push(Success {
                     status: 202,
@@ -166,27 +181,33 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, protocol: Protocol) -> Part 
             }
             Part { body: Some(object(request)), successes, ..base }
         }
-        Protocol::A2aTasksSend => Part {
-            body: Some(object(json!({
-                "type": "object",
-                "description": "A message, bare or in a JSON-RPC envelope, whose parts hold JSON with question and options.",
-            }))),
-            successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &[])],
-            ..base
-        },
+        Protocol::A2aTasksSend => {
+            let envelope = pieces.schemas.add(&rpc_request(), Side::Request);
+            let message = pieces.schemas.add(&agent_message(), Side::Request);
+            Part {
+                body: Some(object(any_of([message, envelope]))),
+                successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &[])],
+                ..base
+            }
+        }
         Protocol::A2aHttp { operation, .. } => {
             let media = |kind| (kind, json!({ "type": "object" }));
-            let events = (EVENTS, json!({ "type": "string" }));
+            let events = (EVENTS, message_event());
             let content = match operation {
                 HttpOperation::Stream => vec![events],
                 HttpOperation::Read | HttpOperation::Act => vec![media(JSON), media(A2A_JSON), events],
                 _ => vec![media(JSON), media(A2A_JSON)],
             };
-            let takes =
-                matches!(operation, HttpOperation::Send | HttpOperation::Stream | HttpOperation::CreatePush);
-            let body = Body {
-                required: takes,
-                ..object(json!({ "type": "object", "description": "As the specification of A2A has it." }))
+            let body = match operation {
+                HttpOperation::Send | HttpOperation::Stream => {
+                    object(pieces.schemas.add(&agent_message(), Side::Request))
+                }
+                HttpOperation::CreatePush => object(json!({
+                    "type": "object",
+                    "required": ["url"],
+                    "properties": { "url": { "type": "string", "format": "uri" } },
+                })),
+                _ => Body { required: false, ..object(json!({ "type": "object" })) },
             };
             let body = (route.method == Method::Post).then_some(body);
             Part {
@@ -218,6 +239,50 @@ const fn about(operation: HttpOperation) -> &'static str {
     }
 }
 
+/// A message to the agent, as far as both versions of A2A agree.
+fn agent_message() -> Value {
+    json!({
+        "title": "AgentMessage",
+        "type": "object",
+        "description": "A message of A2A: its parts hold a question and options, as data or as plain words.",
+        "required": ["message"],
+        "properties": {
+            "message": {
+                "type": "object",
+                "required": ["role", "parts", "messageId"],
+                "properties": {
+                    "role": { "type": "string", "enum": ["ROLE_USER", "user"] },
+                    "messageId": { "type": "string", "minLength": 1 },
+                    "parts": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {
+                            "anyOf": [
+                                { "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } },
+                                { "type": "object", "required": ["data"], "properties": { "data": {} } },
+                            ],
+                        },
+                    },
+                },
+            },
+        },
+    })
+}
+
+/// An event without a name of its own.
+fn message_event() -> Value {
+    json!({
+        "type": "object",
+        "description": "One event of the stream (WHATWG HTML, section 9.2).",
+        "required": ["data"],
+        "properties": {
+            "event": { "type": "string" },
+            "id": { "type": "string" },
+            "data": { "type": "string", "contentMediaType": "application/json" },
+        },
+    })
+}
+
 /// A request of JSON-RPC 2.0.
 fn rpc_request() -> Value {
     json!({
@@ -229,7 +294,7 @@ fn rpc_request() -> Value {
             "jsonrpc": { "type": "string", "const": "2.0" },
             "id": { "type": ["string", "integer"], "description": "Absent in notifications." },
             "method": { "type": "string" },
-            "params": { "type": "object" },
+            "params": { "type": ["object", "null"] },
         },
     })
 }
@@ -243,7 +308,7 @@ pub(super) fn rpc_response() -> Value {
         "required": ["jsonrpc"],
         "properties": {
             "jsonrpc": { "type": "string", "const": "2.0" },
-            "id": { "type": ["string", "integer", "null"] },
+            "id": { "type": ["string", "number", "null"] },
             "result": {},
             "error": {
                 "type": "object",

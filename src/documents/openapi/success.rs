@@ -4,6 +4,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
 use serde_json::{Value, json};
 
+use super::events;
 use super::headers::{self, CACHING, LOCATION, REPLAYED, RETRY_AFTER};
 use super::pieces::Pieces;
 use super::schemas::{Schemas, Side, reference};
@@ -53,13 +54,8 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
         headers.extend([super::parameters::IDEMPOTENCY_KEY, REPLAYED]);
     }
     if streamed {
-        let content = vec![
-            (
-                EVENTS.to_owned(),
-                json!({ "type": "string", "description": "Events, each with its name and JSON data." }),
-            ),
-            (rest.media_type.to_owned(), whole),
-        ];
+        let event = events::one(&mut pieces.schemas, entry);
+        let content = vec![(EVENTS.to_owned(), event), (rest.media_type.to_owned(), whole)];
         let description = "As events; as JSON where there is nothing to wait for.".to_owned();
         return vec![Success { status: rest.status, description, headers, content }];
     }
@@ -101,7 +97,7 @@ fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
 }
 
 /// The forms of an answer that is final, and those of one that is not.
-pub(in super::super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
+pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
     let root = schemas.get(whole);
     let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
     let is_interim = |form: &&Value| schemas.get(form)[ep_kernel::schema::INTERIM] == true;

@@ -1,6 +1,7 @@
 //! The API description: that it covers what is served, that others' linters and generators take it, and that the service
 //! does what it says. The programs of others are in `tests/api-description`.
 
+mod calls;
 mod interface;
 mod linters;
 
@@ -25,11 +26,16 @@ fn python(environment: &str, program: &str) -> PathBuf {
     folder().join(environment).join("bin").join(program)
 }
 
-/// Runs a program and returns what it prints; it must succeed.
+/// Runs a program in its folder and returns what it prints; it must succeed.
 async fn run(program: PathBuf, arguments: &[&str]) -> String {
+    run_in(&folder(), program, arguments).await
+}
+
+/// The same, in another folder.
+async fn run_in(folder: &Path, program: PathBuf, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder()).env("REDOCLY_TELEMETRY", "off").kill_on_drop(true);
-    let done = tokio::time::timeout(Duration::from_mins(5), command.output()).await.unwrap().unwrap();
+    command.args(arguments).current_dir(folder).env("REDOCLY_TELEMETRY", "off").kill_on_drop(true);
+    let done = tokio::time::timeout(Duration::from_mins(10), command.output()).await.unwrap().unwrap();
     let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{arguments:?}: {text}");
     text
