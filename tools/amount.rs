@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// An amount above zero, rounded down to whole micro-USD.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(try_from = "UsdFigure")]
-#[schemars(inline, with = "f64", extend("exclusiveMinimum" = 0))]
+#[schemars(inline, with = "f64", extend("minimum" = 0.000_001))]
 pub struct Amount(pub MicroUsd);
 
 impl TryFrom<UsdFigure> for Amount {

@@ -7,6 +7,7 @@ mod agent_card;
 mod ai_catalog;
 mod ai_plugin;
 mod api_catalog;
+mod asyncapi;
 mod auth_guide;
 mod committed;
 mod error_reference;
@@ -18,6 +19,7 @@ mod mcp_card;
 mod mirrors;
 mod negotiation;
 mod node_spec;
+mod openapi;
 mod page;
 mod prose;
 mod protected_resource;
@@ -36,6 +38,7 @@ mod unified_card;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
+use schemars::Schema;
 use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
@@ -60,10 +63,12 @@ pub const JWKS: &str = "jwks";
 const API_CATALOG: &str = "api_catalog";
 /// The name of the mark.
 const LOGO: &str = "logo";
-/// The name of the description of the REST interface.
-const OPENAPI: &str = "openapi";
-/// The name of the description of the event stream.
-const ASYNCAPI: &str = "asyncapi";
+
+/// The name of the description of the event streams.
+pub const ASYNCAPI: &str = "asyncapi";
+
+/// The name of the description of every route.
+pub const OPENAPI: &str = "openapi";
 
 /// Why there is no metadata of OAuth.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
@@ -116,6 +121,8 @@ pub struct Form {
     pub render: fn(&Site) -> Option<Bytes>,
     /// The rendered copy that is kept in the repository, where there is one.
     pub committed: Option<&'static str>,
+    /// The schema of its JSON, if it is more than an object.
+    pub schema: Option<fn() -> Schema>,
 }
 
 /// Which requests get another form than the default one.
@@ -157,6 +164,8 @@ pub static DOCUMENTS: &[Document] = &[
     intents::DOCUMENT,
     node_spec::DOCUMENT,
     surfaces::DOCUMENT,
+    openapi::DOCUMENT,
+    asyncapi::DOCUMENT,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
@@ -223,12 +232,17 @@ impl Document {
 impl Form {
     /// The default form.
     const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
-        Self { wanted: None, media_type, render, committed: None }
+        Self { wanted: None, media_type, render, committed: None, schema: None }
     }
 
     /// Markdown, for requests that prefer it to HTML.
     const fn markdown(render: fn(&Site) -> Option<Bytes>) -> Self {
         Self::new(MARKDOWN, render).wanted("accept", wants_markdown)
+    }
+
+    /// Says what its JSON looks like.
+    const fn described(self, schema: fn() -> Schema) -> Self {
+        Self { schema: Some(schema), ..self }
     }
 
     /// Keeps a rendered copy in the repository.

@@ -1,6 +1,8 @@
 //! The ways in which agents and people meet the service: `well-known/surfaces.json`, as far as it is served.
 
 use axum::body::Bytes;
+use ep_kernel::schema;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENTS, Document, Form, Site};
@@ -12,15 +14,15 @@ pub(super) const DOCUMENT: Document = Document::new(
     "surfaces",
     "Lists the ways to reach this service, and how to tell from outside that each is supported.",
     |_| vec!["/api/surfaces".into()],
-    &[Form::new("application/json", render)],
+    &[Form::new("application/json", render).described(schema::output::<Surfaces>)],
 );
 
 /// A way to reach the service, as it is kept.
 #[derive(Deserialize)]
 struct Kept {
     pattern_id: String,
-    category: String,
-    user_types: Vec<String>,
+    category: Category,
+    user_types: Vec<UserType>,
     description: String,
     user_story: String,
     artifacts: Vec<Artifact>,
@@ -30,6 +32,24 @@ struct Kept {
     /// The setting that it needs.
     #[serde(default)]
     needs: Option<Need>,
+}
+
+/// How established a way is.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Category {
+    Standard,
+    Emerging,
+    Speculative,
+}
+
+/// Whom a way is for.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum UserType {
+    Human,
+    CodingAgent,
+    BrowserAgent,
 }
 
 /// A setting without which something is not served.
@@ -54,23 +74,36 @@ struct Artifact {
     query: String,
 }
 
-/// The same, as it is served.
-#[derive(Serialize)]
+/// Every way to reach the service.
+#[derive(Serialize, JsonSchema)]
+struct Surfaces(Vec<Descriptor>);
+
+/// A way to reach the service, as it is served.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SurfaceDescriptor")]
 struct Descriptor {
+    /// Its name.
     pattern_id: String,
-    category: String,
-    user_types: Vec<String>,
+    /// How established it is.
+    category: Category,
+    /// Whom it is for.
+    user_types: Vec<UserType>,
+    /// What it is.
     description: String,
+    /// What somebody does with it.
     user_story: String,
+    /// Addresses that belong to it.
     artifacts: Vec<String>,
+    /// How to tell from outside that it is supported.
     detection_rule: String,
+    /// The specifications that it follows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     standard_refs: Vec<String>,
 }
 
 fn render(site: &Site) -> Option<Bytes> {
     let kept: Vec<Kept> = serde_json::from_str(DESCRIPTORS).ok()?;
-    let descriptors: Vec<Descriptor> = kept.into_iter().filter_map(|kept| descriptor(site, kept)).collect();
+    let descriptors = Surfaces(kept.into_iter().filter_map(|kept| descriptor(site, kept)).collect());
     super::json_text(&serde_json::to_value(descriptors).ok()?)
 }
 

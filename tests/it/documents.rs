@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ensemble_poll::documents::{DOCUMENTS, Document, SiteSettings};
+use ensemble_poll::documents::{DOCUMENTS, Document, OPENAPI, SiteSettings};
 use ensemble_poll::surface::routes;
 use ep_kernel::signing::SigningKeys;
 use ep_polling::time::Timestamp;
@@ -27,8 +27,11 @@ fn every_served_document_as_a_snapshot() {
     let site = routes::site(settings, &ep_tools::TOOLS);
     let mut seen = 0;
     let served = |document: &&Document| !(document.paths)(&site).is_empty();
-    // The whole documentation is made of what is reviewed elsewhere.
-    for document in DOCUMENTS.iter().filter(served).filter(|document| document.name != "llms_full") {
+    // The whole documentation is made of what is reviewed elsewhere, and the description of the REST interface of every
+    // operation: `openapi::every_operation_as_a_snapshot` shows them in short.
+    let elsewhere = ["llms_full", OPENAPI];
+    let reviewed = |document: &&Document| !elsewhere.contains(&document.name);
+    for document in DOCUMENTS.iter().filter(served).filter(reviewed) {
         for (place, form) in document.forms.iter().enumerate() {
             let name = match place {
                 0 => document.name.to_owned(),

@@ -52,6 +52,7 @@ mod money;
 mod oauth;
 mod oauth_clients;
 mod oidc;
+mod openapi;
 mod parity;
 mod polls;
 mod real_model;

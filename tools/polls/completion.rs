@@ -18,7 +18,7 @@ use crate::results::url_of;
 pub struct PollCompleted {
     /// What has happened.
     #[serde(rename = "type")]
-    #[schemars(extend("const" = "poll.completed"))]
+    #[schemars(extend("const" = Self::NAME))]
     pub kind: &'static str,
     /// When the poll ended.
     pub timestamp: Timestamp,
@@ -52,6 +52,9 @@ pub struct CompletedPoll {
 }
 
 impl PollCompleted {
+    /// What it says has happened.
+    pub const NAME: &str = "poll.completed";
+
     /// What is told of this poll; `None` while it runs.
     pub fn of(links: &Links, state: &PollState) -> Option<Self> {
         let closing = state.record.closing.as_ref()?;
@@ -68,7 +71,7 @@ impl PollCompleted {
             termination_reason: closing.reason,
             result_url: url_of(links, &state.record.id),
         };
-        Some(Self { kind: "poll.completed", timestamp: closing.closed_at, data })
+        Some(Self { kind: Self::NAME, timestamp: closing.closed_at, data })
     }
 
     /// The same in JSON.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::profile::Profile;
 
 /// Longest wait that a caller can ask for, in milliseconds.
-pub const MAX_WAIT_MS: u32 = 600_000;
+const MAX_WAIT_MS: u32 = 600_000;
 
 /// How votes become an outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,11 +29,25 @@ pub enum PollType {
     Fptp,
 }
 
+/// How long a caller waits, in milliseconds.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "u32")]
+#[schemars(inline, with = "u32", extend("maximum" = MAX_WAIT_MS))]
+pub struct WaitMs(pub u32);
+
+impl TryFrom<u32> for WaitMs {
+    type Error = String;
+
+    fn try_from(ms: u32) -> Result<Self, String> {
+        if ms > MAX_WAIT_MS { Err(format!("must be at most {MAX_WAIT_MS}")) } else { Ok(Self(ms)) }
+    }
+}
+
 /// What to ask, and how.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["prompt"] }]))]
 pub struct PollRequest {
     /// Neutral and self-contained: the models see only it and the options.
-    #[schemars(required)]
     pub question: Option<Question>,
     /// Use question.
     #[schemars(extend("deprecated" = true))]
@@ -71,8 +85,7 @@ pub struct PollRequest {
     #[schemars(extend("default" = false))]
     pub dry_run: bool,
     /// Longest wait, in ms.
-    #[schemars(range(max = MAX_WAIT_MS))]
-    pub wait_ms: Option<u32>,
+    pub wait_ms: Option<WaitMs>,
 }
 
 impl PollRequest {

@@ -109,6 +109,7 @@ impl JsonSchema for Unchecked {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = PollRequest::json_schema(generator);
         schema.remove("required");
+        schema.remove("anyOf");
         schema
     }
 }

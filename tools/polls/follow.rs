@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::results::result_url;
 use ep_kernel::ctx::Ctx;
-use ep_kernel::event::{PollEvent, Progress};
+use ep_kernel::event::{PollEvent, Progress, StartedEvent, VoteEvent};
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
@@ -34,7 +34,7 @@ pub async fn follow_after(
     if cx.is_watched() && seen.is_none() {
         let started = projection.started(result_url(cx, id));
         let message = format!("Asking up to {} models", started.roster_size);
-        report(cx, "started", 0, (0, started.roster_size), message, &PollEvent::Started(started));
+        report(cx, StartedEvent::NAME, 0, (0, started.roster_size), message, &PollEvent::Started(started));
     }
     loop {
         // A timer fires a millisecond late, which is long enough for a quick poll to end.
@@ -55,7 +55,7 @@ pub async fn follow_after(
                 let said = vote.chosen_option.as_deref().unwrap_or("no vote");
                 let message = format!("{}: {said}", vote.model_id);
                 let steps = (vote.answered, vote.roster_size);
-                report(cx, "vote", u64::from(vote.seq), steps, message, &PollEvent::Vote(vote));
+                report(cx, VoteEvent::NAME, u64::from(vote.seq), steps, message, &PollEvent::Vote(vote));
             }
         }
     }

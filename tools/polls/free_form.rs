@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 /// A poll without an account: the question and its options, in one of three forms.
 #[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["q"] }, { "required": ["poll"] }]))]
 pub struct FreeRequest {
     /// The question.
     pub question: Option<FreeQuestion>,

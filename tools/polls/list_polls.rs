@@ -8,7 +8,7 @@ use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::summary::{Status, outcome_text};
@@ -26,6 +26,7 @@ pub struct PollPage {
     pub limit: u32,
     /// `next_cursor` of the page before.
     #[serde(default)]
+    #[schemars(transform = like_a_place)]
     pub cursor: Option<String>,
 }
 
@@ -69,6 +70,12 @@ impl From<PastPoll> for ListedPoll {
             created_at: poll.created_at,
         }
     }
+}
+
+/// Says what a place in the list looks like: a time, and the id of a poll.
+fn like_a_place(schema: &mut Schema) {
+    let id = PollId::PATTERN.trim_start_matches('^');
+    schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
 }
 
 /// A place in the list: after this poll.

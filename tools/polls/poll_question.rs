@@ -13,7 +13,7 @@ use ep_polling::plan::Plan;
 use ep_polling::poll_id::PollId;
 use serde_json::{Map, Value};
 
-use super::draft::{MAX_WAIT_MS, PollRequest, affordable, plan};
+use super::draft::{PollRequest, WaitMs, affordable, plan};
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form;
@@ -75,14 +75,11 @@ impl Tool for PollQuestion {
 
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
         let (request, misspelt) = raw.decode()?;
-        if request.wait_ms.is_some_and(|wait| wait > MAX_WAIT_MS) {
-            return Err(Fault::invalid("wait_ms", format!("must be at most {MAX_WAIT_MS}")));
-        }
         // An event stream is followed to its end, and who does not wait at all waits for nothing; elsewhere the
         // caller's wait limit applies.
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed && cx.wait_limit != Some(Duration::ZERO));
-        let wait_limit = wait.map(|wait| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
+        let wait_limit = wait.map(|WaitMs(wait)| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
         let dry_run = request.dry_run;
         let lasts = cx.request_ref.is_some() || request.notify_url.is_some();
         let planned = PlannedPoll::new(cx, request).await?;

@@ -44,7 +44,7 @@ impl JsonSchema for RawPollRequest {
         true
     }
     fn schema_name() -> Cow<'static, str> {
-        "RawPollRequest".into()
+        PollRequest::schema_name()
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         PollRequest::json_schema(generator)

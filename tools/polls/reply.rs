@@ -1,5 +1,6 @@
 //! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
@@ -11,8 +12,9 @@ use ep_polling::poll_id::PollId;
 use ep_polling::stopping::{Pace, TerminationReason};
 use ep_polling::tally::NamedTally;
 use ep_polling::time::Timestamp;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::draft::PollType;
 use super::estimate::DryRun;
@@ -149,6 +151,23 @@ pub struct VoteResult {
     pub reasoned: Option<bool>,
 }
 
+/// One model's answer, without what it cost, which the owner of a poll can ask for.
+pub struct PublicVote;
+
+impl JsonSchema for PublicVote {
+    fn schema_name() -> Cow<'static, str> {
+        "PublicVote".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = VoteResult::json_schema(generator);
+        if let Some(Value::Object(members)) = schema.get_mut("properties") {
+            members.retain(|name, _| !["estimated_cost", "cost_basis"].contains(&name.as_str()));
+        }
+        schema
+    }
+}
+
 /// How long a poll took.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Timing {
@@ -172,6 +191,7 @@ pub struct Costs {
 
 /// A poll that still runs, or waits for its turn.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(transform = ep_kernel::schema::interim)]
 pub struct RunningPoll {
     /// The result's id: ask for it later.
     pub poll_id: PollId,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_polling::stopping::MAX_ROSTER;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -23,6 +24,7 @@ pub struct WatchedPoll {
     pub poll_id: String,
     /// The number of the last vote that was seen.
     #[serde(default)]
+    #[schemars(range(max = MAX_ROSTER))]
     pub after: Option<u32>,
 }
 

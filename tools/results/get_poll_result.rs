@@ -21,7 +21,7 @@ use super::{owns, readable, result_url};
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
-use crate::polls::reply::{Costs, RunningPoll, Timing, VoteResult, votes};
+use crate::polls::reply::{Costs, PublicVote, RunningPoll, Timing, VoteResult, votes};
 use crate::polls::summary::{Families, Status, Summary, families};
 
 /// Reads a result.
@@ -80,6 +80,7 @@ pub struct PollResult {
     /// Votes per option.
     pub tally: NamedTally,
     /// Every answer, in the order in which they came.
+    #[schemars(with = "Vec<PublicVote>")]
     pub votes: Vec<VoteResult>,
     /// Number of models asked: those that voted, failed, or were not used. While the poll runs, those that have
     /// answered.

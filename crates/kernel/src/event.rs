@@ -47,6 +47,16 @@ pub struct StartedEvent {
     pub simulated: bool,
 }
 
+impl StartedEvent {
+    /// The event's name.
+    pub const NAME: &str = "started";
+}
+
+impl VoteEvent {
+    /// The event's name.
+    pub const NAME: &str = "vote";
+}
+
 /// A model has voted or failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VoteEvent {

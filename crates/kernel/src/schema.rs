@@ -1,7 +1,8 @@
 //! JSON Schema of inputs and outputs (draft 2020-12), and decoding by the same types.
 //!
 //! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer
-//! formats, no titles, everything inline. Output schemas use the *serialize* contract.
+//! formats, no titles, everything inline. Request schemas are the same without the simplification. Output schemas use
+//! the *serialize* contract.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -12,6 +13,14 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
+/// The keyword of an output that is not final.
+pub const INTERIM: &str = "x-interim";
+
+/// Says that an output is not final: surfaces may answer it with another status.
+pub fn interim(schema: &mut Schema) {
+    schema.insert(INTERIM.to_owned(), true.into());
+}
+
 /// The schema of an input.
 pub fn input<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
@@ -20,6 +29,13 @@ pub fn input<T: JsonSchema>() -> Schema {
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(plain).transform(&mut schema);
     schema
+}
+
+/// The schema of an input as programs need it: everything that is accepted, `null` included.
+pub fn request<T: JsonSchema>() -> Schema {
+    let mut settings = SchemaSettings::draft2020_12().for_deserialize();
+    settings.meta_schema = None;
+    settings.into_generator().into_root_schema_for::<T>()
 }
 
 /// The schema of an output.
@@ -52,6 +68,13 @@ fn plain(schema: &mut Schema) {
         choices.retain(|choice| !choice.is_null());
     }
     if let Some(Value::Array(branches)) = schema.remove("anyOf") {
+        if let Some(first) = branches.first().and_then(|branch| only_required(branch)) {
+            // One way is enough for an agent.
+            let others = schema.remove("required").and_then(|names| names.as_array().cloned());
+            let all = first.iter().cloned().chain(others.unwrap_or_default()).collect();
+            schema.insert("required".into(), Value::Array(all));
+            return;
+        }
         let mut kept: Vec<Value> = branches
             .into_iter()
             .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
@@ -78,21 +101,45 @@ fn plain(schema: &mut Schema) {
     }
 }
 
+/// The members that a branch requires, if it says nothing else.
+fn only_required(branch: &Value) -> Option<&Vec<Value>> {
+    let members = branch.as_object().filter(|members| members.len() == 1)?;
+    members.get("required")?.as_array()
+}
+
 /// The words of an enum whose variants are described, so that schemars lists them as `oneOf` constants.
 fn constants(branches: &[Value]) -> Option<Value> {
     branches.iter().map(|branch| branch.get("const").filter(|word| word.is_string()).cloned()).collect()
 }
 
 /// Decodes an input. The fault names the member that is wrong and says what it should be.
-pub fn decode<T: DeserializeOwned>(input: Value) -> Result<T, Fault> {
+pub fn decode<T: DeserializeOwned>(mut input: Value) -> Result<T, Fault> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }
+    integers(&mut input);
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { String::new() } else { path };
         Fault::invalid(field, reword(&error.into_inner().to_string()))
     })
+}
+
+/// Writes numbers without a fraction as integers: `5.0` is one (JSON Schema 2020-12, validation, section 6.1.1).
+fn integers(value: &mut Value) {
+    /// Up to here, every whole number is a double of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(integers),
+        Value::Object(members) => members.values_mut().for_each(integers),
+        _ => {}
+    }
 }
 
 /// A member that an operation does not know, and the known one whose name it resembles.
@@ -281,6 +328,9 @@ mod tests {
         assert_eq!(nested.message(), "nested[1] must be a number, not string \"two\"");
         assert_eq!(nested.fields()[0].field, "nested[1]");
         assert_eq!(fault(json!([1])).message(), "the input must be a JSON object");
+        let input = decode::<Input>(json!({ "name": "x", "count": 2.0, "nested": [3.0, 0.5] })).unwrap();
+        assert_eq!((input.count, input.nested), (Some(2), vec![3.0, 0.5]));
+        assert_eq!(fault(json!({ "name": "x", "count": 2.5 })).fields()[0].field, "count");
         let input = decode::<Input>(json!({ "name": "x", "count": 2, "extra": null })).unwrap();
         assert_eq!((input.name.as_str(), input.count, input.nested.len()), ("x", Some(2), 0));
         assert!(input.size.is_none());

@@ -357,6 +357,7 @@ pub struct Entry {
     /// Everything about it that is not code.
     pub spec: Spec,
     input: CachedSchema,
+    request: CachedSchema,
     output: CachedSchema,
     understand: fn(&Map<String, Value>, Said<'_>) -> Option<Understood>,
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
@@ -388,6 +389,11 @@ impl Entry {
     /// The schema of its input, as agents see it: see [`schema::input`].
     pub fn input(&self) -> &Schema {
         self.input.get()
+    }
+
+    /// The schema of its input, as programs need it: see [`schema::request`].
+    pub fn request(&self) -> &Schema {
+        self.request.get()
     }
 
     /// The schema of its output: see [`schema::output`].
@@ -429,6 +435,7 @@ pub const fn entry<T: Tool>() -> Entry {
     Entry {
         spec: T::SPEC,
         input: CachedSchema::new(schema::input::<T::Input>),
+        request: CachedSchema::new(schema::request::<T::Input>),
         output: CachedSchema::new(schema::output::<T::Output>),
         understand: T::understand,
         run: run::<T>,

@@ -148,7 +148,7 @@ pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
 }
 
 /// Longest id that a client may choose, in characters.
-const MAX_ID: usize = 256;
+pub const MAX_ID: usize = 256;
 
 /// An id that a client has chosen; an empty one is none.
 pub(super) fn identifier<'a>(

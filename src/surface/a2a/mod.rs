@@ -40,6 +40,7 @@ use super::route::{Protocol, Route, RouteKind};
 
 pub use endpoint::{serve, serve_tasks_send};
 pub use http_json::HttpOperation;
+pub use message::MAX_ID;
 pub use pushes::send_pushes;
 
 /// The A2A endpoints.

@@ -8,11 +8,11 @@ use ep_kernel::tool::SessionChange;
 use secrecy::{ExposeSecret, SecretString};
 
 /// The session cookie's name.
-pub const NAME: &str = "ep_session";
+pub const SESSION_COOKIE: &str = "ep_session";
 
 /// The value of the session cookie, where the request has one.
 pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {
-    read_cookie(headers, NAME)
+    read_cookie(headers, SESSION_COOKIE)
 }
 
 /// The `Set-Cookie` value that starts or ends a session.
@@ -21,7 +21,7 @@ pub fn session_cookie(change: &SessionChange, base_url: &str) -> Option<HeaderVa
         SessionChange::Start { token, lifetime } => (token.expose_secret(), *lifetime),
         SessionChange::End => ("", std::time::Duration::ZERO),
     };
-    write_cookie(NAME, value, "/", lifetime, base_url)
+    write_cookie(SESSION_COOKIE, value, "/", lifetime, base_url)
 }
 
 /// The value of a cookie, where the request has it.

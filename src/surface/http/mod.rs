@@ -16,7 +16,7 @@ mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
 pub use challenge::Challenge;
-pub use cookies::{NAME as SESSION_COOKIE, read_cookie, session_cookie, write_cookie};
+pub use cookies::{SESSION_COOKIE, read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};

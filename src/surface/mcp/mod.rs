@@ -44,6 +44,7 @@ use self::call::RequestScope;
 use self::envelope::{complete_headers, plain_errors_as_json, read_message};
 use self::handler::{Handler, Transport};
 use self::stream::{Handover, Repetition, ask, wants_progress};
+pub use self::toolset::TOOLSETS;
 use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};

@@ -15,6 +15,8 @@ pub(super) const PATH: &str = "toolset";
 const CORE: &str = "core";
 const ALL: &str = "all";
 const READ_ONLY: &str = "read-only";
+/// All of their names.
+pub const TOOLSETS: [&str; 3] = [CORE, ALL, READ_ONLY];
 
 /// The tools that a client wants. Others can be called by their names all the same, unless it only reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

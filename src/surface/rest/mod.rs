@@ -16,6 +16,7 @@ use super::http::{AppState, Exchange, answer, counted, fault, read_json, replaye
 use super::route::Route;
 
 pub use self::bind::Binding;
+pub use self::sse::{COMPLETE, ERROR, RUNNING};
 
 /// Carries out an operation at its route.
 pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Response<Body> {

@@ -23,6 +23,13 @@ use super::bind::Binding;
 use super::respond;
 use crate::surface::http::{AppState, Step, Steps, counted, event_stream, fault, received, replayed};
 
+/// The last event of a call that was answered.
+pub const COMPLETE: &str = "complete";
+/// The last event of a call whose answer is not final.
+pub const RUNNING: &str = "running";
+/// The last event of a call that failed.
+pub const ERROR: &str = "error";
+
 pub(super) async fn stream(
     state: &AppState,
     request: &HeaderMap,
@@ -67,10 +74,10 @@ fn event(links: &Links, request_id: RequestId, step: Step<Guarded<Dispatched>>) 
         Step::Progress(step) => write(step.event, Some(step.id), &step.data),
         Step::End(done) => match done.result {
             Ok(Dispatched { answer, .. }) => {
-                let name = if answer.presentation.interim.is_some() { "running" } else { "complete" };
+                let name = if answer.presentation.interim.is_some() { RUNNING } else { COMPLETE };
                 write(name, None, &answer.value)
             }
-            Err(refusal) => write("error", None, &refusal.problem(links, &request_id.to_string())),
+            Err(refusal) => write(ERROR, None, &refusal.problem(links, &request_id.to_string())),
         },
     }
 }

@@ -8,17 +8,19 @@ use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ep_kernel::caller::Caller;
+use ep_kernel::caller::{Caller, DepositId, UserId};
 use ep_kernel::deposits::{Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::identity::WalletAddress;
 use ep_kernel::ports::Payment;
 use ep_kernel::tasks::Tasks;
 use ep_payments::{Offer, PayloadError, X402};
 use ep_polling::money::Usd;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -36,6 +38,49 @@ const RESPONSE: [HeaderName; 2] =
 const LONGEST_WAIT: Duration = Duration::from_secs(80);
 /// The least and the most that is deposited at once, in cents.
 pub const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
+
+/// What is deposited.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "the amount is read from the text of the number: see DepositBody")]
+pub struct DepositRequest {
+    /// In US dollars, with at most two decimals.
+    #[schemars(range(min = 1, max = 1000), extend("multipleOf" = 0.01))]
+    amount_usd: f64,
+}
+
+/// A deposit that was credited.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DepositReceipt {
+    /// Its id.
+    deposit_id: DepositId,
+    /// The amount in US dollars.
+    amount_usd: Usd,
+    /// The amount in cents.
+    amount_cents: i64,
+    /// The transaction on the chain.
+    tx_hash: String,
+    /// The address that has paid.
+    payer: WalletAddress,
+    /// The account that was credited.
+    user_id: UserId,
+    /// Whether the account is new.
+    is_new_user: bool,
+    /// The first API key of a new account, shown this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    api_key: Option<String>,
+}
+
+/// What has to be paid (x402, version 1).
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentRequired {
+    x402_version: u8,
+    /// Why the deposit was not made.
+    error: String,
+    /// The ways to pay.
+    accepts: Vec<serde_json::Map<String, Value>>,
+}
 
 #[derive(Deserialize)]
 struct DepositBody<'a> {
@@ -142,18 +187,16 @@ fn refused(x402: &X402, cents: u32, why: &str) -> Response<Body> {
 
 fn credited(deposited: &Deposited, network: &str) -> Response<Body> {
     let Deposited { id, amount, transaction, payer, user, is_new_user, key } = deposited;
-    let mut body = json!({
-        "deposit_id": id,
-        "amount_usd": Usd(*amount),
-        "amount_cents": amount.floor_cents(),
-        "tx_hash": transaction,
-        "payer": payer,
-        "user_id": user,
-        "is_new_user": is_new_user,
-    });
-    if let Some(issued) = key {
-        body["api_key"] = issued.key.reveal().into();
-    }
+    let body = DepositReceipt {
+        deposit_id: *id,
+        amount_usd: Usd(*amount),
+        amount_cents: amount.floor_cents(),
+        tx_hash: transaction.clone(),
+        payer: *payer,
+        user_id: *user,
+        is_new_user: *is_new_user,
+        api_key: key.as_ref().map(|issued| issued.key.reveal().to_owned()),
+    };
     let mut response = http::json(200, &body);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let settled = json!({ "success": true, "transaction": transaction, "network": network, "payer": payer });

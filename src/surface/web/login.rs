@@ -20,6 +20,17 @@ use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, writ
 /// The cookie that a browser brings back from the provider.
 const COOKIE: &str = "ep_oidc";
 
+/// The query with which a sign-in begins: see [`LoginQuery`].
+pub(super) const QUERY: [(&str, &str); 1] = [("return_to", "A path of this service to go to afterwards.")];
+
+/// The query with which the provider sends a visitor back: see [`Callback`].
+pub(super) const CALLBACK_QUERY: [(&str, &str); 4] = [
+    ("code", "The authorization code."),
+    ("state", "The state of the request."),
+    ("iss", "Who answers (RFC 9207)."),
+    ("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
+];
+
 #[derive(Default, Deserialize)]
 struct LoginQuery {
     /// A path of this service to go to afterwards.

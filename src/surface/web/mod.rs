@@ -18,13 +18,16 @@ use ep_kernel::tool::{Access, Rate};
 
 use super::route::{Handler, Route, RouteKind};
 
-pub use deposit::{AMOUNTS as DEPOSITS, Usdc};
+pub use deposit::{AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc};
 
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";
 
 /// The name of the route by which browsers sign in.
 pub const LOGIN: &str = "login";
+
+/// The name of the route that signs a browser out.
+pub const LOGOUT: &str = "logout";
 
 /// The name of the route that takes deposits of USDC.
 pub const DEPOSIT: &str = "deposit";
@@ -78,7 +81,7 @@ pub static ROUTES: [Route; 6] = [
         login::finish,
         "Takes the browser back from the identity provider, and signs it in.",
     ),
-    route("logout", "/api/auth/logout", Rate::Public, logout::handle, "Signs this browser out."),
+    route(LOGOUT, "/api/auth/logout", Rate::Public, logout::handle, "Signs this browser out."),
 ];
 
 const fn route(
@@ -96,6 +99,15 @@ const fn route(
         rate,
         kind: RouteKind::Redirect(handler),
         summary: Cow::Borrowed(summary),
+    }
+}
+
+/// The members of a redirect's query, and what they are.
+pub fn query(name: &str) -> &'static [(&'static str, &'static str)] {
+    match name {
+        LOGIN => &login::QUERY,
+        CALLBACK => &login::CALLBACK_QUERY,
+        _ => &[],
     }
 }
 

@@ -1,0 +1,145 @@
+//! Which errors a route can answer, from what is checked before it and the table of its own.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use ep_kernel::fault::{Kind, Row};
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Effect, Rate};
+use serde_json::{Value, json};
+
+use super::super::DOCUMENTS;
+use super::headers::{self, CHALLENGE, RETRY_AFTER};
+use super::pieces::Pieces;
+use super::routes::{self, A2A_JSON};
+use super::schemas::Side;
+use super::success::any_of;
+use crate::surface::route::{Protocol, Route, RouteKind};
+
+/// Whether an operation takes an idempotency key at this method.
+pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
+    effect != Effect::Read || method == Method::Post
+}
+
+/// Every kind of error that a route can answer, in the order of the table.
+pub(super) fn kinds(route: &Route) -> Vec<Kind> {
+    let own: &[Kind] = match route.kind {
+        RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
+        RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
+        RouteKind::Document(_) => &[],
+        // For programs that open a page of a protocol.
+        RouteKind::Page(_) => &[Kind::MethodNotAllowed],
+        RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
+        RouteKind::Redirect(_) => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Payment(_) => {
+            &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable]
+        }
+        RouteKind::Protocol(_) => &[
+            Kind::NotFound,
+            Kind::NotAcceptable,
+            Kind::Conflict,
+            Kind::InProgress,
+            Kind::InsufficientBalance,
+            Kind::IdempotencyMismatch,
+            Kind::Busy,
+            Kind::PollFailed,
+            Kind::NotConfigured,
+            Kind::Unavailable,
+        ],
+    };
+    let happens = |kind: Kind| own.contains(&kind) || everywhere(route, kind);
+    Kind::all().filter(|kind| happens(*kind)).collect()
+}
+
+/// Whether a kind can happen whatever the route does: in the layer, the guard, while the body is read, in dispatch.
+fn everywhere(route: &Route, kind: Kind) -> bool {
+    let has_body = route.method == Method::Post;
+    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook(_));
+    let (operation, with_key) = match route.kind {
+        RouteKind::Operation(entry, rest) | RouteKind::Stream(entry, rest) => {
+            (true, takes_key(entry.spec.effect, rest.method))
+        }
+        _ => (false, false),
+    };
+    let unidentified = matches!(
+        route.kind,
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_)
+    ) || route.rate == Rate::SignIn;
+    match kind {
+        // Of the headers Host and Origin.
+        Kind::InvalidInput | Kind::Forbidden | Kind::Internal | Kind::DeadlineExceeded => true,
+        // A wrong credential is refused also where none is needed.
+        Kind::Unauthenticated => !unidentified || route.access != Access::PUBLIC,
+        Kind::MalformedJson => reads_json,
+        Kind::IncompleteBody | Kind::PayloadTooLarge => has_body,
+        // A body that comes with a session must be JSON at any method that changes something.
+        Kind::UnsupportedMediaType => reads_json || (route.method == Method::Delete && route.access.cookie),
+        Kind::InProgress | Kind::IdempotencyMismatch => with_key,
+        Kind::RateLimited => route.rate != Rate::Exempt,
+        Kind::Unavailable => operation || !unidentified,
+        _ => false,
+    }
+}
+
+/// The kinds by their statuses.
+pub(super) fn by_status(kinds: &[Kind]) -> BTreeMap<u16, Vec<Kind>> {
+    let mut statuses: BTreeMap<u16, Vec<Kind>> = BTreeMap::new();
+    for kind in kinds {
+        statuses.entry(kind.row().http).or_default().push(*kind);
+    }
+    statuses
+}
+
+/// A reference to the shared response with this status.
+pub(super) fn reference(pieces: &mut Pieces<'_>, route: &Route, status: u16) -> Value {
+    let reason =
+        StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default();
+    let reason: String = reason.chars().filter(char::is_ascii_alphanumeric).collect();
+    let (protocol, content) = content(pieces, route);
+    let name = format!("{protocol}{reason}");
+    pieces.errors.entry(name.clone()).or_insert_with(|| response(status, content));
+    json!({ "$ref": format!("#/components/responses/{name}") })
+}
+
+fn response(status: u16, content: Value) -> Value {
+    let of: Vec<&Row> = Kind::all().map(Kind::row).filter(|row| row.http == status).collect();
+    let described = of.iter().map(|row| {
+        let recovery: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
+        format!("{} (`{}`). {}", row.title, row.code, recovery.join(" "))
+    });
+    let described: Vec<String> = described.collect();
+    let mut more = Vec::new();
+    if of.iter().any(|row| row.retryable) {
+        more.push(RETRY_AFTER);
+    }
+    if matches!(status, 401 | 403) {
+        more.push(CHALLENGE);
+    }
+    json!({ "description": described.join("\n\n"), "headers": headers::with(&more), "content": content })
+}
+
+/// The forms of an error: the two that every route has, and those of a protocol.
+fn content(pieces: &mut Pieces<'_>, route: &Route) -> (&'static str, Value) {
+    let plain = pieces.plain_error.clone();
+    let problem = pieces.problem.clone();
+    let forms = |protocol: Value| {
+        json!({
+            "application/json": { "schema": any_of([protocol, plain.clone()]) },
+            "application/problem+json": { "schema": problem.clone() },
+        })
+    };
+    match route.kind {
+        RouteKind::Protocol(Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend) => {
+            let error = pieces.schemas.add(&routes::rpc_response(), Side::Response);
+            ("Rpc", forms(error))
+        }
+        RouteKind::Protocol(Protocol::A2aHttp { .. }) => {
+            let error = pieces.schemas.add(&routes::agent_error(), Side::Response);
+            let mut forms = forms(error.clone());
+            forms[A2A_JSON] = json!({ "schema": error });
+            ("Agent", forms)
+        }
+        _ => ("", forms(plain.clone())),
+    }
+}

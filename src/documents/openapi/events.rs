@@ -1,0 +1,56 @@
+//! The events of a stream.
+
+use ep_kernel::event::{StartedEvent, VoteEvent};
+use ep_kernel::fault::Problem;
+use ep_kernel::schema;
+use ep_kernel::tool::Entry;
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+
+use super::schemas::{Schemas, Side};
+use super::success::last_and_interim;
+use crate::surface::rest::{COMPLETE, ERROR, RUNNING};
+
+/// An event: its name, what it means, and the schema of its data.
+pub(in super::super) struct Event {
+    pub(in super::super) name: &'static str,
+    pub(in super::super) summary: &'static str,
+    pub(in super::super) data: Value,
+}
+
+/// The events of an operation's stream, in the order in which they come.
+pub(in super::super) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<Event> {
+    let whole = schemas.add(entry.output().as_value(), Side::Response);
+    let (last, interim) = last_and_interim(schemas, &whole);
+    let mut events = vec![
+        of::<StartedEvent>(schemas, StartedEvent::NAME, "The poll has begun."),
+        of::<VoteEvent>(schemas, VoteEvent::NAME, "A model has voted, or gave no vote: how far the poll is."),
+        Event { name: COMPLETE, summary: "The poll has ended: the last event.", data: last },
+    ];
+    let summary = "The poll goes on, but nobody waits for it here any more: the last event.";
+    events.extend(interim.map(|data| Event { name: RUNNING, summary, data }));
+    events.push(of::<Problem>(schemas, ERROR, "The poll failed: the last event."));
+    events
+}
+
+fn of<T: JsonSchema>(schemas: &mut Schemas, name: &'static str, summary: &'static str) -> Event {
+    Event { name, summary, data: schemas.add(schema::output::<T>().as_value(), Side::Response) }
+}
+
+/// The schema of one event of a stream.
+pub(super) fn one(schemas: &mut Schemas, entry: &Entry) -> Value {
+    let form = |event: Event| {
+        json!({
+            "type": "object",
+            "description": event.summary,
+            "required": ["event", "data"],
+            "properties": {
+                "event": { "type": "string", "const": event.name },
+                "id": { "type": "string", "description": "Its number; sent back in Last-Event-ID." },
+                "data": { "type": "string", "contentMediaType": "application/json", "contentSchema": event.data },
+            },
+        })
+    };
+    let forms: Vec<Value> = events(schemas, entry).into_iter().map(form).collect();
+    json!({ "description": "One event of the stream (WHATWG HTML, section 9.2).", "anyOf": forms })
+}

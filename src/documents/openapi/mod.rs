@@ -1,0 +1,107 @@
+//! `openapi.json`: every route of the service (OpenAPI 3.1.0), from the route table, the schemas of the operations and
+//! the table of errors.
+
+mod errors;
+mod events;
+mod headers;
+mod links;
+mod operation;
+mod parameters;
+mod paths;
+mod pieces;
+mod routes;
+mod schemas;
+mod security;
+mod success;
+mod tags;
+mod webhooks;
+
+use axum::body::Bytes;
+use serde_json::{Map, Value, json};
+
+use self::operation::Described;
+use self::pieces::Pieces;
+use super::{Document, Form, Site};
+use crate::surface::http::MAX_BODY;
+use ep_kernel::idempotency::STORED_FOR;
+
+pub(super) use events::events;
+pub(super) use paths::{placeholders, shown};
+pub(super) use schemas::{Schemas, Side};
+pub(super) use security::{alternatives, schemes};
+
+/// The version of the interface that it describes.
+const API_VERSION: &str = "2.0.0";
+
+pub(super) const DOCUMENT: Document = Document::new(
+    super::OPENAPI,
+    "Describes every route of the service (OpenAPI 3.1.0).",
+    |_| vec!["/api/openapi.json".into()],
+    &[Form::new("application/json", render)],
+);
+
+fn render(site: &Site) -> Option<Bytes> {
+    // Without indentation, which would double it.
+    Some(serde_json::to_vec(&description(site)).ok()?.into())
+}
+
+/// The description.
+fn description(site: &Site) -> Value {
+    let mut pieces = Pieces::new(site);
+    let described: Vec<Described<'_>> =
+        paths::endpoints(site).map(|endpoint| operation::describe(&mut pieces, endpoint)).collect();
+    let mut paths: Map<String, Value> = Map::new();
+    let tags = tags::used(&described);
+    let links = links::between(&pieces.schemas, &described);
+    for (described, links) in described.into_iter().zip(links) {
+        let item = paths.entry(described.endpoint.path.clone()).or_insert_with(|| json!({}));
+        let method = described.endpoint.method.as_str().to_ascii_lowercase();
+        item[method] = links::added(described.operation, links);
+    }
+    let webhooks = webhooks::all(&mut pieces);
+    json!({
+        "openapi": "3.1.0",
+        "info": info(site),
+        "jsonSchemaDialect": "https://spec.openapis.org/oas/3.1/dialect/base",
+        "servers": [{ "url": site.settings.base_url, "description": "This service." }],
+        "tags": tags,
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": pieces.components(),
+    })
+}
+
+/// Who offers what.
+pub(super) fn info(site: &Site) -> Value {
+    let owner = super::owner();
+    let operator = &site.settings.operator;
+    let mut contact = json!({
+        "name": if operator.name.is_empty() { owner["name"].as_str().unwrap_or_default() } else { &operator.name },
+        "url": if operator.url.is_empty() { &site.settings.base_url } else { &operator.url },
+    });
+    if operator.contact.contains('@') {
+        contact["email"] = operator.contact.trim_start_matches("mailto:").into();
+    }
+    json!({
+        "title": owner["name"],
+        "version": API_VERSION,
+        "summary": "Polls of many AI models.",
+        "description": format!("{}\n\n{}", owner["description"].as_str().unwrap_or_default(), conventions()),
+        "contact": contact,
+        "license": { "name": "Apache License 2.0", "identifier": env!("CARGO_PKG_LICENSE") },
+    })
+}
+
+/// What holds for every operation.
+fn conventions() -> String {
+    format!(
+        "Bodies are JSON of at most {} KiB; members that are not described are ignored. Errors are `{{\"error\": \"…\"}}`, or problem \
+         details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
+         `X-Machine-Client: true`. Where the operator limits requests, every response says what is left of the caller's \
+         allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours it \
+         gets the response of the first one. A path that ends in a slash is another one, but for those of the protocols \
+         MCP and A2A.",
+        MAX_BODY / 1024,
+        STORED_FOR.as_secs() / 3600,
+    )
+}

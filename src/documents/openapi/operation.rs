@@ -1,0 +1,252 @@
+//! One operation of the description: a method at a path.
+
+use std::collections::BTreeMap;
+
+use ep_kernel::fault::Kind;
+use ep_kernel::tool::{Access, Entry, Rest};
+use serde_json::{Map, Value, json};
+
+use super::parameters::{self, IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
+use super::paths::{Endpoint, placeholders};
+use super::pieces::Pieces;
+use super::schemas::Side;
+use super::success::{self, Success, any_of};
+use super::{errors, routes, security, tags};
+use crate::surface::route::{Route, RouteKind};
+
+/// An endpoint and its operation.
+pub(super) struct Described<'a> {
+    pub(super) endpoint: Endpoint<'a>,
+    pub(super) operation: Value,
+    /// The schema of what it answers, for links.
+    pub(super) answer: Value,
+}
+
+/// One route of an endpoint.
+pub(super) struct Part {
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) parameters: Vec<Value>,
+    /// The request's schema and example, by media type, and whether it may be left out.
+    pub(super) body: Option<Body>,
+    pub(super) successes: Vec<Success>,
+    /// Error responses that are not the usual ones, by status.
+    pub(super) own_errors: BTreeMap<u16, Value>,
+}
+
+/// A request's body.
+pub(super) struct Body {
+    pub(super) schema: Value,
+    pub(super) example: Option<Value>,
+    pub(super) required: bool,
+}
+
+/// Describes an endpoint.
+pub(super) fn describe<'a>(pieces: &mut Pieces<'_>, endpoint: Endpoint<'a>) -> Described<'a> {
+    let parts: Vec<Part> = endpoint.routes.iter().map(|route| part(pieces, route, &endpoint)).collect();
+    let kinds: Vec<Kind> = {
+        let all: Vec<Kind> = endpoint.routes.iter().flat_map(|route| errors::kinds(route)).collect();
+        Kind::all().filter(|kind| all.contains(kind)).collect()
+    };
+    let mut operation = json!({
+        "operationId": endpoint.id,
+        "summary": parts[0].title,
+        "description": text(&parts, &endpoint),
+        "tags": [tags::of(&endpoint).0],
+    });
+    let mut parameters: Vec<Value> = Vec::new();
+    for parameter in parts.iter().flat_map(|part| &part.parameters) {
+        if !parameters.contains(parameter) {
+            parameters.push(parameter.clone());
+        }
+    }
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(body) = body(&parts, &endpoint) {
+        operation["requestBody"] = body;
+    }
+    let security = endpoint.routes.iter().flat_map(|route| credentials(pieces, route));
+    operation["security"] = security.fold(Vec::new(), without_repetition).into();
+    let answer = any_of(parts.iter().flat_map(|part| &part.successes).flat_map(|success| {
+        success
+            .content
+            .iter()
+            .filter(|(kind, _)| kind == "application/json")
+            .map(|(_, schema)| schema.clone())
+    }));
+    operation["responses"] = responses(pieces, &endpoint, parts, &kinds);
+    let codes: Vec<&str> = kinds.iter().map(|kind| kind.row().code).collect();
+    operation["x-error-codes"] = codes.into();
+    Described { endpoint, operation, answer }
+}
+
+fn without_repetition(mut all: Vec<Value>, next: Value) -> Vec<Value> {
+    if !all.contains(&next) {
+        all.push(next);
+    }
+    all
+}
+
+fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
+    match route.kind {
+        RouteKind::Operation(entry, rest) => of_entry(pieces, entry, rest, false),
+        RouteKind::Stream(entry, rest) => of_entry(pieces, entry, rest, true),
+        _ => {
+            let part = routes::part(pieces, route);
+            let parameters = parameters::of_path(&route.path, &routes::placeholder(route))
+                .into_iter()
+                .chain(part.parameters)
+                .collect();
+            debug_assert_eq!(endpoint.routes.len(), 1);
+            Part { parameters, ..part }
+        }
+    }
+}
+
+fn of_entry(pieces: &mut Pieces<'_>, entry: &Entry, rest: Rest, streamed: bool) -> Part {
+    let spec = &entry.spec;
+    let has_body = rest.method == ep_kernel::method::Method::Post;
+    let mut parameters = parameters::of(entry, rest.path, has_body);
+    if errors::takes_key(spec.effect, rest.method) {
+        parameters.push(parameters::header(IDEMPOTENCY_KEY));
+    }
+    let mut successes = success::all(pieces, entry, &rest, streamed);
+    if success::is_kept(spec.access.and(rest.only), spec.effect, rest.method) && !streamed {
+        parameters.push(parameters::header(IF_NONE_MATCH));
+        successes.push(routes::not_modified());
+    }
+    let takes_after = entry.input().as_value()["properties"].get("after").is_some();
+    if streamed && takes_after {
+        parameters.push(parameters::header(LAST_EVENT));
+    }
+    let title = if streamed { format!("{}: events", spec.title) } else { spec.title.to_owned() };
+    Part {
+        title,
+        description: format!("{}\n\n{}", spec.summary, spec.manual.trim()),
+        parameters,
+        body: has_body.then(|| request(pieces, entry, rest.path)).flatten(),
+        successes,
+        own_errors: BTreeMap::new(),
+    }
+}
+
+/// The body of an operation at a path: its input without the placeholders; `None` if nothing is left.
+fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
+    let mut schema = entry.request().as_value().clone();
+    let mut example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
+    for (member, _) in placeholders(path) {
+        if let Some(example) = example.as_object_mut() {
+            example.remove(member);
+        }
+        if let Some(members) = schema["properties"].as_object_mut() {
+            members.remove(member);
+        }
+        if let Some(names) = schema["required"].as_array_mut() {
+            names.retain(|name| name != member);
+        }
+    }
+    let is_empty = |value: &Value| value.as_object().is_none_or(Map::is_empty);
+    let has_members = !is_empty(&schema["properties"]);
+    let required =
+        schema["required"].as_array().is_some_and(|names| !names.is_empty()) || schema.get("anyOf").is_some();
+    has_members.then(|| Body {
+        schema: pieces.schemas.add(&schema, Side::Request),
+        example: Some(example),
+        required,
+    })
+}
+
+/// What each of the parts is; where there is more than one, for whom.
+fn text(parts: &[Part], endpoint: &Endpoint<'_>) -> String {
+    if let [only] = parts {
+        return only.description.clone();
+    }
+    let of = |(route, part): (&&Route, &Part)| {
+        format!("**{}: {}.** {}", whom(route.access), part.title, part.description)
+    };
+    endpoint.routes.iter().zip(parts).map(of).collect::<Vec<_>>().join("\n\n")
+}
+
+const fn whom(access: Access) -> &'static str {
+    if access.anonymous { "Without a credential" } else { "With a credential" }
+}
+
+fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
+    let bodies: Vec<(&Body, &str)> = parts
+        .iter()
+        .zip(&endpoint.routes)
+        .filter_map(|(part, route)| Some((part.body.as_ref()?, route.name)))
+        .collect();
+    let (first, _) = bodies.first()?;
+    let mut content = json!({ "schema": any_of(bodies.iter().map(|(body, _)| body.schema.clone())) });
+    let examples = bodies
+        .iter()
+        .filter_map(|(body, name)| Some(((*name).to_owned(), json!({ "value": body.example.clone()? }))));
+    match bodies.as_slice() {
+        [_] => {
+            if let Some(example) = &first.example {
+                content["example"] = example.clone();
+            }
+        }
+        _ => content["examples"] = examples.collect(),
+    }
+    let required = bodies.iter().any(|(body, _)| body.required);
+    Some(json!({ "required": required, "content": { "application/json": content } }))
+}
+
+/// Where a credential is not looked at, none is asked for.
+fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
+    match route.kind {
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => {
+            Vec::new()
+        }
+        _ if route.rate == ep_kernel::tool::Rate::SignIn => Vec::new(),
+        _ => security::alternatives(pieces.site, route.access),
+    }
+}
+
+/// The responses: successes of the same status are merged, errors are shared.
+fn responses(pieces: &mut Pieces<'_>, endpoint: &Endpoint<'_>, parts: Vec<Part>, kinds: &[Kind]) -> Value {
+    let mut merged: BTreeMap<u16, Success> = BTreeMap::new();
+    let mut errors: BTreeMap<u16, Value> = BTreeMap::new();
+    for status in errors::by_status(kinds).into_keys() {
+        errors.insert(status, errors::reference(pieces, endpoint.routes[0], status));
+    }
+    for part in parts {
+        errors.extend(part.own_errors);
+        for success in part.successes {
+            match merged.remove(&success.status) {
+                None => drop(merged.insert(success.status, success)),
+                Some(known) => drop(merged.insert(success.status, both(known, success))),
+            }
+        }
+    }
+    let mut responses: BTreeMap<u16, Value> =
+        merged.into_iter().map(|(status, success)| (status, success.into_value())).collect();
+    responses.extend(errors);
+    responses.into_iter().map(|(status, response)| (status.to_string(), response)).collect()
+}
+
+fn both(one: Success, other: Success) -> Success {
+    let mut content: Vec<(String, Value)> = one.content;
+    for (kind, schema) in other.content {
+        match content.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) => *known = any_of([flat(known), flat(&schema)].concat()),
+            None => content.push((kind, schema)),
+        }
+    }
+    let headers = other.headers.iter().filter(|name| !one.headers.contains(name)).copied();
+    let headers = one.headers.iter().copied().chain(headers).collect();
+    let description = if one.description == other.description {
+        one.description
+    } else {
+        format!("{} {}", one.description, other.description)
+    };
+    Success { status: one.status, description, headers, content }
+}
+
+/// The alternatives of a schema.
+fn flat(schema: &Value) -> Vec<Value> {
+    schema["anyOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()])
+}

@@ -1,0 +1,97 @@
+//! Parameters: of the path, the query, the headers.
+
+use ep_kernel::idempotency::MAX_KEY;
+use ep_kernel::tool::Entry;
+use ep_polling::stopping::MAX_ROSTER;
+use serde_json::{Map, Value, json};
+
+use super::paths::placeholders;
+
+/// The header under which a request is carried out once.
+pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+/// The header with the tag of what the caller has already.
+pub(super) const IF_NONE_MATCH: &str = "If-None-Match";
+/// The header with the number of the last event that was seen.
+pub(super) const LAST_EVENT: &str = "Last-Event-ID";
+
+/// Header parameters that operations share.
+pub(super) fn shared() -> Value {
+    json!({
+        IDEMPOTENCY_KEY: {
+            "name": IDEMPOTENCY_KEY,
+            "in": "header",
+            "description": "The same request under the same key is carried out once: a repetition gets the response of the first one. Best a new UUID.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]+|\"[ !#-\\[\\]-~]+\")$" },
+        },
+        IF_NONE_MATCH: {
+            "name": IF_NONE_MATCH,
+            "in": "header",
+            "description": "The tag (ETag) of what the caller has: if it is still the same, the response is 304 without a body.",
+            "schema": { "type": "string" },
+        },
+        LAST_EVENT: {
+            "name": LAST_EVENT,
+            "in": "header",
+            "description": "The id of the last event that was seen: the stream goes on behind it.",
+            "schema": { "type": "integer", "minimum": 0, "maximum": MAX_ROSTER },
+        },
+    })
+}
+
+/// A reference to one of them.
+pub(super) fn header(name: &str) -> Value {
+    json!({ "$ref": format!("#/components/parameters/{name}") })
+}
+
+/// The parameters of an operation at a path. Where it takes no body, everything that is no placeholder is in the query.
+pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
+    let (schema, whole) = (entry.input().as_value(), entry.request().as_value());
+    let example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
+    let placeholders = placeholders(path);
+    let none = Map::new();
+    let members = schema["properties"].as_object().unwrap_or(&none);
+    let required =
+        |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name));
+    let parameter = |name: &str, place: &str, member: &str, required: bool| {
+        let mut schema = members.get(member).cloned().unwrap_or_else(|| json!({ "type": "string" }));
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let mut parameter = json!({ "name": name, "in": place, "required": required });
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        if place == "path" && schema.get("pattern").is_none() && schema.get("format").is_none() {
+            schema["minLength"] = 1.into();
+        }
+        // How large a number may be, where that follows from its type.
+        let kind = whole["properties"][member]["format"].as_str().unwrap_or_default();
+        if let Some(most) = largest(kind).filter(|_| schema.get("maximum").is_none()) {
+            schema["maximum"] = most.into();
+        }
+        parameter["schema"] = schema;
+        if let Some(example) = example.get(member) {
+            parameter["example"] = example.clone();
+        }
+        parameter
+    };
+    let in_path = placeholders.iter().map(|(member, name)| parameter(name, "path", member, true));
+    let in_query = members.keys().filter(|name| !placeholders.iter().any(|(member, _)| member == name));
+    let in_query = in_query.filter(|_| !has_body).map(|name| parameter(name, "query", name, required(name)));
+    in_path.chain(in_query).collect()
+}
+
+/// The largest number of an integer format of schemars.
+fn largest(format: &str) -> Option<u64> {
+    match format {
+        "uint8" => Some(u8::MAX.into()),
+        "uint16" => Some(u16::MAX.into()),
+        "uint" | "uint32" => Some(u32::MAX.into()),
+        _ => None,
+    }
+}
+
+/// The parameters of the path alone, of what is no operation; each follows this schema.
+pub(super) fn of_path(path: &str, schema: &Value) -> Vec<Value> {
+    let parameter =
+        |(_, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": schema });
+    placeholders(path).into_iter().map(parameter).collect()
+}

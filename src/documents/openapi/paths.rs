@@ -1,0 +1,126 @@
+//! Paths, and the ids of what is done there.
+
+use std::collections::HashSet;
+
+use ep_kernel::method::Method;
+
+use super::super::Site;
+use crate::surface::route::{Protocol, Route, RouteKind};
+
+/// A method at a path, and every route that answers it: more than one where callers with and without a credential are
+/// answered differently.
+pub(super) struct Endpoint<'a> {
+    /// The operation's id.
+    pub(super) id: String,
+    pub(super) method: Method,
+    /// The path, its placeholders named as the interface names them.
+    pub(super) path: String,
+    pub(super) routes: Vec<&'a Route>,
+}
+
+/// How the interface names placeholders: below this part of a path, this member of the input is called so.
+const PLACEHOLDERS: [(&str, &str, &str); 5] = [
+    ("results", "poll_id", "resultId"),
+    ("polls", "poll_id", "id"),
+    ("keys", "key_id", "keyId"),
+    ("mermaid", "poll_id", "pollId"),
+    ("feedback", "poll_id", "pollId"),
+];
+
+/// The placeholders of a path: what the router calls them, and what the interface does.
+pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let named = |(place, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
+        Some((place, part.find('{')? + 1, part.find('}')?))
+    };
+    let spans = parts.iter().enumerate().filter_map(named);
+    let name = |(place, begin, end): (usize, usize, usize)| {
+        let member = &parts[place][begin..end];
+        let below = place.checked_sub(1).map_or("", |before| parts[before]);
+        let known = PLACEHOLDERS.iter().find(|(part, name, _)| *part == below && *name == member);
+        (member, known.map_or(member, |(_, _, name)| *name))
+    };
+    spans.map(name).collect()
+}
+
+/// A path as the interface writes it.
+pub(in super::super) fn shown(path: &str) -> String {
+    placeholders(path).into_iter().fold(path.to_owned(), |path, (member, name)| {
+        path.replace(&format!("{{{member}}}"), &format!("{{{name}}}"))
+    })
+}
+
+/// Everything that is served. A path with a slash at its end that is served without it, too, is the same one.
+pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
+    let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
+    for route in &site.routes {
+        let path = shown(&route.path);
+        let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&path).to_owned();
+        let same = endpoints.iter_mut().find(|known| known.method == route.method && known.path == path);
+        match same {
+            Some(known) if known.routes.iter().any(|known| known.name == route.name) => {}
+            Some(known) => known.routes.push(route),
+            None => {
+                let (id, method) = (String::new(), route.method);
+                endpoints.push(Endpoint { id, method, path, routes: vec![route] });
+            }
+        }
+    }
+    let mut taken = HashSet::new();
+    for endpoint in &mut endpoints {
+        let names = names(endpoint);
+        let free = names.into_iter().find(|name| !taken.contains(name));
+        endpoint.id = free.unwrap_or_default();
+        taken.insert(endpoint.id.clone());
+    }
+    endpoints.into_iter()
+}
+
+/// Names for an endpoint, the shortest first: of the operation; with the form; with the path; with the method.
+fn names(endpoint: &Endpoint<'_>) -> Vec<String> {
+    let route = endpoint.routes[0];
+    let name = route.name;
+    let own: Vec<&str> = name.split('_').collect();
+    let words =
+        words(&endpoint.path).into_iter().filter(|word| word != "api" && !own.contains(&word.as_str()));
+    let path = format!("{name}_{}", words.collect::<Vec<_>>().join("_"));
+    let method = format!("{path}_{}", endpoint.method.as_str().to_ascii_lowercase());
+    let mut names = vec![path, method];
+    match route.kind {
+        // Each of its paths is something else.
+        RouteKind::Protocol(Protocol::A2aHttp { .. }) => {}
+        RouteKind::Stream(..) => drop(names.splice(..0, [name.to_owned(), format!("{name}_stream")])),
+        _ => names.insert(0, name.to_owned()),
+    }
+    names
+}
+
+/// The words of a path, in lower case.
+fn words(path: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in path.chars() {
+        if !c.is_ascii_alphanumeric() || c.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_have_the_names_of_the_interface() {
+        assert_eq!(shown("/a/results/{poll_id}"), "/a/results/{resultId}");
+        assert_eq!(shown("/a/polls/{poll_id}/status"), "/a/polls/{id}/status");
+        assert_eq!(shown("/a/keys/{key_id}"), "/a/keys/{keyId}");
+        assert_eq!(shown("/a/{other}/b/{third}.md"), "/a/{other}/b/{third}.md");
+        assert_eq!(words("/a/message:send/pushConfigs"), ["a", "message", "send", "push", "configs"]);
+        assert_eq!(placeholders("/a/{one}/b/{two}"), [("one", "one"), ("two", "two")]);
+    }
+}

@@ -1,0 +1,168 @@
+//! The schemas of a description: each type once, under its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+/// Where schemas are kept in a description.
+const HOME: &str = "#/components/schemas/";
+/// Where the schemas of a single type keep those that they use.
+const DEFINITIONS: &str = "#/$defs/";
+
+/// Which side of a call a schema is for. A type that is written otherwise than it is read has two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Side {
+    Request,
+    Response,
+}
+
+/// Schemas by name.
+#[derive(Default)]
+pub(in super::super) struct Schemas {
+    by_name: BTreeMap<String, Value>,
+    /// Each with everything that it uses, to tell which are the same.
+    whole: BTreeMap<String, String>,
+}
+
+impl Schemas {
+    /// Adds the schema of a type, as schemars makes it, and everything that it uses; gives a reference to it. A schema
+    /// without a title is given back itself.
+    pub(in super::super) fn add(&mut self, schema: &Value, side: Side) -> Value {
+        let mut root = schema.clone();
+        let Some(members) = root.as_object_mut() else { return json!({}) };
+        let definitions = match members.remove("$defs") {
+            Some(Value::Object(definitions)) => definitions,
+            _ => Map::new(),
+        };
+        let title = members.remove("title");
+        let mut names = BTreeMap::new();
+        for name in definitions.keys() {
+            let whole = whole(&definitions[name], &definitions);
+            names.insert(name.clone(), self.name(name, &whole, side));
+        }
+        for (name, definition) in &definitions {
+            self.by_name.insert(names[name].clone(), referring(definition, &names));
+        }
+        let referring = referring(&root, &names);
+        let Some(title) = title.as_ref().and_then(Value::as_str) else { return referring };
+        let name = self.name(title, &whole(&root, &definitions), side);
+        self.by_name.insert(name.clone(), referring);
+        reference(&name)
+    }
+
+    /// The schema that a reference leads to; itself, if it is no reference.
+    pub(in super::super) fn get<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix(HOME));
+        name.and_then(|name| self.by_name.get(name)).unwrap_or(schema)
+    }
+
+    /// All of them.
+    pub(in super::super) fn into_value(self) -> Value {
+        self.by_name.into_iter().collect()
+    }
+
+    /// The name for a schema: its own, unless another one has that.
+    fn name(&mut self, own: &str, whole: &str, side: Side) -> String {
+        let suffix = if side == Side::Request { "Input" } else { "Output" };
+        let own: String = own.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let names = [own.clone(), format!("{own}{suffix}")];
+        let numbered = (2_u32..).map(|number| format!("{own}{suffix}{number}"));
+        let mut fitting = names
+            .into_iter()
+            .chain(numbered)
+            .filter(|name| self.whole.get(name).is_none_or(|known| known == whole));
+        let name = fitting.next().unwrap_or(own);
+        self.whole.insert(name.clone(), whole.to_owned());
+        name
+    }
+}
+
+/// A reference to the schema with this name.
+pub(in super::super) fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("{HOME}{name}") })
+}
+
+/// A schema with everything that it uses, as text.
+fn whole(schema: &Value, definitions: &Map<String, Value>) -> String {
+    let (mut found, mut open) = (BTreeSet::new(), vec![schema]);
+    while let Some(schema) = open.pop() {
+        for name in used(schema) {
+            if let Some(definition) = definitions.get(&name).filter(|_| found.insert(name.clone())) {
+                open.push(definition);
+            }
+        }
+    }
+    let parts = found.iter().filter_map(|name| Some((name.clone(), definitions.get(name)?.clone())));
+    let parts: Map<String, Value> = parts.collect();
+    json!([schema, parts]).to_string()
+}
+
+/// The names of the definitions that a schema refers to.
+fn used(schema: &Value) -> Vec<String> {
+    match schema {
+        Value::Object(members) => {
+            let own =
+                members.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(DEFINITIONS));
+            own.map(str::to_owned).into_iter().chain(members.values().flat_map(used)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(used).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A schema whose references lead to the description's schemas. Members that may be anything have an empty schema: some
+/// readers know none that is `true`.
+fn referring(schema: &Value, names: &BTreeMap<String, String>) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| {
+                let definition = value.as_str().and_then(|text| text.strip_prefix(DEFINITIONS));
+                let value = match (name.as_str(), definition.and_then(|name| names.get(name))) {
+                    ("$ref", Some(name)) => format!("{HOME}{name}").into(),
+                    ("properties", _) => without_booleans(value, names),
+                    ("items", _) if value == &Value::Bool(true) => json!({}),
+                    _ => referring(value, names),
+                };
+                (name.clone(), value)
+            };
+            members.iter().map(member).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| referring(item, names)).collect(),
+        other => other.clone(),
+    }
+}
+
+fn without_booleans(properties: &Value, names: &BTreeMap<String, String>) -> Value {
+    let Some(members) = properties.as_object() else { return properties.clone() };
+    let schema =
+        |schema: &Value| if schema == &Value::Bool(true) { json!({}) } else { referring(schema, names) };
+    members.iter().map(|(name, value)| (name.clone(), schema(value))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_one_name_are_told_apart() {
+        let mut schemas = Schemas::default();
+        let one = json!({ "title": "One", "$defs": { "Part": { "type": "string" } }, "properties": { "part": { "$ref": "#/$defs/Part" } } });
+        let other = json!({ "title": "Other", "$defs": { "Part": { "type": "number" } }, "items": { "$ref": "#/$defs/Part" } });
+        for _ in 0..2 {
+            assert_eq!(schemas.add(&one, Side::Response), reference("One"));
+            assert_eq!(schemas.add(&other, Side::Request), reference("Other"));
+        }
+        let all = schemas.into_value();
+        let names: Vec<&String> = all.as_object().unwrap().keys().collect();
+        assert_eq!(names, ["One", "Other", "Part", "PartInput"]);
+        assert_eq!(all["Other"]["items"], reference("PartInput"));
+    }
+
+    #[test]
+    fn what_a_type_uses_is_part_of_it() {
+        let with = |kind: &str| json!({ "title": "A", "$defs": { "B": { "type": kind } }, "properties": { "b": { "$ref": "#/$defs/B" } } });
+        let mut schemas = Schemas::default();
+        assert_eq!(schemas.add(&with("string"), Side::Response), reference("A"));
+        assert_eq!(schemas.add(&with("number"), Side::Response), reference("AOutput"));
+    }
+}

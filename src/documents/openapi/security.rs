@@ -1,0 +1,68 @@
+//! Who may call, as security schemes.
+
+use ep_kernel::key_terms::KeyScope;
+use ep_kernel::tool::Access;
+use serde_json::{Value, json};
+
+use super::super::{Site, openid_url};
+use crate::surface::http::SESSION_COOKIE;
+
+const KEY: &str = "apiKey";
+const SESSION: &str = "session";
+const TOKEN: &str = "openId";
+
+/// The schemes of this service.
+pub(in super::super) fn schemes(site: &Site) -> Value {
+    let mut schemes = json!({
+        KEY: {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "ep_k_…",
+            "description": "An API key of this service, in the header Authorization.",
+        },
+        SESSION: {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": SESSION_COOKIE,
+            "description": "The session of a browser that has signed in.",
+        },
+    });
+    if let Some(url) = openid_url(site) {
+        schemes[TOKEN] = json!({
+            "type": "openIdConnect",
+            "openIdConnectUrl": url,
+            "description": format!("An access token of this issuer whose audience is this service. {}", scopes()),
+        });
+    }
+    schemes
+}
+
+/// The alternatives that callers have; an empty list where credentials are not looked at.
+pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
+    let mut alternatives = Vec::new();
+    if access.key {
+        alternatives.push(json!({ KEY: [] }));
+        if site.settings.issuer.is_some() {
+            // Linters know no scopes of an issuer, and object to any; the scheme names them.
+            alternatives.push(json!({ TOKEN: [] }));
+        }
+    }
+    if access.cookie {
+        alternatives.push(json!({ SESSION: [] }));
+    }
+    if access.anonymous {
+        alternatives.push(json!({}));
+    }
+    alternatives
+}
+
+/// Which scopes of access tokens allow what.
+fn scopes() -> String {
+    let of = |what: &str, scope: KeyScope| format!("{what}: {}", scope.token_scopes().join(" "));
+    let scopes = [
+        of("Its scopes, to read", KeyScope::Read),
+        of("to ask and end polls", KeyScope::Polls),
+        of("for everything", KeyScope::All),
+    ];
+    format!("{}.", scopes.join("; "))
+}

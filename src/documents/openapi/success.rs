@@ -1,0 +1,129 @@
+//! What an operation answers where nothing goes wrong.
+
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
+use serde_json::{Value, json};
+
+use super::events;
+use super::headers::{self, CACHING, LOCATION, REPLAYED, RETRY_AFTER};
+use super::pieces::Pieces;
+use super::schemas::{Schemas, Side, reference};
+
+/// The media type of server-sent events.
+pub(super) const EVENTS: &str = "text/event-stream";
+
+/// A response: status, description, headers beyond those of every response, and schemas by media type.
+pub(super) struct Success {
+    pub(super) status: u16,
+    pub(super) description: String,
+    pub(super) headers: Vec<&'static str>,
+    pub(super) content: Vec<(String, Value)>,
+}
+
+impl Success {
+    /// The response as the description has it.
+    pub(super) fn into_value(self) -> Value {
+        let mut response =
+            json!({ "description": self.description, "headers": headers::with(&self.headers) });
+        if !self.content.is_empty() {
+            let content = self.content.into_iter().map(|(kind, schema)| (kind, json!({ "schema": schema })));
+            response["content"] = content.collect();
+        }
+        response
+    }
+}
+
+/// Whether the answer can be one that callers may keep.
+pub(super) fn is_kept(access: Access, effect: Effect, method: Method) -> bool {
+    method == Method::Get && effect == Effect::Read && access == Access::PUBLIC
+}
+
+/// The responses of an operation.
+pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed: bool) -> Vec<Success> {
+    let spec = &entry.spec;
+    let whole = match rest.member {
+        _ if !streamed && !is_json(rest.media_type) => json!({ "type": "string" }),
+        Some(member) => member_of(pieces, entry.output().as_value(), member),
+        None => pieces.schema(entry.output(), Side::Response),
+    };
+    let (last, interim) = last_and_interim(&pieces.schemas, &whole);
+    let mut headers = Vec::new();
+    if is_kept(spec.access.and(rest.only), spec.effect, rest.method) {
+        headers.extend(CACHING);
+    }
+    if super::errors::takes_key(spec.effect, rest.method) {
+        headers.extend([super::parameters::IDEMPOTENCY_KEY, REPLAYED]);
+    }
+    if streamed {
+        let event = events::one(&mut pieces.schemas, entry);
+        let content = vec![(EVENTS.to_owned(), event), (rest.media_type.to_owned(), whole)];
+        let description = "As events; as JSON where there is nothing to wait for.".to_owned();
+        return vec![Success { status: rest.status, description, headers, content }];
+    }
+    let is_split = rest.interim != rest.status;
+    let body = if is_split && interim.is_some() { last } else { whole.clone() };
+    let mut first = headers.clone();
+    if rest.status == 202 {
+        first.extend([LOCATION, RETRY_AFTER]);
+    } else if !is_split && interim.is_some() {
+        first.push(RETRY_AFTER);
+    }
+    let content = vec![(rest.media_type.to_owned(), body)];
+    let mut successes = vec![Success {
+        status: rest.status,
+        description: format!("{}.", spec.title),
+        headers: first,
+        content,
+    }];
+    // A poll that is being cancelled ends soon, and perhaps not at once.
+    let later = interim.or_else(|| (spec.task == Task::Cancel).then_some(whole)).filter(|_| is_split);
+    if let Some(schema) = later {
+        headers.push(RETRY_AFTER);
+        let description = "Not final yet: ask again later.".to_owned();
+        let content = vec![(rest.media_type.to_owned(), schema)];
+        successes.push(Success { status: rest.interim, description, headers, content });
+    }
+    successes
+}
+
+/// The schema of a member of an output.
+fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
+    let mut schema = output["properties"][member].clone();
+    schema["$defs"] = output["$defs"].clone();
+    pieces.schemas.add(&schema, Side::Response)
+}
+
+/// The forms of an answer that is final, and those of one that is not.
+pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
+    let root = schemas.get(whole);
+    let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
+    let is_interim = |form: &&Value| schemas.get(form)[ep_kernel::schema::INTERIM] == true;
+    let (interim, last): (Vec<&Value>, Vec<&Value>) = forms.iter().partition(is_interim);
+    match interim.as_slice() {
+        [] => (whole.clone(), None),
+        some => (any_of(last.into_iter().cloned()), Some(any_of(some.iter().copied().cloned()))),
+    }
+}
+
+/// A schema of which any of these is one.
+pub(super) fn any_of(schemas: impl IntoIterator<Item = Value>) -> Value {
+    let mut distinct: Vec<Value> = Vec::new();
+    for schema in schemas {
+        // A reference is enough: what is said beside it belongs to the type that had it.
+        let schema = match schema["$ref"].as_str().and_then(|text| text.rsplit('/').next()) {
+            Some(name) => reference(name),
+            None => schema,
+        };
+        if !distinct.contains(&schema) {
+            distinct.push(schema);
+        }
+    }
+    match distinct.len() {
+        1 => distinct.pop().unwrap_or_default(),
+        _ => json!({ "anyOf": distinct }),
+    }
+}
+
+fn is_json(media_type: &str) -> bool {
+    media_type.starts_with("application/json") || media_type.contains("+json")
+}

@@ -1,0 +1,93 @@
+//! Schemathesis: every operation is called as its description says, and otherwise; what it answers must be as described.
+
+use ensemble_poll::documents::OPENAPI;
+use ep_polling::money::MicroUsd;
+
+use super::{folder, python, run_in};
+use crate::deposits::World;
+use crate::harness::{IdentityProvider, Service, Setup, Stripe};
+
+/// A service on which nothing is missing: cards, deposits, an identity provider.
+struct Whole {
+    service: Service,
+    _stripe: Stripe,
+    _provider: IdentityProvider,
+    _world: World,
+}
+
+impl Whole {
+    async fn start() -> Self {
+        let world = World::start().await;
+        let (setup, url) = world.with_node(Setup::demo()).at_known_address();
+        let stripe = Stripe::start(&url, &["whsec_new"]).await;
+        let provider = IdentityProvider::start(&url, 0).await;
+        let setup = setup
+            .with("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
+            .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_new")
+            .with("EP_STRIPE_API_URL", &stripe.api_url)
+            .with("EP_AUTH_ISSUER_URL", &provider.issuer)
+            .with("EP_AUTH_CLIENT_ID", "polls")
+            .with("EP_AUTH_CLIENT_SECRET", "a secret of the client");
+        Self { service: setup.boot().await, _stripe: stripe, _provider: provider, _world: world }
+    }
+}
+
+/// Calls every operation but these, with a credential of this scheme: how the settings of schemathesis name its value.
+async fn calls_every_operation_but(
+    service: &Service,
+    scheme: &str,
+    credential: (&str, &str),
+    excluded: &[&str],
+) {
+    let kept = tempfile::tempdir().unwrap();
+    let config = kept.path().join("schemathesis.toml");
+    let (form, value) = credential;
+    let credential = format!("[auth.openapi.{scheme}]\n{form} = \"{value}\"\n");
+    let settings = std::fs::read_to_string(folder().join("schemathesis.toml")).unwrap();
+    std::fs::write(&config, settings + &credential).unwrap();
+    let url = service.app.ports.links.url(OPENAPI, &[]);
+    let mut arguments = vec!["--config-file", config.to_str().unwrap(), "--no-color", "run", &url];
+    arguments.extend([
+        "--max-examples",
+        "10",
+        "--seed",
+        "1",
+        "--workers",
+        "1",
+        "--generation-database",
+        "none",
+    ]);
+    arguments.extend(["--phases", "examples,coverage,fuzzing,stateful"]);
+    for id in excluded {
+        arguments.extend(["--exclude-operation-id", id]);
+    }
+    let said = run_in(kept.path(), python(".python", "schemathesis"), &arguments).await;
+    let numbers = |words: &str| -> Vec<usize> {
+        let line = said.split(words).last().unwrap().lines().next().unwrap();
+        line.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    };
+    let [selected, all] = numbers("Selected:")[..] else { panic!("{said}") };
+    assert_eq!(selected + excluded.len(), all, "{said}");
+    let [followed, ..] = numbers("API Links:")[..] else { panic!("{said}") };
+    assert!(followed >= 5, "{followed} links were followed: {said}");
+    for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
+        assert!(said.contains(&format!("✅ {phase}\n")), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_is_as_described_with_a_key() {
+    let whole = Whole::start().await;
+    let (_, user) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
+    calls_every_operation_but(&whole.service, "apiKey", ("bearer", &user.key.unwrap()), &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_is_as_described_with_a_session() {
+    let whole = Whole::start().await;
+    let (user, _) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
+    let cookie = whole.service.cookie(user).await;
+    let (_, value) = cookie.split_once('=').unwrap();
+    // It would end the session that the calls are made with.
+    calls_every_operation_but(&whole.service, "session", ("api_key", value), &["logout"]).await;
+}

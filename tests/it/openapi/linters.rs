@@ -1,0 +1,113 @@
+//! The linters.
+
+use ensemble_poll::documents::{ASYNCAPI, OPENAPI};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{folder, python, run};
+use crate::harness::{Service, Setup, node, question};
+
+/// The description in a file.
+async fn kept() -> (TempDir, String) {
+    document(&Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await, OPENAPI)
+        .await
+}
+
+/// A document of a service in a file.
+async fn document(service: &Service, name: &str) -> (TempDir, String) {
+    let url = service.app.ports.links.url(name, &[]);
+    let text = service.anonymous().get(url.strip_prefix(&service.url).unwrap()).await.text;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(name).with_extension("json");
+    std::fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+/// The script of a program that npm has installed.
+fn script(package: &str, name: &str) -> String {
+    let home = format!("node_modules/{package}");
+    let known =
+        std::fs::read_to_string(folder().join(&home).join("package.json")).expect("run scripts/install");
+    let known: Value = serde_json::from_str(&known).unwrap();
+    format!("{home}/{}", known["bin"][name].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn redocly_takes_it() {
+    let (_folder, file) = kept().await;
+    let redocly = script("@redocly/cli", "redocly");
+    let said = run(node(), &[&redocly, "lint", "--extends=spec", &file]).await;
+    assert!(said.contains("is valid") && !said.contains("warning"), "{said}");
+}
+
+#[tokio::test]
+async fn spectral_warns_of_nothing() {
+    let (_folder, file) = kept().await;
+    let spectral = script("@stoplight/spectral-cli", "spectral");
+    let said = run(node(), &[&spectral, "lint", "-r", "spectral.yaml", "--fail-severity=hint", &file]).await;
+    assert!(said.contains("No results with a severity of"), "{said}");
+}
+
+#[tokio::test]
+async fn it_follows_the_specification() {
+    let (_folder, file) = kept().await;
+    let said = run(python(".python", "openapi-spec-validator"), &["--schema", "3.1", &file]).await;
+    assert!(said.contains("OK"), "{said}");
+}
+
+#[tokio::test]
+async fn its_schemas_are_json_schemas_and_its_references_lead_somewhere() {
+    let (_folder, file) = kept().await;
+    let found: Value =
+        serde_json::from_str(&run(python(".python", "python"), &["schemas.py", &file]).await).unwrap();
+    assert!(
+        found["schemas"].as_u64().unwrap() > 100 && found["references"].as_u64().unwrap() > 500,
+        "{found}"
+    );
+}
+
+#[tokio::test]
+async fn the_description_of_events_is_parsed() {
+    let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
+    let (_folder, file) = document(&service, ASYNCAPI).await;
+    let said: Value = serde_json::from_str(&run(node(), &["asyncapi.mjs", &file]).await).unwrap();
+    assert_eq!((&said["version"], &said["channels"]), (&"3.0.0".into(), &3.into()), "{said}");
+    let found: Value =
+        serde_json::from_str(&run(python(".python", "python"), &["schemas.py", &file]).await).unwrap();
+    assert!(found["schemas"].as_u64().unwrap() > 10, "{found}");
+}
+
+#[tokio::test]
+async fn events_are_what_their_description_says() {
+    let service = Setup::demo().boot().await;
+    let user = service.user().await;
+    let stream = user.post("/api/poll/stream", &question(json!({ "preset": "budget" }))).await;
+    let events: Vec<(String, Value)> = read_events(&stream.text);
+    let failed =
+        json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "private": true });
+    let private = user.post("/api/polls", &failed).await.expect(202);
+    let watched = user.get(&format!("/api/polls/{}/events", private["poll_id"].as_str().unwrap())).await;
+    let lines: Vec<String> = events
+        .into_iter()
+        .chain(read_events(&watched.text))
+        .map(|(event, data)| json!({ "event": event, "data": data }).to_string())
+        .collect();
+    let (folder, file) = document(&service, ASYNCAPI).await;
+    let kept = folder.path().join("events.jsonl");
+    std::fs::write(&kept, lines.join("\n")).unwrap();
+    let said = run(python(".python", "python"), &["events.py", &file, kept.to_str().unwrap()]).await;
+    for name in ["started", "vote", "complete"] {
+        assert!(said.contains(name), "{name} in {said}");
+    }
+}
+
+/// The events of a stream, by name.
+fn read_events(text: &str) -> Vec<(String, Value)> {
+    let field = |event: &str, name: &str| {
+        event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+    };
+    let events =
+        text.split("\n\n").filter_map(|event| Some((field(event, "event:")?, field(event, "data:")?)));
+    events.map(|(name, data)| (name, serde_json::from_str(&data).unwrap())).collect()
+}

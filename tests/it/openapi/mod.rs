@@ -1,0 +1,148 @@
+//! The API description: that it covers what is served, that others' linters and generators take it, and that the service
+//! does what it says. The programs of others are in `tests/api-description`.
+
+mod calls;
+mod interface;
+mod linters;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ensemble_poll::documents::OPENAPI;
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::harness::{Service, Setup};
+
+/// Where the programs of others are.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api-description")
+}
+
+/// A program of the virtual environment of this name.
+fn python(environment: &str, program: &str) -> PathBuf {
+    folder().join(environment).join("bin").join(program)
+}
+
+/// Runs a program in its folder and returns what it prints; it must succeed.
+async fn run(program: PathBuf, arguments: &[&str]) -> String {
+    run_in(&folder(), program, arguments).await
+}
+
+/// The same, in another folder.
+async fn run_in(folder: &Path, program: PathBuf, arguments: &[&str]) -> String {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env("REDOCLY_TELEMETRY", "off").kill_on_drop(true);
+    let done = tokio::time::timeout(Duration::from_mins(10), command.output()).await.unwrap().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{arguments:?}: {text}");
+    text
+}
+
+/// The description as a service serves it.
+async fn description(service: &Service) -> Value {
+    let path = service.app.ports.links.url(OPENAPI, &[]);
+    let reply = service.anonymous().get(path.strip_prefix(&service.url).unwrap()).await;
+    assert_eq!(reply.header("content-type"), "application/json");
+    reply.expect(200)
+}
+
+/// A service with an issuer of access tokens, so that everything is described that can be.
+async fn described() -> Value {
+    description(&Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await).await
+}
+
+/// Every operation, as `METHOD /path`.
+fn operations(description: &Value) -> BTreeMap<String, Value> {
+    let paths = description["paths"].as_object().unwrap().iter();
+    let of = |(path, item): (&String, &Value)| {
+        let methods = item.as_object().unwrap().clone();
+        methods
+            .into_iter()
+            .map(|(method, operation)| (format!("{} {path}", method.to_uppercase()), operation))
+            .collect::<Vec<_>>()
+    };
+    paths.flat_map(of).collect()
+}
+
+#[tokio::test]
+async fn it_describes_what_the_router_serves() {
+    let service = Setup::demo().boot().await;
+    let description = description(&service).await;
+    let operations = operations(&description);
+    // A placeholder may have another name there.
+    let plain = |path: &str| {
+        let parts: Vec<&str> = path.trim_end_matches('/').split('/').collect();
+        parts.iter().map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
+    };
+    let served =
+        service.site.routes.iter().map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
+    let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
+    let described = described.map(|(method, path)| format!("{method} {}", plain(path)));
+    assert_eq!(served.collect::<BTreeSet<_>>(), described.collect::<BTreeSet<_>>());
+    let ids: BTreeSet<&str> =
+        operations.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), operations.len(), "operation ids are unique");
+    for entry in ep_tools::TOOLS.iter().filter(|entry| entry.bindings().next().is_some()) {
+        let shared = entry.bindings().any(|rest| {
+            ep_tools::TOOLS.iter().any(|other| {
+                other.spec.name != entry.spec.name
+                    && other.bindings().any(|known| (known.method, known.path) == (rest.method, rest.path))
+            })
+        });
+        assert!(ids.contains(entry.spec.name) || shared, "{}", entry.spec.name);
+    }
+}
+
+#[tokio::test]
+async fn every_operation_as_a_snapshot() {
+    let mut text = String::new();
+    for (name, operation) in operations(&described().await) {
+        let statuses: Vec<&String> = operation["responses"].as_object().unwrap().keys().collect();
+        let parameters = operation["parameters"].as_array().into_iter().flatten().map(|parameter| {
+            let name = parameter["name"].as_str().or_else(|| parameter["$ref"].as_str()?.rsplit('/').next());
+            name.unwrap().to_owned()
+        });
+        let credentials = operation["security"].as_array().unwrap().iter().map(|scheme| {
+            scheme.as_object().unwrap().keys().next().map_or("none", String::as_str).to_owned()
+        });
+        let mut references = BTreeSet::new();
+        collect(&operation["requestBody"], &mut references);
+        let mut answers = BTreeSet::new();
+        collect(&operation["responses"], &mut answers);
+        let list = |items: Vec<String>| items.join(" ");
+        let _ = writeln!(text, "{name}: {}", operation["operationId"].as_str().unwrap());
+        let _ = writeln!(
+            text,
+            "  by {} takes {} [{}]",
+            list(credentials.collect()),
+            list(parameters.collect()),
+            list(references.into_iter().collect())
+        );
+        let _ = writeln!(
+            text,
+            "  {} [{}]",
+            list(statuses.into_iter().cloned().collect()),
+            list(answers.into_iter().collect())
+        );
+    }
+    insta::assert_snapshot!("openapi_operations", text);
+}
+
+/// The schemas that a value refers to.
+fn collect(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            let name = members
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|name| name.strip_prefix("#/components/schemas/"));
+            found.extend(name.map(str::to_owned));
+            members.values().for_each(|member| collect(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        _ => {}
+    }
+}
