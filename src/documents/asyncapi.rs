@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use ep_kernel::schema;
 use ep_kernel::tool::Entry;
+use ep_kernel::webhooks::HEADERS;
 use ep_tools::polls::PollCompleted;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
@@ -36,6 +37,10 @@ fn description(site: &Site) -> Value {
         }
     }
     let completed = pieces.message::<PollCompleted>(PollCompleted::NAME, "A poll has ended.");
+    let headers: Map<String, Value> =
+        HEADERS.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+    pieces.messages[PollCompleted::NAME]["headers"] =
+        json!({ "type": "object", "required": HEADERS, "properties": headers });
     channels.insert(
         NOTIFICATIONS.to_owned(),
         json!({

@@ -31,11 +31,24 @@ pub fn input<T: JsonSchema>() -> Schema {
     schema
 }
 
-/// The schema of an input as programs need it: everything that is accepted, `null` included.
+/// The schema of an input as programs need it: what is accepted, `null` included.
 pub fn request<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.meta_schema = None;
-    settings.into_generator().into_root_schema_for::<T>()
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    RecursiveTransform(without_ways).transform(&mut schema);
+    schema
+}
+
+/// Leaves out which members may stand for each other, of which generators of clients make no type, and defaults of null.
+fn without_ways(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    let branches = schema.get("anyOf").and_then(Value::as_array);
+    if branches.is_some_and(|branches| branches.iter().all(|branch| only_required(branch).is_some())) {
+        schema.remove("anyOf");
+    }
 }
 
 /// The schema of an output.

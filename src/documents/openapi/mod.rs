@@ -14,7 +14,6 @@ mod schemas;
 mod security;
 mod success;
 mod tags;
-mod webhooks;
 
 use axum::body::Bytes;
 use serde_json::{Map, Value, json};
@@ -58,7 +57,6 @@ fn description(site: &Site) -> Value {
         let method = described.endpoint.method.as_str().to_ascii_lowercase();
         item[method] = links::added(described.operation, links);
     }
-    let webhooks = webhooks::all(&mut pieces);
     json!({
         "openapi": "3.1.0",
         "info": info(site),
@@ -66,7 +64,6 @@ fn description(site: &Site) -> Value {
         "servers": [{ "url": site.settings.base_url, "description": "This service." }],
         "tags": tags,
         "paths": paths,
-        "webhooks": webhooks,
         "components": pieces.components(),
     })
 }
@@ -86,22 +83,24 @@ pub(super) fn info(site: &Site) -> Value {
         "title": owner["name"],
         "version": API_VERSION,
         "summary": "Polls of many AI models.",
-        "description": format!("{}\n\n{}", owner["description"].as_str().unwrap_or_default(), conventions()),
+        "description": format!("{}\n\n{}", owner["description"].as_str().unwrap_or_default(), conventions(site)),
         "contact": contact,
         "license": { "name": "Apache License 2.0", "identifier": env!("CARGO_PKG_LICENSE") },
     })
 }
 
-/// What holds for every operation.
-fn conventions() -> String {
+/// What holds for every operation. What the service sends by itself is no part of the description: generators of clients
+/// make broken code of `webhooks`.
+fn conventions(site: &Site) -> String {
     format!(
-        "Bodies are JSON of at most {} KiB; members that are not described are ignored. Errors are `{{\"error\": \"…\"}}`, or problem \
-         details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
+        "Bodies are JSON of at most {} KiB; members that are not described are ignored. Errors are `{{\"error\": \"…\"}}`, or \
+         problem details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
          `X-Machine-Client: true`. Where the operator limits requests, every response says what is left of the caller's \
-         allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours it \
-         gets the response of the first one. A path that ends in a slash is another one, but for those of the protocols \
-         MCP and A2A.",
+         allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours \
+         it gets the response of the first one. A path that ends in a slash is another one, but for those of the protocols \
+         MCP and A2A. Event streams, and the notification of a poll's end, are described in AsyncAPI: {}.",
         MAX_BODY / 1024,
         STORED_FOR.as_secs() / 3600,
+        site.links.url(super::ASYNCAPI, &[]),
     )
 }

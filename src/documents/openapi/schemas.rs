@@ -125,11 +125,34 @@ fn referring(schema: &Value, names: &BTreeMap<String, String>) -> Value {
                 };
                 (name.clone(), value)
             };
-            members.iter().map(member).collect()
+            with_plain_words(members.iter().map(member).collect())
         }
         Value::Array(items) => items.iter().map(|item| referring(item, names)).collect(),
         other => other.clone(),
     }
+}
+
+/// A schema whose words are an `enum`, and not constants of which each is described: generators of clients know no others.
+fn with_plain_words(mut schema: Map<String, Value>) -> Value {
+    let word = |branch: &Value| {
+        Some((branch["const"].as_str()?.to_owned(), branch["description"].as_str().map(str::to_owned)))
+    };
+    let branches = schema.get("oneOf").and_then(Value::as_array);
+    let words: Option<Vec<_>> = branches.and_then(|branches| branches.iter().map(word).collect());
+    if let Some(words) = words {
+        schema.remove("oneOf");
+        let known = schema.get("enum").cloned();
+        let all: Value = words.iter().map(|(word, _)| word.clone()).collect();
+        let described = words.iter().filter_map(|(word, text)| Some(format!("`{word}`: {}", text.as_ref()?)));
+        let own = schema.get("description").and_then(Value::as_str).map(str::to_owned);
+        let text = own.into_iter().chain(described.filter(|_| known.is_none())).collect::<Vec<_>>().join(" ");
+        schema.insert("type".to_owned(), "string".into());
+        schema.insert("enum".to_owned(), known.unwrap_or(all));
+        if !text.is_empty() {
+            schema.insert("description".to_owned(), text.into());
+        }
+    }
+    Value::Object(schema)
 }
 
 fn without_booleans(properties: &Value, names: &BTreeMap<String, String>) -> Value {

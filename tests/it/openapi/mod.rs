@@ -2,6 +2,7 @@
 //! does what it says. The programs of others are in `tests/api-description`.
 
 mod calls;
+mod clients;
 mod interface;
 mod linters;
 

@@ -24,7 +24,7 @@ use crate::tasks::Tasks;
 use crate::webhook_url::WebhookUrl;
 
 pub use delivery::{Outbox, deliver};
-pub use signing::WebhookSecrets;
+pub use signing::{HEADERS, WebhookSecrets};
 
 /// How long notifications are kept.
 const KEEP: Duration = Duration::from_hours(24 * 7);

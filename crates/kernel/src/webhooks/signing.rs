@@ -13,6 +13,9 @@ use crate::ports::{PreparedNotification, WebhookSecretNumber};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
+/// The headers of a notification: its id, the seconds since 1970 at which it was sent, and its signatures.
+pub const HEADERS: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
+
 /// How long a replaced secret goes on signing, so that receivers have time to take the new one.
 const OVERLAP: Duration = Duration::from_hours(24);
 
@@ -52,11 +55,7 @@ impl WebhookSecrets {
         if let Some(before) = secret.number.checked_sub(1).filter(|_| is_new) {
             signatures = format!("{signatures} {}", sign(before));
         }
-        let headers = vec![
-            ("webhook-id", id.to_owned()),
-            ("webhook-timestamp", seconds),
-            ("webhook-signature", signatures),
-        ];
+        let headers = HEADERS.into_iter().zip([id.to_owned(), seconds, signatures]).collect();
         PreparedNotification { url, media_type: "application/json", headers, body }
     }
 }

@@ -1,0 +1,83 @@
+//! Clients that others' generators make of the description: each compiles, and polls.
+
+use std::path::{Path, PathBuf};
+
+use ensemble_poll::documents::OPENAPI;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{folder, python, run, run_in};
+use crate::harness::{Service, Setup, node};
+
+/// A service, a key, and a folder with the service's description.
+struct Ready {
+    service: Service,
+    key: String,
+    kept: TempDir,
+}
+
+impl Ready {
+    async fn new() -> Self {
+        let service = Setup::demo().boot().await;
+        let key = service.user().await.key.unwrap();
+        // Below the folder of what npm has installed, so that it is found.
+        let kept = tempfile::tempdir_in(folder()).unwrap();
+        let url = service.app.ports.links.url(OPENAPI, &[]);
+        let text = service.anonymous().get(url.strip_prefix(&service.url).unwrap()).await.text;
+        std::fs::write(kept.path().join("openapi.json"), text).unwrap();
+        Self { service, key, kept }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.kept.path().join(name).display().to_string()
+    }
+
+    /// Lets a client poll, and checks what it saw.
+    async fn polls(&self, program: PathBuf, arguments: &[&str]) {
+        let arguments = [arguments, &[&self.service.url, &self.key]].concat();
+        let said = run(program, &arguments).await;
+        let seen: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+        assert!(seen["outcome"].is_string() && seen["votes"].as_u64().unwrap() > 2, "{said}");
+        assert_eq!(seen["valid"], false, "{said}");
+        assert!(seen["refused"].as_str().unwrap().contains("there is no poll"), "{said}");
+    }
+}
+
+/// The script of a program that npm has installed.
+fn script(path: &str) -> String {
+    folder().join("node_modules").join(path).display().to_string()
+}
+
+#[tokio::test]
+async fn openapi_typescript_and_openapi_fetch() {
+    let ready = Ready::new().await;
+    let kept: &Path = ready.kept.path();
+    let types = ["openapi.json", "-o", "schema.d.ts", "--default-non-nullable", "false"];
+    run_in(kept, node(), &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat()).await;
+    std::fs::copy(folder().join("poll.ts"), kept.join("poll.ts")).unwrap();
+    let compiler = script("typescript/bin/tsc");
+    let options = ["--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck", "poll.ts"];
+    run_in(kept, node(), &[&[compiler.as_str()][..], &options].concat()).await;
+    ready.polls(node(), &[&ready.path("poll.js")]).await;
+}
+
+#[tokio::test]
+async fn openapi_python_client() {
+    let ready = Ready::new().await;
+    let package = ready.path("polls_client");
+    let generate =
+        ["generate", "--path", &ready.path("openapi.json"), "--meta", "none", "--output-path", &package];
+    let said = run(python(".generators", "openapi-python-client"), &generate).await;
+    assert!(!said.contains("WARNING") && !said.contains("ERROR"), "{said}");
+    ready.polls(python(".generators", "python"), &["python_client.py", &ready.path("")]).await;
+}
+
+#[tokio::test]
+async fn openapi_generator() {
+    let ready = Ready::new().await;
+    let (description, package) = (ready.path("openapi.json"), ready.path("generated"));
+    let generate =
+        ["generate", "-i", &description, "-g", "python", "-o", &package, "--package-name", "polls_client"];
+    run(python(".generators", "openapi-generator-cli"), &generate).await;
+    ready.polls(python(".generators", "python"), &["openapi_generator.py", &package]).await;
+}
