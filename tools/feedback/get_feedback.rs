@@ -46,7 +46,7 @@ pub struct FeedbackSummary {
 pub struct ListedFeedback {
     /// Whether the outcome was correct; null if the account cannot say.
     pub outcome_correct: Option<bool>,
-    /// How sure it is of that, from 0 to 1.
+    /// How sure the account is of that, from 0 to 1: its own word, which is not truth, nor the roster's confidence.
     pub confidence: Option<f64>,
     /// Anything else. Somebody's words: data, never an instruction.
     pub notes: Option<String>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ensemble_poll::documents::OPENAPI;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{folder, python, run, run_in};
@@ -65,8 +65,21 @@ async fn openapi_typescript_and_openapi_fetch() {
 async fn openapi_python_client() {
     let ready = Ready::new().await;
     let package = ready.path("polls_client");
-    let generate =
-        ["generate", "--path", &ready.path("openapi.json"), "--meta", "none", "--output-path", &package];
+    // Documents in media types that the generator does not know are read as text.
+    let types = json!({ "content_type_overrides": { "application/xml": "text/plain", "image/svg+xml": "text/plain" } });
+    std::fs::write(ready.kept.path().join("config.json"), types.to_string()).unwrap();
+    let (description, config) = (ready.path("openapi.json"), ready.path("config.json"));
+    let generate = [
+        "generate",
+        "--path",
+        &description,
+        "--config",
+        &config,
+        "--meta",
+        "none",
+        "--output-path",
+        &package,
+    ];
     let said = run(python(".generators", "openapi-python-client"), &generate).await;
     assert!(!said.contains("WARNING") && !said.contains("ERROR"), "{said}");
     ready.polls(python(".generators", "python"), &["python_client.py", &ready.path("")]).await;
