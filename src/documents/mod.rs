@@ -4,6 +4,7 @@
 //! and served with an entity tag.
 
 mod agent_card;
+mod api_reference;
 mod asyncapi;
 mod committed;
 mod error_reference;
@@ -15,6 +16,7 @@ mod tool_reference;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
 use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
@@ -28,6 +30,9 @@ pub const AGENT_CARD: &str = "agent_card";
 
 /// The name of the keys that sign the agent card.
 pub const JWKS: &str = "jwks";
+
+/// The API reference's name.
+pub const API_REFERENCE: &str = "api_reference";
 
 /// The name of the description of the event streams.
 pub const ASYNCAPI: &str = "asyncapi";
@@ -74,6 +79,8 @@ pub struct Form {
     pub media_type: &'static str,
     /// Renders it; `None` where this configuration has no such document.
     pub render: fn(&Site) -> Option<Bytes>,
+    /// The style sheet inside, for a page: its policy allows this one and nothing else.
+    pub style: Option<&'static str>,
     /// The rendered copy that is kept in the repository, where there is one.
     pub committed: Option<&'static str>,
 }
@@ -95,6 +102,8 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::A2A,
     openapi::DOCUMENT,
     asyncapi::DOCUMENT,
+    api_reference::DOCUMENT,
+    api_reference::MARKDOWN,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];
@@ -124,12 +133,17 @@ impl Document {
 impl Form {
     /// The default form.
     const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
-        Self { wanted: None, media_type, render, committed: None }
+        Self { wanted: None, media_type, render, style: None, committed: None }
     }
 
     /// Keeps a rendered copy in the repository.
     const fn committed(self, file: &'static str) -> Self {
         Self { committed: Some(file), ..self }
+    }
+
+    /// A page with this style sheet inside.
+    const fn styled(self, style: &'static str) -> Self {
+        Self { style: Some(style), ..self }
     }
 
     /// Only for requests whose header asks for it.
@@ -138,9 +152,57 @@ impl Form {
     }
 }
 
+/// Whether a request asks for Markdown: it names it, and likes it at least as much as HTML.
+fn wants_markdown(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<&str> = values.flat_map(|value| value.split(',')).collect();
+    let liking = |kind: &str| {
+        let mut found = ranges.iter().filter(|range| {
+            range.split(';').next().is_some_and(|named| named.trim().eq_ignore_ascii_case(kind))
+        });
+        let parameters = found.next()?.split(';').skip(1);
+        let quality = parameters.map(str::trim).find_map(|parameter| parameter.strip_prefix("q="));
+        Some(quality.map_or(1.0, |quality| quality.parse().unwrap_or(0.0)))
+    };
+    liking("text/markdown")
+        .is_some_and(|markdown: f32| markdown > 0.0 && markdown >= liking("text/html").unwrap_or(0.0))
+}
+
 /// JSON as documents have it: indented, with a line end.
 fn json_text(value: &Value) -> Option<Bytes> {
     let mut text = serde_json::to_string_pretty(value).ok()?;
     text.push('\n');
     Some(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_is_for_those_who_name_it() {
+        let asks = |accept: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            wants_markdown(&headers)
+        };
+        for accept in [
+            "text/markdown",
+            "text/html, text/markdown",
+            "TEXT/Markdown;q=0.5, */*",
+            "text/html;q=0.8, text/markdown;q=0.9",
+        ] {
+            assert!(asks(accept), "{accept}");
+        }
+        for accept in [
+            "*/*",
+            "text/*",
+            "text/html",
+            "text/markdown;q=0",
+            "text/markdown;q=0.5, text/html",
+            "text/markdown;q=x",
+        ] {
+            assert!(!asks(accept), "{accept}");
+        }
+    }
 }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LAST_MODIFIED, VARY};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LAST_MODIFIED, VARY,
+};
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::method::Method;
@@ -43,6 +45,9 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     of.insert(CONTENT_TYPE, HeaderValue::from_static(document.forms[form].media_type));
     if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
         of.insert(CACHE_CONTROL, cache);
+    }
+    if let Some(policy) = &rendered.policy {
+        of.insert(CONTENT_SECURITY_POLICY, policy.clone());
     }
     if let Some(since) = site.settings.since.and_then(http_date) {
         of.insert(LAST_MODIFIED, since);

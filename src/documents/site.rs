@@ -3,11 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::body::Bytes;
+use axum::http::HeaderValue;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
 use ep_polling::time::Timestamp;
+use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::{DOCUMENTS, Form};
@@ -83,6 +87,8 @@ pub struct Rendered {
     pub bytes: Bytes,
     /// Their tag.
     pub tag: Option<EntityTag>,
+    /// What the page may load: nothing but its own style sheet.
+    pub policy: Option<HeaderValue>,
 }
 
 impl Site {
@@ -115,8 +121,9 @@ impl Site {
     pub(super) fn rendered(&self, document: usize, form: usize) -> Option<&Rendered> {
         let cell = self.rendered.get(document)?.get(form)?;
         let render = || {
-            let bytes = (DOCUMENTS[document].forms[form].render)(self)?;
-            Some(Rendered { tag: EntityTag::of(&bytes), bytes })
+            let form = &DOCUMENTS[document].forms[form];
+            let bytes = (form.render)(self)?;
+            Some(Rendered { tag: EntityTag::of(&bytes), policy: form.style.and_then(policy), bytes })
         };
         cell.get_or_init(render).as_ref()
     }
@@ -127,4 +134,13 @@ impl Site {
             document.forms.iter().enumerate().map(move |(index, form)| (form, place, index))
         })
     }
+}
+
+/// The policy of a page with this style sheet inside (CSP level 3).
+fn policy(style: &str) -> Option<HeaderValue> {
+    let digest = BASE64.encode(Sha256::digest(style));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    HeaderValue::try_from(policy).ok()
 }

@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use ep_kernel::tool::{Access, Agents, Entry};
 
 use super::{Document, Form, Site};
+use crate::surface::route::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::kept(
     "tool_reference",
@@ -19,10 +20,20 @@ fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
-    for entry in site.tools {
-        operation(&mut text, entry);
-    }
+    operations(&mut text, site);
     Some(text.into())
+}
+
+/// Every operation.
+pub(super) fn operations(text: &mut String, site: &Site) {
+    for entry in site.tools {
+        operation(text, entry);
+    }
+}
+
+/// Whether a route is one of an operation.
+pub(super) const fn is_operation(route: &Route) -> bool {
+    matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
 
 fn operation(text: &mut String, entry: &Entry) {
