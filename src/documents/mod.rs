@@ -7,6 +7,7 @@ mod agent_card;
 mod ai_catalog;
 mod ai_plugin;
 mod api_catalog;
+mod api_reference;
 mod asyncapi;
 mod auth_guide;
 mod committed;
@@ -63,6 +64,8 @@ pub const JWKS: &str = "jwks";
 const API_CATALOG: &str = "api_catalog";
 /// The name of the mark.
 const LOGO: &str = "logo";
+/// The name of the API reference.
+pub const API_REFERENCE: &str = "api_reference";
 
 /// The name of the description of the event streams.
 pub const ASYNCAPI: &str = "asyncapi";
@@ -166,6 +169,8 @@ pub static DOCUMENTS: &[Document] = &[
     surfaces::DOCUMENT,
     openapi::DOCUMENT,
     asyncapi::DOCUMENT,
+    api_reference::DOCUMENT,
+    api_reference::MARKDOWN,
     tool_reference::DOCUMENT,
     error_reference::DOCUMENT,
 ];

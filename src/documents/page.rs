@@ -12,18 +12,20 @@ use super::Site;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The policy of pages: images of this origin, and the one style sheet, which is known by its digest.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
-    let digest = BASE64.encode(Sha256::digest(STYLE));
-    format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'"
-    )
-});
+static POLICY: LazyLock<String> = LazyLock::new(|| policy_with(STYLE));
 
 /// The `Content-Security-Policy` of pages.
 pub fn policy() -> &'static str {
     &POLICY
+}
+
+/// The policy of a page with this style sheet inside, which is known by its digest: it and images of this origin.
+pub(super) fn policy_with(style: &str) -> String {
+    let digest = BASE64.encode(Sha256::digest(style));
+    format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'"
+    )
 }
 
 /// A page for people.

@@ -34,6 +34,14 @@ pub fn mirrors() -> Vec<Route> {
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
+/// The same as families: one route with placeholders for each, which nothing serves as it is.
+pub(super) fn families() -> Vec<Route> {
+    let of = |(place, document): (usize, &'static Document)| {
+        document.mirrors.iter().map(move |mirrors| route(place, document, mirrors.path.to_owned()))
+    };
+    DOCUMENTS.iter().enumerate().flat_map(of).collect()
+}
+
 fn route(place: usize, document: &'static Document, path: String) -> Route {
     Route {
         name: document.name,

@@ -100,6 +100,8 @@ pub struct Site {
     pub tools: &'static [Entry],
     /// Everything that is served.
     pub routes: Vec<Route>,
+    /// The families of further paths of documents, as descriptions have them.
+    pub(super) families: Vec<Route>,
     /// Absolute links to the routes.
     pub links: Links,
     /// The time of day, for documents that depend on it.
@@ -129,6 +131,7 @@ impl Site {
             settings,
             tools,
             routes: Vec::new(),
+            families: serve::families(),
             links: Links::default(),
             clock: None,
             open: HashSet::new(),

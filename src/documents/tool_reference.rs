@@ -6,6 +6,7 @@ use axum::body::Bytes;
 use ep_kernel::tool::{Access, Agents, Entry};
 
 use super::{Document, Form, Site};
+use crate::surface::route::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::kept(
     "tool_reference",
@@ -30,6 +31,11 @@ pub(super) fn operations(site: &Site) -> String {
         operation(&mut text, entry);
     }
     text
+}
+
+/// Whether a route is one of an operation.
+pub(super) const fn is_operation(route: &Route) -> bool {
+    matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
 
 fn operation(text: &mut String, entry: &Entry) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ensemble_poll::documents::{DOCUMENTS, Document, OPENAPI, SiteSettings};
+use ensemble_poll::documents::{API_REFERENCE, DOCUMENTS, Document, OPENAPI, SiteSettings};
 use ensemble_poll::surface::routes;
 use ep_kernel::signing::SigningKeys;
 use ep_polling::time::Timestamp;
@@ -29,7 +29,7 @@ fn every_served_document_as_a_snapshot() {
     let served = |document: &&Document| !(document.paths)(&site).is_empty();
     // The whole documentation is made of what is reviewed elsewhere, and the description of the REST interface of every
     // operation: `openapi::every_operation_as_a_snapshot` shows them in short.
-    let elsewhere = ["llms_full", OPENAPI];
+    let elsewhere = ["llms_full", OPENAPI, API_REFERENCE, "api_reference_markdown"];
     let reviewed = |document: &&Document| !elsewhere.contains(&document.name);
     for document in DOCUMENTS.iter().filter(served).filter(reviewed) {
         for (place, form) in document.forms.iter().enumerate() {

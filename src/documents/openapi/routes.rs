@@ -140,7 +140,16 @@ fn document(pieces: &mut Pieces<'_>, route: &Route, document: &Document) -> Part
     });
     let found = Success { description: document.summary.to_owned(), ..ok(content.collect(), &CACHING) };
     let successes = vec![found, not_modified()];
-    Part { parameters: vec![parameters::header(IF_NONE_MATCH)], successes, ..plain(route) }
+    let mirrors = document.mirrors.iter().find(|mirrors| mirrors.path == route.path);
+    let placeholders = mirrors.into_iter().flat_map(|mirrors| mirrors.values).map(one_of);
+    let parameters = placeholders.chain([parameters::header(IF_NONE_MATCH)]).collect();
+    Part { parameters, successes, ..plain(route) }
+}
+
+/// A placeholder that takes some values. Those that are encoded already are left out: clients encode what they send.
+fn one_of((name, values): &(&str, &[&str])) -> Value {
+    let values: Vec<&&str> = values.iter().filter(|value| !value.contains('%')).collect();
+    json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "enum": values } })
 }
 
 fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {

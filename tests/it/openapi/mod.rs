@@ -5,6 +5,7 @@ mod calls;
 mod clients;
 mod interface;
 mod linters;
+mod reference;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,0 +1,80 @@
+//! The API reference.
+
+use std::path::Path;
+
+use ensemble_poll::documents::API_REFERENCE;
+use reqwest::Method;
+
+use super::{described, folder, operations, run};
+use crate::harness::{Service, Setup, node};
+
+/// The reference of a service, as this kind of reader gets it.
+async fn read(service: &Service, accept: &str) -> crate::harness::Reply {
+    let url = service.app.ports.links.url(API_REFERENCE, &[]);
+    let client = service.anonymous();
+    let request = client.request(Method::GET, url.strip_prefix(&service.url).unwrap());
+    client.send(request.header("accept", accept)).await
+}
+
+#[tokio::test]
+async fn the_page_shows_every_operation_and_loads_nothing() {
+    let service = Setup::demo().boot().await;
+    let page = read(&service, "text/html,*/*").await;
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    let policy = page.header("content-security-policy");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    for (name, operation) in operations(&described().await) {
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(page.text.contains(&format!("<h3 id=\"{id}\">")), "{name} is not shown");
+        assert!(page.text.contains(&format!("<a href=\"#{id}\">")), "{name} is not listed");
+    }
+    for markup in ["<script", "<img", "<iframe", " src=", " style=", "@import", "url("] {
+        assert!(!page.text.contains(markup), "{markup}");
+    }
+    assert!(page.text.len() < 400_000, "{} bytes", page.text.len());
+    // Every link within the page leads somewhere.
+    for target in page.text.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(page.text.contains(&format!(" id=\"{target}\"")), "#{target} leads nowhere");
+    }
+}
+
+#[tokio::test]
+async fn the_page_is_valid_and_accessible_html() {
+    let service = Setup::demo().boot().await;
+    let kept = tempfile::tempdir().unwrap();
+    let file = kept.path().join("page.html");
+    std::fs::write(&file, read(&service, "text/html").await.text).unwrap();
+    let checker = Path::new("node_modules/html-validate/bin/html-validate.mjs");
+    assert!(folder().join(checker).exists(), "run scripts/install");
+    let arguments = [
+        checker.to_str().unwrap(),
+        "--preset",
+        "standard,a11y",
+        "--max-warnings",
+        "0",
+        file.to_str().unwrap(),
+    ];
+    run(node(), &arguments).await;
+}
+
+#[tokio::test]
+async fn who_asks_for_markdown_gets_it() {
+    let service = Setup::demo().boot().await;
+    let text = read(&service, "text/markdown, text/html;q=0.9").await;
+    assert_eq!(text.header("content-type"), "text/markdown; charset=utf-8");
+    for entry in ep_tools::TOOLS.iter() {
+        assert!(text.text.contains(&format!("\n## {}\n", entry.spec.name)), "{}", entry.spec.name);
+    }
+    assert!(text.text.contains("- `POST /api/mcp`: "), "{}", text.text);
+    let twin = service
+        .anonymous()
+        .get(&service.app.ports.links.url("api_reference_markdown", &[])[service.url.len()..])
+        .await;
+    assert_eq!(
+        (twin.text, twin.headers["content-type"].clone()),
+        (text.text, text.headers["content-type"].clone())
+    );
+}
