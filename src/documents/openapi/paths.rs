@@ -69,8 +69,10 @@ pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut taken = HashSet::new();
     for endpoint in &mut endpoints {
         let names = names(endpoint);
-        let free = names.into_iter().find(|name| !taken.contains(name));
-        endpoint.id = free.unwrap_or_default();
+        let last = names.last().cloned().unwrap_or_default();
+        let numbered = (2_u32..).map(|number| format!("{last}_{number}"));
+        endpoint.id =
+            names.into_iter().chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default();
         taken.insert(endpoint.id.clone());
     }
     endpoints.into_iter()
