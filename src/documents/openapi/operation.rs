@@ -94,7 +94,7 @@ fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part
         RouteKind::Stream(entry, rest) => of_entry(pieces, entry, rest, true),
         _ => {
             let part = routes::part(pieces, route);
-            let parameters = parameters::of_path(&route.path, &routes::placeholder(route))
+            let parameters = parameters::of_path(&route.path, |name| routes::placeholder(route, name))
                 .into_iter()
                 .chain(part.parameters)
                 .collect();

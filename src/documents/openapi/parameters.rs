@@ -89,9 +89,8 @@ fn largest(format: &str) -> Option<u64> {
     }
 }
 
-/// The parameters of the path alone, of what is no operation; each follows this schema.
-pub(super) fn of_path(path: &str, schema: &Value) -> Vec<Value> {
-    let parameter =
-        |(_, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": schema });
+/// The parameters of the path alone, of what is no operation, with the schema of each.
+pub(super) fn of_path(path: &str, schema: impl Fn(&str) -> Value) -> Vec<Value> {
+    let parameter = |(member, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": schema(member) });
     placeholders(path).into_iter().map(parameter).collect()
 }

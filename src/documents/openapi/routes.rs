@@ -78,9 +78,17 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
 
 const HTML: &str = "text/html";
 
-/// The schema of what stands in a route's path.
-pub(super) fn placeholder(route: &Route) -> Value {
+/// The schema of what stands in a route's path where it has this placeholder.
+pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     match route.kind {
+        RouteKind::Document(place) => {
+            let mirrors = DOCUMENTS[place].mirrors.iter().filter(|mirrors| mirrors.path == route.path);
+            let mut values = mirrors.flat_map(|mirrors| mirrors.values).filter(|(known, _)| *known == name);
+            // Clients encode what they send: values that are encoded already are left out.
+            let values = values.next().into_iter().flat_map(|(_, values)| *values);
+            let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();
+            json!({ "type": "string", "enum": values })
+        }
         RouteKind::Protocol(Protocol::Mcp) => {
             let name = TOOLSETS.join("|");
             json!({ "type": "string", "pattern": format!("^({name})(,({name}))*$") })
@@ -140,16 +148,7 @@ fn document(pieces: &mut Pieces<'_>, route: &Route, document: &Document) -> Part
     });
     let found = Success { description: document.summary.to_owned(), ..ok(content.collect(), &CACHING) };
     let successes = vec![found, not_modified()];
-    let mirrors = document.mirrors.iter().find(|mirrors| mirrors.path == route.path);
-    let placeholders = mirrors.into_iter().flat_map(|mirrors| mirrors.values).map(one_of);
-    let parameters = placeholders.chain([parameters::header(IF_NONE_MATCH)]).collect();
-    Part { parameters, successes, ..plain(route) }
-}
-
-/// A placeholder that takes some values. Those that are encoded already are left out: clients encode what they send.
-fn one_of((name, values): &(&str, &[&str])) -> Value {
-    let values: Vec<&&str> = values.iter().filter(|value| !value.contains('%')).collect();
-    json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "enum": values } })
+    Part { parameters: vec![parameters::header(IF_NONE_MATCH)], successes, ..plain(route) }
 }
 
 fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {

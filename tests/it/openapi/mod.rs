@@ -82,6 +82,9 @@ async fn it_describes_what_the_router_serves() {
     let served =
         service.site.routes.iter().map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
     let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
+    // Families of further paths are served path by path.
+    let described =
+        described.filter(|(_, path)| !["{tool_dir}", "{home}"].iter().any(|name| path.contains(name)));
     let described = described.map(|(method, path)| format!("{method} {}", plain(path)));
     assert_eq!(served.collect::<BTreeSet<_>>(), described.collect::<BTreeSet<_>>());
     let ids: BTreeSet<&str> =
