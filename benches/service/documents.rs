@@ -1,12 +1,12 @@
 //! CPU of a document that is served from memory: in the router alone, whole, not changed (304) and as a HEAD request;
-//! and for the whole process, with connection and sockets. Asked: 50 µs.
+//! and for the whole process with its sockets, against bare axum with as many bytes. Asked: 50 µs.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::ConnectInfo;
+use axum::body::{Body, Bytes};
+use axum::extract::{ConnectInfo, Path};
 use axum::http::{Method, Request};
 use ensemble_poll::documents::DOCUMENTS;
 use ensemble_poll::{config, server, wiring};
@@ -14,12 +14,12 @@ use http_body_util::BodyExt;
 use reqwest::Client;
 use tower::ServiceExt;
 
-use crate::process::{Server, cpu_of_this_thread, median};
+use crate::process::{Bare, BareServer, Server, cpu_of_calls, cpu_of_this_thread, median, micros};
 
 const ROUNDS: usize = 9;
-const REQUESTS: u32 = 500;
-/// Requests of a round in the router: a thread reads its own account in steps of some milliseconds.
-const REQUESTS_IN_ROUTER: u32 = 10 * REQUESTS;
+/// Requests of a round in the router: many, because a thread reads its own account in steps of some milliseconds.
+const REQUESTS: u32 = 5_000;
+const ROUNDS_OF_PROCESSES: usize = 3;
 
 /// Measures documents.
 pub(crate) async fn run() {
@@ -39,8 +39,14 @@ pub(crate) async fn run() {
     let other = tempfile::tempdir().expect("a folder");
     let process = Server::start(&other, &settings);
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");
-    println!("CPU for a document, median of {ROUNDS} rounds of {REQUESTS}, in µs");
-    println!("  {:<44} {:>8} {:>8} {:>8} {:>8} {:>8}", "", "bytes", "whole", "304", "HEAD", "process");
+    let bare = BareServer::start(Bare::Document, "");
+    println!(
+        "CPU for a document in µs, median of {ROUNDS} rounds in the router, of {ROUNDS_OF_PROCESSES} in processes"
+    );
+    println!(
+        "  {:<44} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "bytes", "whole", "304", "HEAD", "process", "axum", "above"
+    );
     for document in DOCUMENTS {
         let Some(path) = (document.paths)(&service.site).into_iter().find(|path| !path.contains('{')) else {
             continue;
@@ -49,14 +55,23 @@ pub(crate) async fn run() {
         if status != 200 {
             continue;
         }
-        let [whole, known, head, whole_process] = [
+        let [whole, known, head] = [
             timed(&router, Method::GET, &path, None).await,
             timed(&router, Method::GET, &path, Some(&tag)).await,
             timed(&router, Method::HEAD, &path, None).await,
-            by_process(&process, &client, &path).await,
         ]
-        .map(|time| time.as_secs_f64() * 1e6);
-        println!("  {path:<44} {bytes:>8} {whole:>8.1} {known:>8.1} {head:>8.1} {whole_process:>8.1}");
+        .map(micros);
+        let (url, bare_url) = (format!("{}{path}", process.url), format!("{}/{bytes}", bare.url));
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS_OF_PROCESSES {
+            ours.push(cpu_of_calls(process.pid(), || get(&client, &url)).await);
+            theirs.push(cpu_of_calls(bare.pid(), || get(&client, &bare_url)).await);
+        }
+        let (ours, theirs) = (micros(median(ours)), micros(median(theirs)));
+        println!(
+            "  {path:<44} {bytes:>8} {whole:>8.1} {known:>8.1} {head:>8.1} {ours:>8.1} {theirs:>8.1} {:>8.1}",
+            ours - theirs
+        );
     }
     service.stop(tokio::time::Instant::now()).await;
 }
@@ -85,32 +100,31 @@ async fn timed(router: &Router, method: Method, path: &str, tag: Option<&str>) -
     let mut times = Vec::new();
     for round in 0..=ROUNDS {
         let cpu = cpu_of_this_thread();
-        for _ in 0..REQUESTS_IN_ROUTER {
+        for _ in 0..REQUESTS {
             let answer = router.clone().oneshot(request(method.clone(), path, tag)).await.expect("an answer");
             answer.into_body().collect().await.expect("a body");
         }
         // The first round warms up.
         if round > 0 {
-            times.push(cpu_of_this_thread().saturating_sub(cpu) / REQUESTS_IN_ROUTER);
+            times.push(cpu_of_this_thread().saturating_sub(cpu) / REQUESTS);
         }
     }
     median(times)
 }
 
-/// CPU of the server's process for one request on an open connection.
-async fn by_process(server: &Server, client: &Client, path: &str) -> Duration {
-    let url = format!("{}{path}", server.url);
-    let mut used = Vec::new();
-    for round in 0..=ROUNDS {
-        let cpu = server.cpu();
-        for _ in 0..REQUESTS {
-            let answer = client.get(&url).send().await.expect("an answer");
-            assert_eq!(answer.status(), 200, "{path}");
-            answer.bytes().await.expect("a body");
-        }
-        if round > 0 {
-            used.push(server.cpu().saturating_sub(cpu) / REQUESTS);
-        }
-    }
-    median(used)
+async fn get(client: &Client, url: &str) {
+    let answer = client.get(url).send().await.expect("an answer");
+    assert_eq!(answer.status(), 200, "{url}");
+    answer.bytes().await.expect("a body");
+}
+
+/// `/{bytes}` with nothing but axum.
+pub(crate) fn bare() -> Router {
+    let memory = Bytes::from(vec![b' '; 1 << 20]);
+    let answer = move |Path(bytes): Path<usize>| {
+        let headers = [("content-type", "application/json"), ("etag", "\"0123456789abcdef\"")];
+        let body = memory.slice(..bytes);
+        async move { (headers, body) }
+    };
+    Router::new().route("/{bytes}", axum::routing::get(answer))
 }

@@ -14,8 +14,14 @@ fn main() {
     // TLS is never used here, but clients will not be built without it.
     drop(rustls::crypto::ring::default_provider().install_default());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    if let Some(result) = mcp::bare_result() {
-        return runtime.block_on(mcp::serve_bare(result));
+    if let Some((what, argument)) = process::asked_to_be_bare() {
+        return runtime.block_on(async {
+            let router = match what {
+                process::Bare::Mcp => mcp::bare(&argument),
+                process::Bare::Document => documents::bare(),
+            };
+            process::serve_bare(router).await;
+        });
     }
     let wanted: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();

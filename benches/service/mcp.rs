@@ -4,13 +4,11 @@
 //!
 //! Each server is a process of its own; the bare one is this program again. Rounds take turns.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::process::{self, Server, cpu_of, ep_json};
-use futures::future::join_all;
+use crate::process::{self, Bare, BareServer, CALLS, CONCURRENT, Server, cpu_of_calls, ep_json, micros};
+use axum::Router;
 use reqwest::Client;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ListToolsResult,
@@ -22,15 +20,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 
-const BARE: &str = "EP_BENCH_BARE_MCP";
-const CONCURRENT: usize = 16;
-const CALLS: usize = 250;
 const ROUNDS: usize = 6;
-
-/// What the bare server is to return, where this process is to be one.
-pub(crate) fn bare_result() -> Option<Value> {
-    std::env::var(BARE).ok().map(|result| serde_json::from_str(&result).expect("JSON"))
-}
 
 /// Measures MCP calls.
 pub(crate) async fn run() {
@@ -57,10 +47,10 @@ pub(crate) async fn run() {
     let ours =
         Target { client: &client, url: format!("{}/api/mcp", server.url), key, arguments, pid: server.pid() };
     let result = ours.call().await["result"]["structuredContent"].clone();
-    let bare = BareServer::start(&result);
+    let bare = BareServer::start(Bare::Mcp, &result.to_string());
     let theirs = Target {
-        url: bare.url.clone(),
-        pid: bare.child.id(),
+        url: format!("{}/mcp", bare.url),
+        pid: bare.pid(),
         key: ours.key.clone(),
         arguments: ours.arguments.clone(),
         ..ours
@@ -120,23 +110,6 @@ async fn get(client: &Client, url: &str, key: Option<&str>) -> axum::body::Bytes
     answer.bytes().await.expect("a body")
 }
 
-/// CPU of a process for each of many calls.
-async fn cpu_of_calls<F: Future<Output = ()>>(pid: u32, call: impl Fn() -> F) -> Duration {
-    let (cpu, began) = (cpu_of(pid), Instant::now());
-    join_all((0..CONCURRENT).map(|_| async {
-        for _ in 0..CALLS {
-            call().await;
-        }
-    }))
-    .await;
-    assert!(began.elapsed() < Duration::from_mins(2));
-    cpu_of(pid).saturating_sub(cpu) / (CALLS * CONCURRENT) as u32
-}
-
-fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
-}
-
 struct Target<'a> {
     client: &'a Client,
     url: String,
@@ -168,36 +141,13 @@ impl Target<'_> {
     }
 }
 
-struct BareServer {
-    child: Child,
-    url: String,
-}
-
-impl BareServer {
-    fn start(result: &Value) -> Self {
-        let program = std::env::current_exe().expect("this program");
-        let mut child =
-            Command::new(program).env(BARE, result.to_string()).stdout(Stdio::piped()).spawn().expect("runs");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("its address");
-        Self { child, url: line.trim().to_owned() }
-    }
-}
-
-impl Drop for BareServer {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 #[derive(Clone)]
-struct Bare {
+struct OneTool {
     tool: Tool,
     result: Arc<Value>,
 }
 
-impl ServerHandler for Bare {
+impl ServerHandler for OneTool {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -220,12 +170,13 @@ impl ServerHandler for Bare {
     }
 }
 
-/// Serves one tool with nothing but rmcp.
-pub(crate) async fn serve_bare(result: Value) {
+/// One tool that returns this JSON, with nothing but rmcp.
+pub(crate) fn bare(result: &str) -> Router {
+    let result: Value = serde_json::from_str(result).expect("JSON");
     let schema = json!({ "type": "object", "properties": { "poll_id": { "type": "string" } } });
     let tool =
         Tool::new_with_raw("get_poll_result", None, Arc::new(schema.as_object().expect("an object").clone()));
-    let bare = Bare { tool, result: Arc::new(result) };
+    let bare = OneTool { tool, result: Arc::new(result) };
     let config =
         StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
     let service = StreamableHttpService::new(
@@ -233,8 +184,5 @@ pub(crate) async fn serve_bare(result: Value) {
         Arc::new(NeverSessionManager::default()),
         config,
     );
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    println!("http://{}/mcp", listener.local_addr().expect("an address"));
-    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
-    axum::serve(listener, axum::Router::new().route_service("/mcp", service)).await.expect("serves");
+    Router::new().route_service("/mcp", service)
 }

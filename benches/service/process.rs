@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -90,6 +91,95 @@ impl Drop for Server {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Calls that [`cpu_of_calls`] keeps open at once.
+pub const CONCURRENT: usize = 16;
+/// Calls that it makes one after the other in each of them.
+pub const CALLS: usize = 250;
+
+/// What a bare server serves, with nothing but the library in question.
+#[derive(Clone, Copy)]
+pub enum Bare {
+    /// One MCP tool; the argument is its result.
+    Mcp,
+    /// `/{bytes}`: that many bytes, with a media type and an entity tag; no argument.
+    Document,
+}
+
+const BARE: &str = "EP_BENCH_BARE";
+const ARGUMENT: &str = "EP_BENCH_BARE_ARGUMENT";
+
+/// A bare server: this program again, in a process of its own.
+pub struct BareServer {
+    child: Child,
+    /// Its address.
+    pub url: String,
+}
+
+impl BareServer {
+    /// Starts one.
+    pub fn start(what: Bare, argument: &str) -> Self {
+        let program = std::env::current_exe().expect("this program");
+        let name = match what {
+            Bare::Mcp => "mcp",
+            Bare::Document => "document",
+        };
+        let mut command = Command::new(program);
+        command.env(BARE, name).env(ARGUMENT, argument).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("runs");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("its address");
+        Self { child, url: line.trim().to_owned() }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for BareServer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// What this process is to serve, and with what argument, where it was started as a bare server.
+pub fn asked_to_be_bare() -> Option<(Bare, String)> {
+    let what = match std::env::var(BARE).ok()?.as_str() {
+        "mcp" => Bare::Mcp,
+        "document" => Bare::Document,
+        other => panic!("no bare server is called {other}"),
+    };
+    Some((what, std::env::var(ARGUMENT).unwrap_or_default()))
+}
+
+/// Prints the address and serves until the process is killed.
+pub async fn serve_bare(router: axum::Router) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    println!("http://{}", listener.local_addr().expect("an address"));
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| drop(stream.set_nodelay(true)));
+    axum::serve(listener, router).await.expect("serves");
+}
+
+/// CPU of a process for each of many calls.
+pub async fn cpu_of_calls<F: Future<Output = ()>>(pid: u32, call: impl Fn() -> F) -> Duration {
+    let (cpu, began) = (cpu_of(pid), Instant::now());
+    join_all((0..CONCURRENT).map(|_| async {
+        for _ in 0..CALLS {
+            call().await;
+        }
+    }))
+    .await;
+    assert!(began.elapsed() < Duration::from_mins(2));
+    cpu_of(pid).saturating_sub(cpu) / (CALLS * CONCURRENT) as u32
+}
+
+/// Microseconds, for printing.
+pub fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 /// CPU time that a process has used, user and system, by the scheduler's own nanosecond account.

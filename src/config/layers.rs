@@ -222,16 +222,25 @@ impl Config {
     }
 
     fn check_operator(&self) -> Result<(), ConfigError> {
-        let Operator { url, documentation_url, add_funds_url, .. } = &self.operator;
+        let Operator { url, documentation_url, add_funds_url, contact, .. } = &self.operator;
         let pages = [
             ("EP_OPERATOR_URL", url),
             ("EP_DOCUMENTATION_URL", documentation_url),
             ("EP_ADD_FUNDS_URL", add_funds_url),
         ];
+        let is_page = |text: &str| {
+            url::Url::parse(text).is_ok_and(|page| matches!(page.scheme(), "http" | "https" | "mailto"))
+        };
+        let is_mailbox = |text: &str| {
+            let parts = text.rsplit_once('@').filter(|(name, host)| !name.is_empty() && !host.is_empty());
+            parts.is_some() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+        };
+        if !contact.is_empty() && !is_page(contact) && !is_mailbox(contact) {
+            let expected = "an email address, or a URL that begins with https:// or mailto:";
+            return Err(ConfigError::Variable { variable: "EP_CONTACT", expected });
+        }
         for (variable, page) in pages {
-            let is_page =
-                url::Url::parse(page).is_ok_and(|page| matches!(page.scheme(), "http" | "https" | "mailto"));
-            if !page.is_empty() && !is_page {
+            if !page.is_empty() && !is_page(page) {
                 let expected = "a URL that begins with http://, https:// or mailto:";
                 return Err(ConfigError::Variable { variable, expected });
             }

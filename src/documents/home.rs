@@ -13,7 +13,6 @@ use super::{
     page_policy,
 };
 use crate::config::Operator;
-use crate::surface::route::RouteKind;
 
 /// The name of the page.
 pub(super) const NAME: &str = "home";
@@ -106,10 +105,6 @@ fn text(site: &Site) -> String {
     {
         let _ = writeln!(text, "- [{}]({url}): {}", path(site, &url), document.summary);
     }
-    let pages = site.routes.iter().filter(|route| matches!(route.kind, RouteKind::Page(_)));
-    for (url, summary) in pages.filter_map(|route| Some((site.url_of(route.name)?, &route.summary))) {
-        let _ = writeln!(text, "- [{}]({url}): {summary}", path(site, &url));
-    }
     operator(site, &mut text);
     text
 }
@@ -131,7 +126,7 @@ fn ask(site: &Site, text: &mut String) {
     if let Some(command) =
         paid.and_then(|entry| curl(site, entry, " \\\n  -H \"Authorization: Bearer $EP_API_KEY\""))
     {
-        let _ = write!(text, "With an API key, from the whole roster:\n\n```sh\n{command}\n```\n\n");
+        let _ = write!(text, "With an API key, from a larger panel:\n\n```sh\n{command}\n```\n\n");
     }
     if let Some(url) = site.url_of("mcp") {
         let key = " \\\n  --header \"Authorization: Bearer $EP_API_KEY\"";
@@ -174,9 +169,14 @@ fn operator(site: &Site, text: &mut String) {
     }
 }
 
-/// A text of the operator's without what Markdown would make something of.
+/// A text of the operator's on one line, what Markdown would make something of behind a backslash (CommonMark 0.31.2 §2.4).
 fn plain(text: &str) -> String {
-    text.chars()
-        .filter(|c| !matches!(c, '<' | '>' | '[' | ']' | '`' | '*' | '_' | '\\' | '\n' | '\r'))
-        .collect()
+    let mut plain = String::new();
+    for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {
+        if c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '-' | '\'' | '(' | ')') {
+            plain.push('\\');
+        }
+        plain.push(c);
+    }
+    plain
 }

@@ -65,15 +65,17 @@ impl Full<'_> {
         error_reference::table()
     }
 
-    /// The guides of the repository, at this service's address.
+    /// The guides of the repository, at this service's address; that of OAuth where it has an issuer.
     fn guides(&self) -> String {
+        let issuer = self.site.settings.issuer.is_some();
         let guides = [
-            include_str!("../../docs/clients.md"),
-            include_str!("../../docs/oauth.md"),
-            include_str!("../../docs/webhooks.md"),
-            include_str!("../../docs/pace.md"),
+            (true, include_str!("../../docs/clients.md")),
+            (issuer, include_str!("../../docs/oauth.md")),
+            (true, include_str!("../../docs/webhooks.md")),
+            (true, include_str!("../../docs/pace.md")),
         ];
-        let sections: Vec<String> = guides.iter().map(|guide| section(guide)).collect();
+        let sections: Vec<String> =
+            guides.iter().filter(|(shown, _)| *shown).map(|(_, guide)| section(guide)).collect();
         let base_url = &self.site.settings.base_url;
         sections.join("\n").replace(GUIDES_URL, base_url)
     }

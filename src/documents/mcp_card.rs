@@ -53,10 +53,11 @@ fn card(site: &Site) -> Option<Bytes> {
 fn catalog(site: &Site) -> Option<Bytes> {
     let entry = json!({
         "identifier": air_name(site, "mcp"),
+        "displayName": super::owner()["name"],
         "type": CARD_TYPE,
         "url": site.url_of(CARD_NAME)?,
     });
-    json_text(&json!({ "specVersion": "draft", "entries": [entry] }))
+    json_text(&json!({ "specVersion": "1.0", "entries": [entry] }))
 }
 
 fn registry(site: &Site) -> Option<Bytes> {

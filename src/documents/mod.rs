@@ -17,6 +17,7 @@ mod intents;
 mod llms;
 mod logo;
 mod mcp_card;
+mod mcp_page;
 mod mirrors;
 mod negotiation;
 mod node_spec;
@@ -44,11 +45,12 @@ use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::wants_markdown;
-pub use page::{Page, policy as page_policy};
+use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
-pub use serve::{mirrors, routes, serve};
+pub use serve::{mirrors, routes, serve, serve_named};
 pub use site::{Site, SiteSettings};
 
 /// The media type of Markdown (RFC 7763).
@@ -151,6 +153,8 @@ pub static DOCUMENTS: &[Document] = &[
     mcp_card::CARD,
     mcp_card::CATALOG,
     mcp_card::REGISTRY,
+    mcp_page::DOCUMENT,
+    mcp_page::MARKDOWN,
     ai_catalog::DOCUMENT,
     ai_plugin::DOCUMENT,
     robots::DOCUMENT,

@@ -9,8 +9,9 @@ use ep_polling::budget::Budget;
 use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};
 
-use super::{DOCUMENTS, Document, Form, Site, json_text};
-use crate::surface::route::{Route, RouteKind};
+use super::{DOCUMENTS, Document, Form, Site, json_text, openapi};
+use crate::surface::a2a::HttpOperation;
+use crate::surface::route::{Protocol, Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "routing_descriptions",
@@ -53,7 +54,7 @@ fn description(site: &Site, route: &Route) -> Value {
         "name": route.name,
         "kind": kind(route),
         "method": route.method.as_str(),
-        "path": route.path,
+        "path": openapi::shown(&route.path),
         "description": route.summary,
         "authentication": credentials(route.access),
     });
@@ -63,11 +64,19 @@ fn description(site: &Site, route: &Route) -> Value {
         described["accepts_idempotency_key"] = (spec.effect != Effect::Read).into();
         described["cost"] = cost(site, spec);
         described["latency"] = latency(site, spec.latency);
-    } else if is_document(route) || matches!(route.kind, RouteKind::Page(_)) {
-        described["read_only"] = true.into();
-        described["cost"] = free();
-        described["latency"] = latency(site, Latency::Instant);
+        return described;
     }
+    if matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_)) {
+        described["read_only"] = true.into();
+    }
+    let (price, class) = match route.kind {
+        // What is paid is credited to the account.
+        RouteKind::Payment(_) => (free(), Latency::Models),
+        RouteKind::Protocol(protocol) if polls(protocol) => (metered(site), Latency::Models),
+        _ => (free(), Latency::Instant),
+    };
+    described["cost"] = price;
+    described["latency"] = latency(site, class);
     described
 }
 
@@ -97,17 +106,30 @@ fn free() -> Value {
 fn cost(site: &Site, spec: &Spec) -> Value {
     match spec.cost {
         Cost::Free => free(),
-        Cost::Metered => {
-            let mut cost = json!({
-                "class": "metered",
-                "currency": "USD",
-                "at_most_parameter": "max_cost_usd",
-                "at_most_default_usd": Budget::DEFAULT.amount().as_usd(),
-            });
-            if let Some(url) = site.url_of(EstimatePoll::SPEC.name) {
-                cost["estimate_url"] = url.into();
-            }
-            cost
+        Cost::Metered => metered(site),
+    }
+}
+
+/// What a poll that is charged costs.
+fn metered(site: &Site) -> Value {
+    let mut cost = json!({
+        "class": "metered",
+        "currency": "USD",
+        "at_most_parameter": "max_cost_usd",
+        "at_most_default_usd": Budget::DEFAULT.amount().as_usd(),
+    });
+    if let Some(url) = site.url_of(EstimatePoll::SPEC.name) {
+        cost["estimate_url"] = url.into();
+    }
+    cost
+}
+
+/// Whether polls are asked through requests of a protocol.
+const fn polls(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend => true,
+        Protocol::A2aHttp { operation, .. } => {
+            matches!(operation, HttpOperation::Send | HttpOperation::Stream)
         }
     }
 }

@@ -70,6 +70,15 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     Ok(response)
 }
 
+/// Answers a request for the document of this name, in the form that its headers ask for.
+pub fn serve_named(site: &Site, name: &str, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
+    let place = DOCUMENTS.iter().position(|document| document.name == name);
+    place.map_or_else(
+        || Err(Fault::new(Kind::NotFound, "there is no such document")),
+        |place| serve(site, place, headers),
+    )
+}
+
 /// The headers of a form of a document.
 pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMap {
     let mut of = HeaderMap::new();

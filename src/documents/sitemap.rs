@@ -5,7 +5,6 @@ use std::fmt::Write;
 use axum::body::Bytes;
 
 use super::{Document, Form, Site};
-use crate::surface::route::RouteKind;
 
 pub(super) const DOCUMENT: Document = Document::new(
     "sitemap",
@@ -23,9 +22,7 @@ fn xml(site: &Site) -> Option<Bytes> {
     // The day is enough: replicas that start one after another then say the same.
     let changed = site.settings.since.map(|since| since.calendar().strftime("%Y-%m-%d").to_string());
     let changed = changed.map(|day| format!("<lastmod>{day}</lastmod>")).unwrap_or_default();
-    let pages = site.routes.iter().filter(|route| matches!(route.kind, RouteKind::Page(_)));
-    let pages = pages.filter_map(|route| site.url_of(route.name));
-    for url in site.listed().map(|(_, url)| url).chain(pages).filter(|url| !url.contains('{')) {
+    for url in site.listed().map(|(_, url)| url).filter(|url| !url.contains('{')) {
         let url = url.replace('&', "&amp;").replace('<', "&lt;");
         let _ = writeln!(text, "<url><loc>{url}</loc>{changed}</url>");
     }

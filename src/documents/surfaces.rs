@@ -5,9 +5,11 @@ use ep_kernel::schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DOCUMENTS, Document, Form, Site};
+use super::{DOCUMENTS, Document, Form, Site, openapi};
+use crate::surface::route::{Route, RouteKind};
 
-/// What the descriptors say. Artifacts are named; `{name}` in a rule is the URL of what has this name.
+/// What the descriptors say. Artifacts are named; `{name}` in a rule is the URL of what has this name, `{stream:name}` that
+/// of an operation's event stream.
 const DESCRIPTORS: &str = include_str!("../../well-known/surfaces.json");
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -153,11 +155,20 @@ fn with_urls(site: &Site, text: &str) -> Option<String> {
     let mut all = parts.next()?.to_owned();
     for part in parts {
         let (name, rest) = part.split_once('}')?;
-        if !site.links.has(name) {
-            return None;
-        }
-        all.push_str(&site.links.url(name, &[]));
+        let url = match name.strip_prefix(STREAM) {
+            Some(name) => stream_url(site, name)?,
+            None => site.url_of(name)?,
+        };
+        all.push_str(&openapi::shown(&url));
         all.push_str(rest);
     }
     Some(all)
+}
+
+const STREAM: &str = "stream:";
+
+/// Where the events of an operation are streamed.
+fn stream_url(site: &Site, name: &str) -> Option<String> {
+    let streams = |route: &&Route| route.name == name && matches!(route.kind, RouteKind::Stream(..));
+    site.routes.iter().find(streams).map(|route| format!("{}{}", site.settings.base_url, route.path))
 }

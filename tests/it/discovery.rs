@@ -156,9 +156,17 @@ async fn every_route_is_described_with_cost_and_latency() {
     let service = Setup::demo().boot().await;
     let described = service.anonymous().get("/api/routing-descriptions.json").await.expect(200);
     let described = described["routes"].as_array().unwrap();
+    let paths = service.anonymous().get("/api/openapi.json").await.expect(200)["paths"].clone();
+    for of in described {
+        assert!(of["cost"]["class"].is_string() && of["latency"]["at_most_ms"].is_u64(), "{of}");
+        let path = of["path"].as_str().unwrap();
+        let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+        assert!(paths[path].is_object(), "{path} is not in the OpenAPI description");
+    }
     for route in &service.site.routes {
         let (method, path) = (json!(route.method.as_str()), json!(route.path));
-        let known = described.iter().any(|of| of["method"] == method && of["path"] == path);
+        let of_path = |of: &Value| path_of(of) == unnamed(&route.path);
+        let known = described.iter().any(|of| of["method"] == method && of_path(of));
         let same = described.iter().any(|of| of["name"] == route.name && of["kind"] == "document");
         let unconfigured = matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_))
             && service.anonymous().get(&route.path).await.status == 404;
@@ -174,6 +182,16 @@ async fn every_route_is_described_with_cost_and_latency() {
     assert!(poll["cost"]["estimate_url"].as_str().unwrap().ends_with("/api/poll/estimate"));
     let health = described.iter().find(|of| of["path"] == "/api/health").unwrap();
     assert_eq!((&health["cost"]["usd"], &health["latency"]["class"]), (&json!(0), &json!("instant")));
+}
+
+/// A route's path in a description, its placeholders without names.
+fn path_of(described: &Value) -> String {
+    unnamed(described["path"].as_str().unwrap())
+}
+
+/// A path, its placeholders without names.
+fn unnamed(path: &str) -> String {
+    path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
 }
 
 /// The URLs of this service in a text, without placeholders.
@@ -217,7 +235,7 @@ async fn every_link_in_every_document_resolves() {
         }
         // Readers fill templates themselves.
         if path.contains('{') {
-            let known = service.site.routes.iter().any(|route| route.path == path);
+            let known = service.site.routes.iter().any(|route| unnamed(&route.path) == unnamed(&path));
             assert!(known, "{document} names {path}, which is no route");
             continue;
         }

@@ -57,9 +57,12 @@ impl Tool for GetExample {
         task: Task::None,
         intents: &[
             "show me a code example",
-            "example in Python, TypeScript or curl",
+            "example in Python, TypeScript, curl",
             "how do I call this API from my code",
             "MCP client configuration",
+            "MCP config snippet",
+            "show me how to use this with curl",
+            "how do I add this server to Claude Desktop",
         ],
         faults: &[Kind::NotFound],
     };

@@ -87,7 +87,15 @@ impl Tool for GetFeedback {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["what do people say about this poll", "was the answer of this poll correct"],
+        intents: &[
+            "what do people say about this poll",
+            "what did others say about a result",
+            "was the answer of this poll correct",
+            "show the feedback on a poll",
+            "how many accounts say that the outcome was incorrect",
+            "the accuracy rate of a poll by its feedback",
+            "has anybody judged this poll",
+        ],
         faults: &[Kind::NotFound],
     };
     type Input = FeedbackQuery;

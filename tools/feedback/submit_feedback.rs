@@ -22,7 +22,7 @@ pub struct FeedbackInput {
     /// The poll's id: EP-<date>-<suffix>. The poll has ended, and is not private.
     #[serde(alias = "pollId")]
     pub poll_id: String,
-    /// Whether its outcome was correct; null if you cannot say.
+    /// Whether its outcome was correct; leave it out if you cannot say.
     pub outcome_correct: Option<bool>,
     /// How sure you are of that, from 0 to 1.
     pub confidence: Option<Confidence>,
@@ -123,8 +123,15 @@ impl Tool for SubmitFeedback {
         task: Task::None,
         intents: &[
             "the poll was right",
-            "tell you that this poll's answer was wrong",
+            "report that this poll's answer was wrong",
+            "the outcome of a poll turned out to be correct",
             "give feedback on the outcome of a poll",
+            "leave a comment about my poll",
+            "mark the answer as incorrect",
+            "send feedback",
+            "thumbs up or down for a result",
+            "the models got it wrong",
+            "record whether the winner was right",
         ],
         faults: &[Kind::NotFound, Kind::Conflict],
     };

@@ -24,6 +24,8 @@ pub struct MatchIntent;
 const MAX_CHARS: usize = 1000;
 /// Most operations that an answer names.
 const MAX_MATCHES: usize = 5;
+/// How far behind the best one a match may be: this part of its score.
+const NEAR: f64 = 0.6;
 
 /// What somebody wants.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -115,7 +117,15 @@ impl Tool for MatchIntent {
         stream: None,
         agents: Agents::None,
         task: Task::None,
-        intents: &["which operation do I need", "find the endpoint for what I want to do"],
+        intents: &[
+            "which operation do I need",
+            "which endpoint should I call",
+            "route this request to the right tool",
+            "find the endpoint for what I want to do",
+            "match my sentence to an operation",
+            "what can this service do",
+            "which capabilities and intents are there",
+        ],
         faults: &[],
     };
     type Input = Wish;
@@ -124,9 +134,11 @@ impl Tool for MatchIntent {
     async fn call(cx: &Ctx, wish: Wish) -> Result<Matches, Fault> {
         let (entries, index) = &*INDEX;
         let text = String::from(wish.text);
-        let fits = index.fits(&text).into_iter().take(MAX_MATCHES);
+        let fits = index.fits(&text);
+        let least = fits.first().map_or(0.0, |best| best.score * NEAR);
+        let near = fits.into_iter().take(MAX_MATCHES).take_while(|fit| fit.score >= least);
         let matches: Vec<IntentMatch> =
-            fits.map(|fit| IntentMatch::new(entries[fit.signature], fit, cx.links())).collect();
+            near.map(|fit| IntentMatch::new(entries[fit.signature], fit, cx.links())).collect();
         Ok(Matches { text, best_match: matches.first().cloned(), matches })
     }
 }

@@ -49,7 +49,9 @@ const THRESHOLD_OF_OTHERS: f64 = 0.56;
 const FILLER: f64 = 0.2;
 /// The weight of an unknown word in a text that asks to choose, as a part of the greatest: it names what to choose from.
 const NAMED: f64 = 0.3;
-/// The same in a text that names what the service is about.
+/// What is left of the weight of a known word there.
+const BESIDE_CHOICE: f64 = 0.5;
+/// The weight of an unknown word in a text that names what the service is about.
 const BESIDE: f64 = 0.2;
 /// How much the phrase that fits best counts; the rest is for how much of the text the signature's words explain.
 const PHRASE: f64 = 0.6;
@@ -126,6 +128,7 @@ impl Index {
             (false, true) => 1.0,
         };
         let weigh = |word: String| match self.weights.get(&word) {
+            Some(weight) if chooses && !is_subject(&word) => (word, *weight * BESIDE_CHOICE),
             Some(weight) => (word, *weight),
             None if is_filler(&word) => (word, self.greatest * FILLER / 2.0),
             None => match self.nearest(&word) {

@@ -40,22 +40,22 @@ const SYNONYMS: &[&str] = &[
     "status progress far along",
     "done finish finished complete completed ready",
     "background async asynchronous asynchronously immediately later block blocking wait waiting",
-    "start begin launch kick open initiate",
+    "start begin launch kick initiate",
     "live stream streaming tail follow subscribe watch event update realtime",
     "free gratis unpaid openweight",
-    "notify notification callback ping alert inform tell",
+    "notify notification callback alert inform tell",
     "webhook hook",
     "recent recently last latest",
     "queue handle",
     "endpoint backend url server",
     "history past previous previously before earlier older old",
     "list enumerate overview",
-    "show display see view print",
+    "show display see view print open",
     "get fetch read retrieve return",
     "valid validate validation check verify test",
     "dryrun simulate rehearse execute",
     "error fault failure insufficient",
-    "health alive online down healthy reachable healthcheck database db uptime",
+    "health ping alive online down healthy reachable healthcheck database db",
     "rotate replace regenerate renew refresh reset",
     "preset profile conservative balanced",
     "provider vendor supplier registry",
@@ -67,10 +67,19 @@ const SYNONYMS: &[&str] = &[
     "better best prefer",
     "option choice alternative",
     "user identity whoami",
+    "feedback review comment judgement judgment judge",
+    "correct right accurate accuracy",
+    "wrong incorrect mistaken mistake",
+    "submit send record report mark leave",
+    "reputation metric statistic stat performance leaderboard ranking",
+    "rate ratio percentage",
+    "fail failing failed flaky",
+    "python typescript javascript curl",
+    "service api",
 ];
 
 /// What the service is about: a text with one of these words is hardly about anything else.
-const SUBJECTS: [&str; 12] = [
+const SUBJECTS: [&str; 14] = [
     "poll",
     "result",
     "preset",
@@ -83,6 +92,8 @@ const SUBJECTS: [&str; 12] = [
     "balance",
     "consensus",
     "siwe",
+    "feedback",
+    "reputation",
 ];
 
 /// Words that say little.
@@ -236,14 +247,15 @@ fn stem(word: &str) -> String {
 
 /// Whether a stem is that of a word that says little.
 pub fn is_filler(stem: &str) -> bool {
-    FILLER_WORDS.contains(stem)
+    // Any operation on a poll may be asked for with its id.
+    stem == POLL_ID || FILLER_WORDS.contains(stem)
 }
 
 /// Whether a stem names what the service is about.
 pub fn is_subject(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> =
         LazyLock::new(|| SUBJECTS.into_iter().map(meaning_of).collect());
-    STEMS.contains(stem)
+    stem == CHOICE || STEMS.contains(stem)
 }
 
 #[cfg(test)]

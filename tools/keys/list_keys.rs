@@ -111,6 +111,7 @@ impl Tool for ListKeys {
         agents: Agents::None,
         task: Task::None,
         intents: &[
+            "which keys exist",
             "which API keys do I have",
             "show my API keys",
             "list my keys",

@@ -2,19 +2,18 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
-use ep_polling::budget::Budget;
 use ep_polling::options::{MAX_OPTIONS, MIN_OPTIONS, Options};
 use ep_polling::plan::Draft;
 use ep_polling::roster::ModelNames;
-use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::draft::{choice, plan};
 use super::estimate::Estimates;
-use super::profile::DEFAULT_PRESET;
+use super::profile::Profile;
 
 /// Estimates a poll by its shape.
 pub struct EstimatePoll;
@@ -32,9 +31,11 @@ pub struct Shape {
     #[serde(default = "two")]
     #[schemars(range(min = 2, max = 10))]
     pub options: u32,
-    /// The confidence at which the poll stops early.
-    #[serde(default)]
-    pub confidence_threshold: Threshold,
+    /// Sets preset and threshold; other fields override it.
+    #[serde(default, deserialize_with = "schema::word")]
+    pub profile: Option<Profile>,
+    /// The confidence at which the poll stops early (default 0.95).
+    pub confidence_threshold: Option<Threshold>,
 }
 
 const fn two() -> u32 {
@@ -83,14 +84,16 @@ impl Tool for EstimatePoll {
         }
         let names: Vec<String> =
             (1..=count).map(|n| format!("An option of ordinary length, number {n}")).collect();
+        let profile = shape.profile.unwrap_or(Profile::Balanced);
+        let bundle = profile.bundle();
         let draft = Draft {
             question: "A question of ordinary length, asked to price a poll of this shape and never sent?"
                 .into(),
             options: Options::new(&names).map_err(Fault::internal)?,
-            models: choice(shape.preset, shape.models, shape.exclude, DEFAULT_PRESET)?,
-            threshold: shape.confidence_threshold,
-            budget: Budget::DEFAULT,
-            pace: Pace::default(),
+            models: choice(shape.preset, shape.models, shape.exclude, bundle.preset)?,
+            threshold: shape.confidence_threshold.unwrap_or_else(|| profile.threshold()),
+            budget: profile.budget(),
+            pace: bundle.pace,
             private: false,
         };
         Ok(Estimates::new(cx, &plan(cx, draft).await?))

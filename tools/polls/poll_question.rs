@@ -56,6 +56,10 @@ impl Tool for PollQuestion {
             "check an answer or a claim with other models",
             "have AI models vote yes or no",
             "do a survey among AI models",
+            "get models to weigh in where I cannot decide",
+            "majority vote of different models",
+            "break a tie between two options",
+            "what would models answer",
         ],
         faults: &[
             Kind::InvalidPreset,

@@ -108,7 +108,17 @@ impl Tool for GetReputation {
         stream: None,
         agents: Agents::Extended,
         task: Task::None,
-        intents: &["how reliable is this service", "what is your uptime", "what does a poll cost on average"],
+        intents: &[
+            "how reliable is this service",
+            "how trustworthy is this API",
+            "what is your uptime",
+            "what does a poll cost on average",
+            "the average latency of polls",
+            "how often do polls fail",
+            "what is the success rate",
+            "your average latency and success rate",
+            "statistics of the service",
+        ],
         faults: &[],
     };
     type Input = Nothing;

@@ -182,7 +182,16 @@ impl Tool for ListModelReputation {
         intents: &[
             "which models are reliable",
             "how fast is each model",
+            "which model answers fastest",
             "compare the models' track records",
+            "the success rate of each model",
+            "statistics per model",
+            "failure rate, latency and cost per model",
+            "which models agree with the winner most often",
+            "is this model any good",
+            "which models fail often",
+            "the most accurate model by feedback",
+            "how often does each model vote with the majority",
         ],
         faults: &[],
     };

@@ -62,6 +62,7 @@ impl Tool for GetHealth {
             "health check of the service",
             "does the API answer, is it down",
             "server health",
+            "status of the service",
             "are you up, which version is running",
             "is the database ok",
         ],

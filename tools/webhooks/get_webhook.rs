@@ -68,6 +68,7 @@ impl Tool for GetWebhook {
         intents: &[
             "where are my polls reported to",
             "was the webhook delivered",
+            "where are my notifications sent",
             "did webhook deliveries fail",
             "show my webhook and its status",
             "which webhook is configured",

@@ -43,6 +43,9 @@ fn page(site: &Site) -> Option<Bytes> {
     page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
     page.element("title", "", &title);
+    if let Some(icon) = site.url_of(super::LOGO) {
+        page.link("icon", "image/svg+xml", &icon);
+    }
     page.link("alternate", "text/markdown", &site.links.url(MARKDOWN.name, &[]));
     page.link("service-desc", "application/json", &site.links.url(OPENAPI, &[]));
     page.raw("<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");

@@ -104,7 +104,7 @@ fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
         .raw("</a> ")
         .text(text(described, "summary"))
         .raw("</h3>\n");
-    page.raw("<p class=\"who\">").text(&who(described)).raw("</p>\n");
+    who(page, described);
     page.raw(&prose(text(described, "description")));
     parameters(page, description, described);
     for (kind, media) in described["requestBody"]["content"].as_object().into_iter().flatten() {
@@ -117,21 +117,19 @@ fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
     page.raw("</article>\n");
 }
 
-fn who(described: &Value) -> String {
-    let schemes = described["security"].as_array().into_iter().flatten();
-    let names: Vec<String> = schemes
-        .map(|scheme| {
-            scheme
-                .as_object()
-                .and_then(|scheme| scheme.keys().next().cloned())
-                .unwrap_or_else(|| "none".to_owned())
-        })
-        .collect();
-    if names.is_empty() {
-        "No credential is looked at.".to_owned()
-    } else {
-        format!("Credential: {}.", names.join(" or "))
+/// Which credentials are accepted, each a link to what it is.
+fn who(page: &mut Markup, described: &Value) {
+    page.raw("<p class=\"who\">");
+    let schemes = described["security"].as_array().map_or(&[][..], Vec::as_slice);
+    page.raw(if schemes.is_empty() { "No credential is looked at." } else { "Credential: " });
+    for (place, scheme) in schemes.iter().enumerate() {
+        page.raw(if place > 0 { " or " } else { "" });
+        match scheme.as_object().and_then(|scheme| scheme.keys().next()) {
+            Some(name) => page.anchor(&format!("#credential-{name}"), name),
+            None => page.raw("none"),
+        };
     }
+    page.raw(if schemes.is_empty() { "</p>\n" } else { ".</p>\n" });
 }
 
 /// What a reference within the description leads to.

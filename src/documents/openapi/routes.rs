@@ -26,7 +26,8 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     match route.kind {
         RouteKind::Document(place) => document(pieces, route, &DOCUMENTS[place]),
         RouteKind::Mirror(_) => Part {
-            successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &CACHING[1..])],
+            parameters: vec![parameters::header(IF_NONE_MATCH)],
+            successes: vec![ok(vec![(JSON, json!({ "type": "object" }))], &CACHING), not_modified()],
             ..plain(route)
         },
         RouteKind::Redirect(_) => Part {
@@ -66,10 +67,10 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             )],
             ..plain(route)
         },
-        RouteKind::Page(_) => Part {
-            successes: vec![ok(vec![(HTML, json!({ "type": "string" }))], &CACHING[1..])],
-            ..plain(route)
-        },
+        RouteKind::Page(_) => {
+            let page = DOCUMENTS.iter().find(|document| document.name == route.name);
+            page.map_or_else(|| plain(route), |page| document(pieces, route, page))
+        }
         RouteKind::Payment(_) => payment(pieces, route),
         RouteKind::Protocol(protocol) => self::protocol(pieces, route, protocol),
         RouteKind::Operation(..) | RouteKind::Stream(..) => plain(route),

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, Response, StatusCode};
-use headers::{ETag, HeaderMapExt, IfNoneMatch};
+use headers::{ETag, HeaderMapExt, IfModifiedSince, IfNoneMatch, LastModified};
 use sha2::{Digest, Sha256};
 
 /// A strong entity tag: the beginning of the SHA-256 of the bytes.
@@ -25,16 +25,23 @@ impl EntityTag {
         request.typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(&self.0))
     }
 
-    /// Adds the tag to a complete response; turns it into a 304 where the request has it already.
+    /// Adds the tag to a complete response; turns it into a 304 where the request has it already, by its tag or, where it
+    /// names none, by the response's `Last-Modified` (RFC 9110 §13.2.2).
     pub fn apply(&self, request: &HeaderMap, response: &mut Response<Body>) {
         response.headers_mut().typed_insert(self.0.clone());
-        if self.is_known(request) {
+        if self.is_known(request) || is_unmodified(request, response.headers()) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             *response.body_mut() = Body::empty();
             response.headers_mut().remove(CONTENT_TYPE);
             response.headers_mut().remove(CONTENT_LENGTH);
         }
     }
+}
+
+fn is_unmodified(request: &HeaderMap, response: &HeaderMap) -> bool {
+    let modified = response.typed_get::<LastModified>().filter(|_| !request.contains_key(IF_NONE_MATCH));
+    let since = request.typed_get::<IfModifiedSince>();
+    since.zip(modified).is_some_and(|(since, modified)| !since.is_modified(modified.into()))
 }
 
 #[cfg(test)]
@@ -57,6 +64,20 @@ mod tests {
         for known in [&shown, &format!("W/{shown}"), &format!("\"x\", {shown}"), "*"] {
             assert_eq!(asked(known), StatusCode::NOT_MODIFIED, "{known}");
         }
+        let dated = |header: &str, date: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("if-modified-since", date.parse().unwrap());
+            if !header.is_empty() {
+                headers.insert(IF_NONE_MATCH, header.parse().unwrap());
+            }
+            let mut response = Response::new(Body::from("text"));
+            response.headers_mut().insert("last-modified", "Sun, 22 Nov 2026 10:00:00 GMT".parse().unwrap());
+            tag.apply(&headers, &mut response);
+            response.status()
+        };
+        assert_eq!(dated("", "Sun, 22 Nov 2026 10:00:00 GMT"), StatusCode::NOT_MODIFIED);
+        assert_eq!(dated("", "Sun, 22 Nov 2026 09:59:59 GMT"), StatusCode::OK);
+        assert_eq!(dated("\"x\"", "Sun, 22 Nov 2026 10:00:00 GMT"), StatusCode::OK);
         for other in ["\"x\"", "garbage", ""] {
             assert_eq!(asked(other), StatusCode::OK, "{other}");
         }

@@ -130,7 +130,9 @@ impl Handler {
                 Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
             }
         }
+        // Sessions of older versions read every result of a call as its content.
         let as_task = entry.spec.task == Task::Start
+            && is_modern(context)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         let done = if let Some(done) = done {
             done
@@ -183,8 +185,7 @@ impl Handler {
     /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is
     /// cancelled over HTTP; before, it was not. On standard input a notification says so.
     fn disconnecting_cancels(&self, context: &RequestContext<RoleServer>) -> bool {
-        let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
-        matches!(self.transport(), Transport::Stdio(_)) || context.meta.protocol_version().is_some_and(modern)
+        matches!(self.transport(), Transport::Stdio(_)) || is_modern(context)
     }
 
     /// What a repeated request is answered whose first one is still being carried out: the poll that it has opened.
@@ -243,6 +244,12 @@ pub(super) fn result(answer: Answer, detailed: bool) -> CallToolResult {
     let mut result = CallToolResult::success(texts.chain(link).collect());
     result.structured_content = Some(value);
     result
+}
+
+/// Whether a request is of version 2026-07-28 or newer, which names its version itself.
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
+    context.meta.protocol_version().is_some_and(modern)
 }
 
 /// Whether the single votes are wanted.

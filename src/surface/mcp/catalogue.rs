@@ -63,13 +63,14 @@ impl Catalogue {
         self.tools.iter().find(|(entry, _)| entry.spec.task == task)
     }
 
-    /// How the tools go together, for the model that calls them.
-    pub(super) fn instructions(&self) -> String {
+    /// How the tools go together, for the model that calls them; `charged` where polls are paid from a balance.
+    pub(super) fn instructions(&self, charged: bool) -> String {
         let named =
             |task: Task| self.entries().find(|entry| entry.spec.task == task).map(|entry| entry.spec.name);
         let (Some(start), Some(read)) = (named(Task::Start), named(Task::Read)) else { return String::new() };
+        let cost = if charged { " and costs a little of your balance" } else { "" };
         format!(
-            "{start} asks many AI models one multiple-choice question and costs a little of your balance; while \
+            "{start} asks many AI models one multiple-choice question{cost}; while \
              it still runs, call {read} with its poll_id after poll_after_ms. Give an {IDEMPOTENCY_KEY}, so that a \
              repeated call never pays twice."
         )

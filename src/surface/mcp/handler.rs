@@ -72,6 +72,7 @@ impl Handler {
         let ToolPorts { models, settings, links, .. } = &*app.ports;
         let facts = ServiceFacts { presets: models.presets(), wait: settings.mcp_wait };
         let catalogue = Catalogue::new(tools, &facts);
+        let charged = settings.billing && !matches!(transport, Transport::Stdio(_));
         let mut implementation = Implementation::new(introduction::NAME, settings.version)
             .with_title("Ensemble Poll")
             .with_description("Polls many AI models on one question");
@@ -84,7 +85,7 @@ impl Handler {
         let icon = Icon::new(icon).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()]);
         let config = ServerConfig::new(introduction::capabilities())
             .with_server_info(implementation.with_icons(vec![icon]))
-            .with_instructions(catalogue.instructions());
+            .with_instructions(catalogue.instructions(charged));
         Self(Arc::new(Shared { app, catalogue, transport, config, stamp }))
     }
 

@@ -83,8 +83,11 @@ pub const ADD_FUNDS: &str = "add_funds";
 const CATALOGUE: &str = "list_errors";
 
 const FIX: Recovery = advice("fix_input", "Change what the message names, then send the request again.");
-const DRY_RUN: Recovery =
-    call("check_first", "Validate and price a poll without asking any model.", "dry_run_poll");
+const DRY_RUN: Recovery = call(
+    "check_first",
+    "Validate and price a poll without asking any model; this needs a key.",
+    "dry_run_poll",
+);
 const WAIT: Recovery = advice("wait", "Wait for the time in Retry-After, then send the same request again.");
 const RETRY: Recovery = advice("retry", "Send the same request again later, with the same Idempotency-Key.");
 const REPORT: Recovery = advice("report", "If it persists, report the request id.");
@@ -141,7 +144,11 @@ static TABLE: [Row; 25] = [
         (401, 40100, 40100, 5),
         false,
         &[
-            advice("send_api_key", "Send Authorization: Bearer ep_k_… with an active API key."),
+            call(
+                "send_api_key",
+                "Send Authorization: Bearer ep_k_… with an active API key; this guide says where to get one.",
+                "auth_guide",
+            ),
             advice(
                 "authorize",
                 "Get an access token, where the header WWW-Authenticate names resource_metadata.",
