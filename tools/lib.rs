@@ -66,6 +66,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<polls::ListProfiles>(),
         entry::<models::ListModels>(),
         entry::<results::DrawPoll>(),
+        entry::<results::WatchResult>(),
         entry::<examples::ListExamples>(),
         entry::<examples::GetExample>(),
         entry::<intents::MatchIntent>(),

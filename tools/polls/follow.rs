@@ -16,15 +16,23 @@ const QUEUE_WAIT: Duration = Duration::from_secs(20);
 /// The state of the poll when it ends, or when `wait_limit` is over: at the latest shortly before the call
 /// itself would be given up.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
-    follow_after(cx, id, wait_limit, None).await
+    follow_as(cx, id, wait_limit, Watcher { seen: None, costs: true }).await
 }
 
-/// The same, to a watcher who has seen the votes up to this number.
-pub async fn follow_after(
+/// Who watches a poll.
+pub struct Watcher {
+    /// The number of the last vote that it has seen.
+    pub seen: Option<u32>,
+    /// Whether it may know what the votes cost.
+    pub costs: bool,
+}
+
+/// The same, to this watcher.
+pub async fn follow_as(
     cx: &Ctx,
     id: &PollId,
     wait_limit: Option<Duration>,
-    seen: Option<u32>,
+    Watcher { seen, costs }: Watcher,
 ) -> Result<PollState, Fault> {
     let longest = cx.settings().poll_deadline + QUEUE_WAIT;
     let until = Instant::now() + wait_limit.unwrap_or(longest).min(longest);
@@ -48,7 +56,8 @@ pub async fn follow_after(
         }
         if cx.is_watched() {
             for ballot in &ballots {
-                let vote = projection.vote(ballot);
+                let mut vote = projection.vote(ballot);
+                vote.cost_so_far = vote.cost_so_far.filter(|_| costs);
                 if seen.is_some_and(|seen| vote.seq <= seen) {
                     continue;
                 }

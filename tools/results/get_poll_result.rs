@@ -203,16 +203,7 @@ impl Tool for GetPollResult {
         if wait > 0 && state.record.closing.is_none() {
             state = follow(cx, &state.record.id, Some(Duration::from_millis(wait.into()))).await?;
         }
-        let url = result_url(cx, &state.record.id);
-        let age = cx.clock().now().since(state.record.created_at);
-        let mut result = match &state.record.closing {
-            Some(closing) => PollResult::closed(&state, closing, url, query.costs),
-            None => PollResult::running(&state, cx.polls().position(&state.record), url, age),
-        };
-        if !cx.without_votes {
-            result.votes = votes(&state, query.costs);
-        }
-        Ok(result)
+        Ok(PollResult::of(cx, &state, query.costs))
     }
 }
 
@@ -234,6 +225,20 @@ struct Counted {
 }
 
 impl PollResult {
+    /// What a poll came to, or its votes so far; with what they cost, for its owner alone.
+    pub(super) fn of(cx: &Ctx, state: &PollState, costs: bool) -> Self {
+        let url = result_url(cx, &state.record.id);
+        let age = cx.clock().now().since(state.record.created_at);
+        let mut result = match &state.record.closing {
+            Some(closing) => Self::closed(state, closing, url, costs),
+            None => Self::running(state, cx.polls().position(&state.record), url, age),
+        };
+        if !cx.without_votes {
+            result.votes = votes(state, costs);
+        }
+        result
+    }
+
     fn closed(state: &PollState, closing: &Closing, result_url: Option<String>, costs: bool) -> Self {
         let plan = &state.record.plan;
         let summary = Summary::new(state, closing);

@@ -5,12 +5,14 @@ mod draw_poll;
 mod get_poll_result;
 mod list_recent_results;
 mod list_results;
+mod watch_result;
 
 pub use draw_poll::DrawPoll;
 pub use get_poll_result::{GetPollResult, PollResult};
 pub use list_recent_results::ListRecentResults;
 pub use list_results::ListResults;
 pub(crate) use list_results::{MAX_LIMIT, check_limit, default_limit};
+pub use watch_result::WatchResult;
 
 use ep_kernel::caller::Caller;
 use ep_kernel::ctx::Ctx;

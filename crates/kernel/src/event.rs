@@ -77,8 +77,10 @@ pub struct VoteEvent {
     /// Confidence so far that the whole roster, all of it heard, would choose the leader: agreement, not truth. 0 while
     /// it is too early to say.
     pub confidence: f64,
-    /// Cost so far.
-    pub cost_so_far: Usd,
+    /// Cost so far; absent for who has not asked the poll.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usd")]
+    pub cost_so_far: Option<Usd>,
     /// Members with a final answer.
     pub answered: u32,
     /// How many models may be asked.

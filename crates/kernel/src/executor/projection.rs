@@ -74,7 +74,7 @@ impl<'a> EventProjection<'a> {
             tally: self.tally.named(&plan.options),
             leader: self.tally.leader().and_then(text),
             confidence: self.confidence(),
-            cost_so_far: Usd(self.cost),
+            cost_so_far: Some(Usd(self.cost)),
             answered: self.responses.completed() as u32,
             roster_size: plan.roster.len() as u32,
         }

@@ -1,0 +1,62 @@
+//! `watch_result`: the events of a poll that anyone may read.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use ep_polling::stopping::MAX_ROSTER;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::get_poll_result::PollResult;
+use super::readable;
+use crate::polls::{follow_as, watcher};
+
+/// The events of a poll, for whoever may read its result.
+pub struct WatchResult;
+
+/// Which poll, and from where on.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct WatchedResult {
+    /// The poll's id: EP-<date>-<suffix>.
+    #[serde(alias = "resultId")]
+    pub poll_id: String,
+    /// The number of the last vote that was seen.
+    #[serde(default)]
+    #[schemars(range(max = MAX_ROSTER))]
+    pub after: Option<u32>,
+}
+
+impl Tool for WatchResult {
+    const SPEC: Spec = Spec {
+        name: "watch_result",
+        title: "Watch a result",
+        summary: "The events of any public poll, as they happen, without what it costs. Free.",
+        manual: include_str!("watch_result.md"),
+        example: r#"{ "poll_id": "EP-20260131-7KQ2M4X9TB" }"#,
+        access: Access::PUBLIC,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Models,
+        rate: Rate::Results,
+        rest: None,
+        stream: Some(Rest::get("/api/results/{poll_id}/events")),
+        agents: Agents::None,
+        task: Task::None,
+        intents: &["watch somebody's poll", "follow a public result live", "the events of a shared poll"],
+        faults: &[Kind::NotFound],
+    };
+    type Input = WatchedResult;
+    type Output = PollResult;
+
+    async fn call(cx: &Ctx, watched: WatchedResult) -> Result<PollResult, Fault> {
+        let state = readable(cx, &watched.poll_id).await?;
+        let watcher = watcher(&state, watched.after, false)?;
+        if cx.wait_limit == Some(Duration::ZERO) {
+            return Ok(PollResult::of(cx, &state, false));
+        }
+        let state = follow_as(cx, &state.record.id, cx.wait_limit, watcher).await?;
+        Ok(PollResult::of(cx, &state, false))
+    }
+}
