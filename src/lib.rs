@@ -10,6 +10,7 @@ pub mod config;
 pub mod connections;
 pub mod documents;
 pub mod limiter;
+pub mod pages;
 pub mod server;
 pub mod surface;
 pub mod telemetry;

@@ -88,6 +88,15 @@ impl Pieces {
         self.named(name, summary, payload)
     }
 
+    /// The message of an operation's event: the one that others have of this name, unless its data is something else.
+    fn of_operation(&mut self, operation: &str, event: &str, summary: &str, payload: Value) -> Value {
+        let other = self.messages.get(event).is_some_and(|known| known["payload"] != payload);
+        let key = if other { format!("{operation}.{event}") } else { event.to_owned() };
+        let reference = self.named(&key, summary, payload);
+        self.messages[&key]["name"] = event.into();
+        reference
+    }
+
     fn named(&mut self, name: &str, summary: &str, payload: Value) -> Value {
         let message = json!({
             "name": name,
@@ -105,7 +114,10 @@ impl Pieces {
 fn stream(pieces: &mut Pieces, site: &Site, route: &Route, entry: &Entry) -> (Value, Value) {
     let messages = openapi::events(&mut pieces.schemas, entry).into_iter();
     let messages: Map<String, Value> = messages
-        .map(|event| (event.name.to_owned(), pieces.named(event.name, event.summary, event.data)))
+        .map(|event| {
+            let message = pieces.of_operation(entry.spec.name, event.name, event.summary, event.data);
+            (event.name.to_owned(), message)
+        })
         .collect();
     let mut channel = json!({
         "address": openapi::shown(&route.path),

@@ -8,6 +8,7 @@ mod ai_catalog;
 mod ai_plugin;
 mod api_catalog;
 mod api_reference;
+mod assets;
 mod asyncapi;
 mod auth_guide;
 mod committed;
@@ -44,10 +45,11 @@ use schemars::Schema;
 use serde_json::Value;
 
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
+pub use assets::asset_url;
 pub use committed::{EXAMPLE_URL, stale, write};
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
-pub use negotiation::wants_markdown;
+pub use negotiation::{reads_html, wants_markdown};
 use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
 pub use serve::{mirrors, routes, serve, serve_named};
@@ -65,7 +67,7 @@ pub const JWKS: &str = "jwks";
 /// The name of the catalogue of APIs.
 const API_CATALOG: &str = "api_catalog";
 /// The name of the mark.
-const LOGO: &str = "logo";
+pub const LOGO: &str = "logo";
 /// The name of the API reference.
 pub const API_REFERENCE: &str = "api_reference";
 
@@ -80,7 +82,7 @@ pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no lo
                              ep_k_… with an API key; the operator can configure an issuer in EP_AUTH_ISSUER_URL";
 
 /// What people own about the service: name, tagline, description, tags.
-fn owner() -> Value {
+pub fn owner() -> Value {
     serde_json::from_str(include_str!("../../well-known/owner.json")).unwrap_or_default()
 }
 
@@ -161,6 +163,9 @@ pub static DOCUMENTS: &[Document] = &[
     sitemap::DOCUMENT,
     security::DOCUMENT,
     logo::DOCUMENT,
+    assets::STYLE,
+    assets::THEME,
+    assets::RESULT,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,

@@ -26,6 +26,12 @@ pub fn wants_markdown(headers: &HeaderMap) -> bool {
     markdown > 0.0 && markdown >= html
 }
 
+/// Whether a request comes from who reads HTML: browsers name it; programs name JSON, event streams or anything.
+pub fn reads_html(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.any(|accept| accept.contains("text/html"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! The surfaces: each translates bytes to a JSON value and a caller, finds the entry in the table, and
 //! ends in the kernel's `dispatch`.
 //!
-//! **Invariant:** no surface except `ep poll` names an operation, and none checks access or idempotency; rate
+//! **Invariant:** no surface except `ep poll` and the pages names an operation, and none checks access or idempotency; rate
 //! limits are checked by the kernel's guard, which MCP and A2A also ask before they answer without a tool.
 
 pub mod a2a;

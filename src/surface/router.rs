@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ALLOW, HeaderName, HeaderValue};
+use axum::http::header::{ALLOW, HeaderName, HeaderValue, VARY};
 use axum::http::{Method, Response};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
@@ -19,7 +19,7 @@ use futures::future::BoxFuture;
 use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault, rpc_fault};
 use super::rest::Binding;
 use super::route::{Protocol, Route, RouteKind};
-use super::{a2a, mcp, rest};
+use super::{a2a, mcp, rest, web};
 use crate::documents::{self, Site};
 
 /// The routes of one path.
@@ -143,16 +143,27 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let answer = match &candidate.responder {
-        Responder::Operation(binding) => return rest::serve(binding, route, exchange).await,
+        Responder::Operation(binding) => {
+            if let Some(response) = web::to_page(route.name, &exchange) {
+                return response;
+            }
+            let mut response = rest::serve(binding, route, exchange).await;
+            if web::page_of(route.name).is_some() {
+                response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+            }
+            return response;
+        }
         Responder::Admitted(answer) => answer,
     };
     let app = Arc::clone(&exchange.state.app);
     // Documents are the same for everyone, also for a caller whose credential is wrong, and who signs in or out
     // may have an old cookie.
     let credential = match route.kind {
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => {
-            Credential::None
-        }
+        RouteKind::Document(_)
+        | RouteKind::Mirror(_)
+        | RouteKind::Redirect(_)
+        | RouteKind::Webhook(_)
+        | RouteKind::Page(_) => Credential::None,
         RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
         _ => exchange.head.credential.clone(),
     };

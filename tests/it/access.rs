@@ -64,7 +64,11 @@ fn carries_the_headers(reply: &Reply, what: &str) {
 fn ignores_credentials(route: &Route) -> bool {
     matches!(
         route.kind,
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_)
+        RouteKind::Document(_)
+            | RouteKind::Mirror(_)
+            | RouteKind::Redirect(_)
+            | RouteKind::Webhook(_)
+            | RouteKind::Page(_)
     )
 }
 

@@ -53,6 +53,7 @@ mod oauth;
 mod oauth_clients;
 mod oidc;
 mod openapi;
+mod pages;
 mod parity;
 mod polls;
 mod real_model;

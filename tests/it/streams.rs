@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ep_upstream::testing::{Script, VoteFor};
+use ep_upstream::testing::{Billing, Script, VoteFor};
 use futures::StreamExt;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -94,4 +94,32 @@ async fn a_client_that_leaves_does_not_end_its_poll() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("the poll did not end");
+}
+
+#[tokio::test]
+async fn anyone_follows_a_public_poll_without_its_costs() {
+    let mut script = panel(VoteFor::Hash);
+    script.default.billing = Billing::Cost(120, 12, 0.000_01);
+    let service = Setup::scripted(script).boot().await;
+    let (owner, anyone) = (service.user().await, service.anonymous());
+    let poll = |members: Value| question(members);
+    let started = owner.post("/api/polls", &poll(json!({ "confidence_threshold": 1 }))).await.expect(202);
+    let path = format!("/api/results/{}/events", started["poll_id"].as_str().unwrap());
+    let all = anyone.get(&path).await;
+    assert_eq!((all.status, all.header("content-type")), (200, "text/event-stream"));
+    assert!(all.text.starts_with("event: started") && all.text.contains("event: complete"), "{}", all.text);
+    assert!(!all.text.contains("cost_so_far") && !all.text.contains("costs"), "{}", all.text);
+    let own = owner.get(&format!("/api/polls/{}/events", started["poll_id"].as_str().unwrap())).await;
+    assert!(own.text.contains("costs"), "{}", own.text);
+    // Whoever comes back gets what came since.
+    let rest = anyone.send(anyone.request(Method::GET, &path).header("last-event-id", "28")).await;
+    assert_eq!(rest.text.matches("event: vote").count(), 2, "{}", rest.text);
+    let beyond = anyone.send(anyone.request(Method::GET, &path).header("last-event-id", "31")).await;
+    assert!(beyond.refused(400).contains("there are 30"));
+
+    let hidden = owner.post("/api/polls", &poll(json!({ "private": true }))).await.expect(202);
+    let path = format!("/api/results/{}/events", hidden["poll_id"].as_str().unwrap());
+    anyone.get(&path).await.refused(404);
+    assert_eq!(owner.get(&path).await.status, 200);
+    anyone.get("/api/results/EP-20260101-0000000000/events").await.refused(404);
 }

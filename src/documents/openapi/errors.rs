@@ -27,6 +27,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) => &[],
+        RouteKind::Page(_) if route.path.contains('{') => &[Kind::NotFound, Kind::Unavailable],
         // For programs that open a page of a protocol.
         RouteKind::Page(_) => &[Kind::MethodNotAllowed],
         RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
@@ -64,7 +65,11 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
     };
     let unidentified = matches!(
         route.kind,
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_)
+        RouteKind::Document(_)
+            | RouteKind::Mirror(_)
+            | RouteKind::Redirect(_)
+            | RouteKind::Webhook(_)
+            | RouteKind::Page(_)
     ) || route.rate == Rate::SignIn;
     match kind {
         // Of the headers Host and Origin.

@@ -6,6 +6,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Entry, Rest};
 use serde_json::{Map, Value, json};
 
+use super::headers::LOCATION;
 use super::parameters::{self, IDEMPOTENCY_KEY, IF_NONE_MATCH, LAST_EVENT};
 use super::paths::{Endpoint, placeholders};
 use super::pieces::Pieces;
@@ -13,6 +14,7 @@ use super::schemas::Side;
 use super::success::{self, Success, any_of};
 use super::{errors, routes, security, tags};
 use crate::surface::route::{Route, RouteKind};
+use crate::surface::web;
 
 /// An endpoint and its operation.
 pub(super) struct Described<'a> {
@@ -115,6 +117,14 @@ fn of_entry(pieces: &mut Pieces<'_>, entry: &Entry, rest: Rest, streamed: bool) 
     if success::is_kept(spec.access.and(rest.only), spec.effect, rest.method) && !streamed {
         parameters.push(parameters::header(IF_NONE_MATCH));
         successes.push(routes::not_modified());
+    }
+    if !streamed && web::page_of(spec.name).is_some() {
+        successes.push(Success {
+            status: 303,
+            description: "A browser goes on to the page for people.".to_owned(),
+            headers: vec![LOCATION],
+            content: Vec::new(),
+        });
     }
     let takes_after = entry.input().as_value()["properties"].get("after").is_some();
     if streamed && takes_after {

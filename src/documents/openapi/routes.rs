@@ -69,7 +69,7 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
         },
         RouteKind::Page(_) => {
             let page = DOCUMENTS.iter().find(|document| document.name == route.name);
-            page.map_or_else(|| plain(route), |page| document(pieces, route, page))
+            page.map_or_else(|| own_page(route), |page| document(pieces, route, page))
         }
         RouteKind::Payment(_) => payment(pieces, route),
         RouteKind::Protocol(protocol) => self::protocol(pieces, route, protocol),
@@ -135,6 +135,17 @@ const fn object(schema: Value) -> Body {
 
 fn in_query(name: &str, description: &str) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": { "type": "string" } })
+}
+
+/// A page that is written for each request.
+fn own_page(route: &Route) -> Part {
+    let text = |kind| (kind, json!({ "type": "string" }));
+    let content = [HTML, "text/markdown", "text/csv"].map(text);
+    Part {
+        parameters: vec![parameters::header(IF_NONE_MATCH)],
+        successes: vec![ok(content.to_vec(), &CACHING), not_modified()],
+        ..plain(route)
+    }
 }
 
 fn document(pieces: &mut Pieces<'_>, route: &Route, document: &Document) -> Part {

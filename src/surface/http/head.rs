@@ -10,6 +10,7 @@ use ep_kernel::caller::RequestId;
 use ep_kernel::guard::Credential;
 
 use super::{AppState, address, cookies};
+use crate::documents::{reads_html, wants_markdown};
 
 /// How the caller wants errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub enum ErrorStyle {
     Plain,
     /// Problem details (RFC 9457).
     Problem,
+    /// A page, for browsers.
+    Page,
+    /// The same in Markdown.
+    Markdown,
     /// A JSON-RPC error, on endpoints whose clients read nothing else.
     JsonRpc,
 }
@@ -89,7 +94,15 @@ fn error_style(headers: &HeaderMap) -> ErrorStyle {
             parts.any(|p| p.strip_prefix("q=").and_then(|q| q.parse::<f32>().ok()).is_some_and(|q| q <= 0.0));
         named && !refused
     });
-    if machine || problem { ErrorStyle::Problem } else { ErrorStyle::Plain }
+    if machine || problem {
+        ErrorStyle::Problem
+    } else if wants_markdown(headers) {
+        ErrorStyle::Markdown
+    } else if reads_html(headers) {
+        ErrorStyle::Page
+    } else {
+        ErrorStyle::Plain
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +119,8 @@ mod tests {
         assert_eq!(styled("accept", "*/*"), ErrorStyle::Plain);
         assert_eq!(styled("accept", "application/json, application/problem+json"), ErrorStyle::Problem);
         assert_eq!(styled("accept", "application/problem+json;q=0"), ErrorStyle::Plain);
+        assert_eq!(styled("accept", "text/html,application/xhtml+xml,*/*;q=0.8"), ErrorStyle::Page);
+        assert_eq!(styled("accept", "text/markdown"), ErrorStyle::Markdown);
         assert_eq!(styled("x-machine-client", "true"), ErrorStyle::Problem);
         assert_eq!(styled("x-machine-client", "false"), ErrorStyle::Plain);
     }

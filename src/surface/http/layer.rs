@@ -15,6 +15,9 @@ use serde_json::json;
 
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
+use crate::documents::MARKDOWN;
+use crate::pages::{FaultPage, protect};
+use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -67,8 +70,15 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     let problem = || fault.problem(links, &head.request_id.to_string());
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
     let challenge: Challenge = response.extensions_mut().remove().unwrap_or_default();
+    let page = || FaultPage::new(&state.site, fault, head.request_id.to_string());
+    let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
-        ErrorStyle::Plain => (bytes_of(&fault.body()), "application/json"),
+        ErrorStyle::Plain => plain(),
+        // A template fails only where a document that it names is missing.
+        ErrorStyle::Page => {
+            page().render().map_or_else(|_| plain(), |html| (html.into(), "text/html; charset=utf-8"))
+        }
+        ErrorStyle::Markdown => page().markdown().map_or_else(|_| plain(), |text| (text.into(), MARKDOWN)),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
         ErrorStyle::JsonRpc => {
             let error =
@@ -84,6 +94,9 @@ fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &m
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if style == ErrorStyle::Page {
+        protect(headers);
+    }
     let others: Vec<HeaderValue> = headers.get_all(VARY).iter().cloned().collect();
     headers.insert(VARY, HeaderValue::from_static("Accept, X-Machine-Client"));
     for other in others {

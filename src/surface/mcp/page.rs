@@ -1,14 +1,14 @@
 //! What the endpoint answers to GET: a page for who reads HTML or Markdown.
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT, ALLOW, HeaderValue, VARY};
-use axum::http::{HeaderMap, Response};
+use axum::http::Response;
+use axum::http::header::{ALLOW, HeaderValue, VARY};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::documents::{MCP_PAGE, serve_named, wants_markdown};
+use crate::documents::{MCP_PAGE, reads_html, serve_named, wants_markdown};
 use crate::surface::http::{Exchange, fault};
 
 /// The page, for who reads HTML or Markdown; anyone else learns that the endpoint takes POST alone.
@@ -25,12 +25,4 @@ pub(super) fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
         Ok(refused)
     };
     std::future::ready(response).boxed()
-}
-
-/// Browsers name HTML; clients of the protocol name JSON and event streams.
-fn reads_html(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(ACCEPT)
-        .iter()
-        .any(|accept| accept.to_str().is_ok_and(|accept| accept.contains("text/html")))
 }

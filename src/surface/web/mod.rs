@@ -5,6 +5,7 @@ mod deposit;
 mod discovery;
 mod login;
 mod logout;
+mod pages;
 mod stripe;
 
 use std::borrow::Cow;
@@ -14,9 +15,14 @@ use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode};
 use ep_kernel::fault::Fault;
 use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Rate};
+use ep_kernel::tool::{Access, Rate, Tool};
+use ep_polling::poll_id::PollId;
+use ep_tools::results::GetPollResult;
 
+use super::http::Exchange;
 use super::route::{Handler, Route, RouteKind};
+use crate::documents::reads_html;
+use crate::pages::own;
 
 pub use deposit::{AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc};
 
@@ -32,6 +38,26 @@ pub const LOGOUT: &str = "logout";
 /// The name of the route that takes deposits of USDC.
 pub const DEPOSIT: &str = "deposit";
 
+/// The name of the page of a poll.
+pub const RESULT_PAGE: &str = "result_page";
+
+/// The page that shows people what an operation answers: a browser that opens the operation's address is sent there.
+pub fn page_of(operation: &str) -> Option<&'static str> {
+    (operation == GetPollResult::SPEC.name).then_some(RESULT_PAGE)
+}
+
+/// Sends a browser to the page of what it asks an operation for, where there is one and it asks for nothing else.
+pub fn to_page(operation: &str, exchange: &Exchange) -> Option<Response<Body>> {
+    let request = &exchange.request;
+    let page = page_of(operation).filter(|_| request.method().is_safe() && reads_html(request.headers()))?;
+    let (_, id) = exchange.params.as_ref().ok()?.iter().next()?;
+    let id: PollId = id.parse().ok().filter(|_| request.uri().query().is_none())?;
+    let to = own(&exchange.state.links().url(page, &[("poll_id", id.as_str())]));
+    let mut response = redirect(&to).ok()?;
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    Some(response)
+}
+
 /// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
 const COOKIE_PATH: &str = "/api/auth";
 
@@ -39,7 +65,18 @@ const COOKIE_PATH: &str = "/api/auth";
 pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 6] = [
+pub static ROUTES: [Route; 7] = [
+    Route {
+        name: RESULT_PAGE,
+        method: Method::Get,
+        path: Cow::Borrowed("/results/{poll_id}"),
+        access: Access::PUBLIC,
+        rate: Rate::Results,
+        kind: RouteKind::Page(pages::result),
+        summary: Cow::Borrowed(
+            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes.",
+        ),
+    },
     Route {
         name: DEPOSIT,
         method: Method::Post,

@@ -72,7 +72,7 @@ async fn the_description_of_events_is_parsed() {
     let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let (_folder, file) = document(&service, ASYNCAPI).await;
     let said: Value = serde_json::from_str(&run(node(), &["asyncapi.mjs", &file]).await).unwrap();
-    assert_eq!((&said["version"], &said["channels"]), (&"3.0.0".into(), &3.into()), "{said}");
+    assert_eq!((&said["version"], &said["channels"]), (&"3.0.0".into(), &4.into()), "{said}");
     let found: Value =
         serde_json::from_str(&run(python(".python", "python"), &["schemas.py", &file]).await).unwrap();
     assert!(found["schemas"].as_u64().unwrap() > 10, "{found}");
@@ -88,16 +88,24 @@ async fn events_are_what_their_description_says() {
         json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "private": true });
     let private = user.post("/api/polls", &failed).await.expect(202);
     let watched = user.get(&format!("/api/polls/{}/events", private["poll_id"].as_str().unwrap())).await;
+    let id = events[0].1["poll_id"].as_str().unwrap();
+    let shared = service.anonymous().get(&format!("/api/results/{id}/events")).await;
+    // Its last event has a message of its own.
+    let shared = read_events(&shared.text).into_iter().map(|(event, data)| match event.as_str() {
+        "complete" => ("watch_result.complete".to_owned(), data),
+        _ => (event, data),
+    });
     let lines: Vec<String> = events
         .into_iter()
         .chain(read_events(&watched.text))
+        .chain(shared)
         .map(|(event, data)| json!({ "event": event, "data": data }).to_string())
         .collect();
     let (folder, file) = document(&service, ASYNCAPI).await;
     let kept = folder.path().join("events.jsonl");
     std::fs::write(&kept, lines.join("\n")).unwrap();
     let said = run(python(".python", "python"), &["events.py", &file, kept.to_str().unwrap()]).await;
-    for name in ["started", "vote", "complete"] {
+    for name in ["started", "vote", "complete", "watch_result.complete"] {
         assert!(said.contains(name), "{name} in {said}");
     }
 }

@@ -1,0 +1,57 @@
+// Colours by choice: set before the first paint, kept in this browser alone.
+const kept = () => {
+  try {
+    return localStorage.getItem('theme') ?? ''
+  } catch {
+    return '' // Storage can be forbidden.
+  }
+}
+
+const apply = (theme) => {
+  if (theme) document.documentElement.dataset.theme = theme
+  else delete document.documentElement.dataset.theme
+}
+
+apply(kept())
+
+addEventListener('DOMContentLoaded', () => {
+  const select = document.getElementById('theme')
+  select.value = kept()
+  select.closest('label').hidden = false
+  select.addEventListener('change', () => {
+    apply(select.value)
+    try {
+      localStorage.setItem('theme', select.value)
+    } catch {
+      // It lasts as long as this page.
+    }
+  })
+  for (const button of document.querySelectorAll('button[data-copy]')) {
+    if (!navigator.clipboard) break
+    button.hidden = false
+    const text = button.textContent
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(button.dataset.copy)
+      button.textContent = 'Copied'
+      setTimeout(() => {
+        button.textContent = text
+      }, 2000)
+    })
+  }
+  for (const time of document.querySelectorAll('time[datetime]')) {
+    const at = new Date(time.dateTime)
+    if (!Number.isNaN(at.valueOf())) {
+      time.title = time.textContent
+      time.textContent = at.toLocaleString('en', { dateStyle: 'long', timeStyle: 'short' })
+    }
+  }
+  const countdown = document.getElementById('countdown')
+  if (countdown) {
+    let left = Number(countdown.dataset.seconds)
+    const timer = setInterval(() => {
+      left = Math.max(0, left - 1)
+      countdown.textContent = String(left)
+      if (left === 0) clearInterval(timer)
+    }, 1000)
+  }
+})

@@ -1,0 +1,51 @@
+//! What pages load: the stylesheet, and scripts that make them live. Nothing comes from elsewhere.
+
+use axum::body::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{Document, Form, Site};
+
+/// The name of the stylesheet.
+const STYLE_NAME: &str = "style";
+
+pub(super) const STYLE: Document = asset(
+    STYLE_NAME,
+    "The stylesheet of the pages.",
+    |_| vec!["/assets/style.css".into()],
+    &[Form::new("text/css; charset=utf-8", |_| {
+        Some(Bytes::from_static(include_bytes!("../../assets/style.css")))
+    })],
+);
+
+pub(super) const THEME: Document = asset(
+    "theme_script",
+    "Script of the pages: colours by choice, copy buttons, times in the reader's zone.",
+    |_| vec!["/assets/theme.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/theme.js"))))],
+);
+
+pub(super) const RESULT: Document = asset(
+    "result_script",
+    "Script of a result's page: follows a running poll.",
+    |_| vec!["/assets/result.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/result.js"))))],
+);
+
+/// The media type of scripts (RFC 9239).
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Pages name the bytes in the query, so that a browser may keep them for a year.
+const fn asset(
+    name: &'static str,
+    summary: &'static str,
+    paths: fn(&Site) -> Vec<String>,
+    forms: &'static [Form],
+) -> Document {
+    Document { max_age: 31_536_000, ..Document::new(name, summary, paths, forms) }.unlisted()
+}
+
+/// The address of an asset for this version of its bytes; `None` if there is none of this name.
+pub fn asset_url(site: &Site, name: &str) -> Option<String> {
+    let digest = Sha256::digest(site.document(name)?);
+    Some(format!("{}?v={}", site.url_of(name)?, hex::encode(&digest[..6])))
+}

@@ -1,0 +1,10 @@
+//! Pages for people: what they show, and their HTML and Markdown (`templates/`). They are views: what they show comes from
+//! the operations, through the surfaces.
+
+mod fault;
+mod layout;
+mod result;
+
+pub use fault::FaultPage;
+pub use layout::{Layout, own, protect};
+pub use result::{ResultPage, Shape};

@@ -1,0 +1,84 @@
+//! A poll, running or ended, for people: what [`GetPollResult`](ep_tools::results::GetPollResult) says, in words.
+
+mod view;
+mod words;
+
+use askama::Template;
+use ep_kernel::tool::Tool;
+use ep_tools::results::{GetPollResult, WatchResult};
+use serde_json::Value;
+
+use self::view::{Query, View};
+use super::Layout;
+use super::layout::own;
+use crate::documents::Site;
+
+/// The page of a poll.
+#[derive(Template)]
+#[template(path = "result.html")]
+pub struct ResultPage<'a> {
+    page: Layout<'a>,
+    poll: View,
+}
+
+#[derive(Template)]
+#[template(path = "result.md")]
+struct ResultText<'a> {
+    poll: &'a View,
+}
+
+/// The forms of a poll's page, by the ending of its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The page.
+    Page,
+    /// Its Markdown.
+    Markdown,
+    /// The votes as comma-separated values (RFC 4180).
+    Csv,
+}
+
+impl Shape {
+    /// The id in the last part of a path, and which form of it is wanted.
+    pub fn of(part: &str) -> (&str, Self) {
+        let endings = [(".md", Self::Markdown), (".csv", Self::Csv)];
+        let found = endings.iter().find_map(|(ending, shape)| Some((part.strip_suffix(ending)?, *shape)));
+        found.unwrap_or((part, Self::Page))
+    }
+}
+
+impl<'a> ResultPage<'a> {
+    /// The page of a result, as the operation answers it; `address` is the page's own, `query` what it was asked with.
+    pub fn new(
+        site: &'a Site,
+        result: &Value,
+        address: &str,
+        private: bool,
+        query: &str,
+    ) -> serde_json::Result<Self> {
+        let links = view::Links {
+            address: address.to_owned(),
+            json: view::url(site, GetPollResult::SPEC.name, result),
+            events: own(&view::url(site, WatchResult::SPEC.name, result)),
+        };
+        let poll = View::new(serde_json::from_value(result.clone())?, links, private, &Query::read(query));
+        let page = Layout::new(site, poll.question.clone(), poll.sentence.clone());
+        let page = Layout {
+            canonical: Some(address.to_owned()),
+            markdown: Some(format!("{address}.md")),
+            noindex: private || poll.running,
+            ..page
+        };
+        Ok(Self { page, poll })
+    }
+
+    /// The page as Markdown.
+    pub fn markdown(&self) -> askama::Result<String> {
+        ResultText { poll: &self.poll }.render()
+    }
+
+    /// Every vote as a line of comma-separated values, under a line of names.
+    pub fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+        self.poll.csv()
+    }
+}

@@ -1,0 +1,354 @@
+//! What the template shows of a result.
+
+use std::collections::BTreeMap;
+
+use ep_polling::time::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::words;
+use crate::documents::Site;
+use crate::pages::layout::own;
+
+/// A result as the operation answers it, as far as the page shows it.
+#[derive(Deserialize)]
+pub(super) struct Poll {
+    pub(super) status: String,
+    question: Option<String>,
+    pub(super) options: Vec<String>,
+    pub(super) winning_option: Option<String>,
+    pub(super) is_tie: bool,
+    pub(super) confidence_threshold: Option<f64>,
+    pub(super) max_cost_usd: Option<f64>,
+    pub(super) termination_reason: Option<String>,
+    pub(super) models_skipped: u64,
+    pub(super) models_unused: u64,
+    pub(super) tally: BTreeMap<String, u64>,
+    votes: Vec<Vote>,
+    models_requested: u64,
+    pub(super) models_succeeded: u64,
+    pub(super) models_failed: u64,
+    created_at: Timestamp,
+    pub(super) confidence: f64,
+    pub(super) families: Option<Families>,
+    simulated: bool,
+    notices: Vec<String>,
+    pub(super) leader: Option<String>,
+    pub(super) answered: Option<u64>,
+    pub(super) roster_size: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Families {
+    pub(super) heard: u64,
+    pub(super) effective: f64,
+}
+
+#[derive(Deserialize)]
+struct Vote {
+    model_id: String,
+    chosen_option: Option<String>,
+    latency_ms: u64,
+    error: Option<String>,
+    family: String,
+    option_order: Vec<usize>,
+}
+
+impl Poll {
+    /// Whether it has not ended.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.status.as_str(), "running" | "queued")
+    }
+
+    /// How many models could be asked.
+    pub(super) fn roster(&self) -> u64 {
+        self.models_requested + self.models_skipped
+    }
+
+    /// The place of an option, which gives it its letter and its colour.
+    fn place(&self, option: &str) -> Option<usize> {
+        self.options.iter().position(|known| known == option)
+    }
+}
+
+/// Where else the poll is.
+pub(super) struct Links {
+    /// This page.
+    pub(super) address: String,
+    /// The result as JSON.
+    pub(super) json: String,
+    /// Its event stream.
+    pub(super) events: String,
+}
+
+/// The URL of an operation on the poll of this result.
+pub(super) fn url(site: &Site, operation: &str, result: &Value) -> String {
+    site.links.url(operation, &[("poll_id", result["poll_id"].as_str().unwrap_or_default())])
+}
+
+/// How the votes are shown.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// As they came.
+    #[default]
+    Arrival,
+    Model,
+    Choice,
+    Time,
+}
+
+impl Order {
+    const ALL: [(Self, &str, &str); 4] = [
+        (Self::Arrival, "arrival", "As they came"),
+        (Self::Model, "model", "Model"),
+        (Self::Choice, "choice", "Vote"),
+        (Self::Time, "time", "Time"),
+    ];
+}
+
+/// What the page was asked with.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Query {
+    order: Order,
+    /// Only votes for this option.
+    option: Option<usize>,
+}
+
+impl Query {
+    /// Reads a query; what it does not know is left out.
+    pub(super) fn read(query: &str) -> Self {
+        let mut read = Self::default();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "sort" => {
+                    let known = Order::ALL.iter().find(|(_, word, _)| *word == value);
+                    read.order = known.map_or_else(Order::default, |(order, _, _)| *order);
+                }
+                "option" => {
+                    let number = value.parse::<usize>().ok();
+                    read.option = number.and_then(|number| number.checked_sub(1));
+                }
+                _ => {}
+            }
+        }
+        read
+    }
+
+    /// The address of the page with another order or filter.
+    fn href(self, address: &str) -> String {
+        let word =
+            Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
+        let sort = (self.order != Order::Arrival).then(|| format!("sort={word}"));
+        let option = self.option.map(|place| format!("option={}", place + 1));
+        let query: Vec<String> = sort.into_iter().chain(option).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}#votes", own(address), query.join("&"))
+    }
+}
+
+/// What the templates show.
+pub(super) struct View {
+    pub(super) question: String,
+    /// The question on one line, for a heading of Markdown.
+    pub(super) question_line: String,
+    pub(super) sentence: String,
+    pub(super) sure: String,
+    pub(super) stopped: String,
+    pub(super) heard: String,
+    pub(super) progress: String,
+    pub(super) running: bool,
+    pub(super) private: bool,
+    pub(super) simulated: bool,
+    /// When it was asked: as programs read it, and as people do.
+    pub(super) created_at: String,
+    pub(super) created: String,
+    pub(super) notices: Vec<String>,
+    pub(super) bars: Vec<Bar>,
+    pub(super) votes: Vec<Row>,
+    pub(super) filters: Vec<Choice>,
+    pub(super) columns: Vec<Choice>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) address: String,
+    /// The address without its origin.
+    pub(super) path: String,
+    pub(super) json: String,
+    pub(super) json_path: String,
+    pub(super) events: String,
+    raw: Vec<Vote>,
+}
+
+/// An option with its votes.
+pub(super) struct Bar {
+    pub(super) label: String,
+    /// The label in a cell of a Markdown table.
+    pub(super) cell: String,
+    pub(super) key: char,
+    pub(super) colour: usize,
+    pub(super) votes: u64,
+    /// Per cent of the votes.
+    pub(super) share: u64,
+    pub(super) winner: bool,
+}
+
+/// A vote in the table.
+pub(super) struct Row {
+    pub(super) model: String,
+    pub(super) key: Option<char>,
+    pub(super) colour: usize,
+    pub(super) choice: String,
+    pub(super) time: String,
+}
+
+/// A link to another order or filter.
+pub(super) struct Choice {
+    pub(super) href: String,
+    pub(super) text: String,
+    pub(super) current: bool,
+}
+
+/// How many votes went to what stood at a place.
+pub(super) struct Slot {
+    pub(super) place: usize,
+    pub(super) votes: usize,
+}
+
+/// The letter of an option.
+fn key(place: usize) -> char {
+    char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
+}
+
+impl View {
+    pub(super) fn new(poll: Poll, links: Links, private: bool, query: &Query) -> Self {
+        let all: u64 = poll.tally.values().sum();
+        let bars = poll.options.iter().enumerate().map(|(place, label)| {
+            let votes = poll.tally.get(label).copied().unwrap_or_default();
+            Bar {
+                label: label.clone(),
+                cell: markdown_cell(label),
+                key: key(place),
+                colour: place % 10,
+                votes,
+                share: (votes * 100 + all / 2).checked_div(all).unwrap_or_default(),
+                winner: poll.winning_option.as_ref() == Some(label),
+            }
+        });
+        let question = poll.question.clone().unwrap_or_default();
+        Self {
+            question_line: markdown_cell(&question),
+            question,
+            sentence: words::sentence(&poll),
+            sure: words::sure(&poll),
+            stopped: words::stopped(&poll),
+            heard: words::heard(&poll),
+            progress: words::progress(&poll),
+            running: poll.is_open(),
+            private,
+            simulated: poll.simulated,
+            created_at: poll.created_at.to_string(),
+            created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
+            notices: poll.notices.clone(),
+            bars: bars.collect(),
+            votes: rows(&poll, *query),
+            filters: filters(&poll, *query, &links.address),
+            columns: columns(*query, &links.address),
+            slots: slots(&poll),
+            path: own(&links.address),
+            address: links.address,
+            json_path: own(&links.json),
+            json: links.json,
+            events: links.events,
+            raw: poll.votes,
+        }
+    }
+
+    pub(super) fn csv(&self) -> Result<Vec<u8>, csv::Error> {
+        let mut lines = csv::Writer::from_writer(Vec::new());
+        lines.write_record(["model_id", "family", "chosen_option", "latency_ms", "error"])?;
+        for vote in &self.raw {
+            let time = vote.latency_ms.to_string();
+            let option = vote.chosen_option.as_deref().unwrap_or_default();
+            let error = vote.error.as_deref().unwrap_or_default();
+            let cells = [&vote.model_id, &vote.family, option, &time, error];
+            lines.write_record(cells.map(plain_cell))?;
+        }
+        lines.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+    }
+}
+
+/// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
+fn plain_cell(text: &str) -> String {
+    let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if risky { format!("'{text}") } else { text.to_owned() }
+}
+
+/// A text on one line, what Markdown would make something of behind a backslash.
+fn markdown_cell(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '!' | '&' => {
+                line.push('\\');
+                line.push(c);
+            }
+            c if c.is_control() => line.push(' '),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+fn rows(poll: &Poll, query: Query) -> Vec<Row> {
+    let place = |vote: &Vote| vote.chosen_option.as_deref().and_then(|option| poll.place(option));
+    let wanted = |vote: &&Vote| query.option.is_none_or(|wanted| place(vote) == Some(wanted));
+    let mut votes: Vec<&Vote> = poll.votes.iter().filter(wanted).collect();
+    match query.order {
+        Order::Arrival => {}
+        Order::Model => votes.sort_by(|one, other| one.model_id.cmp(&other.model_id)),
+        Order::Choice => votes.sort_by_key(|vote| place(vote).unwrap_or(usize::MAX)),
+        Order::Time => votes.sort_by_key(|vote| vote.latency_ms),
+    }
+    let row = |vote: &Vote| {
+        let place = place(vote);
+        let failed = || format!("no vote: {}", vote.error.as_deref().unwrap_or("it did not answer"));
+        Row {
+            model: vote.model_id.clone(),
+            key: place.map(key),
+            colour: place.unwrap_or_default() % 10,
+            choice: vote.chosen_option.clone().unwrap_or_else(failed),
+            time: format!("{:.1} s", vote.latency_ms as f64 / 1000.0),
+        }
+    };
+    votes.into_iter().map(row).collect()
+}
+
+fn filters(poll: &Poll, query: Query, address: &str) -> Vec<Choice> {
+    let one = |option: Option<usize>, text: String| Choice {
+        href: Query { option, ..query }.href(address),
+        text,
+        current: query.option == option,
+    };
+    let options = poll.options.iter().enumerate();
+    let each = options.map(|(place, label)| one(Some(place), format!("{} {label}", key(place))));
+    std::iter::once(one(None, "All".to_owned())).chain(each).collect()
+}
+
+fn columns(query: Query, address: &str) -> Vec<Choice> {
+    let column = |(order, _, text): &(Order, &str, &str)| Choice {
+        href: Query { order: if query.order == *order { Order::Arrival } else { *order }, ..query }
+            .href(address),
+        text: (*text).to_owned(),
+        current: query.order == *order,
+    };
+    Order::ALL[1..].iter().map(column).collect()
+}
+
+fn slots(poll: &Poll) -> Vec<Slot> {
+    let chosen = |vote: &Vote| {
+        let option = poll.place(vote.chosen_option.as_deref()?)?;
+        vote.option_order.iter().position(|shown| *shown == option)
+    };
+    let places: Vec<usize> = poll.votes.iter().filter_map(chosen).collect();
+    let slot =
+        |place| Slot { place: place + 1, votes: places.iter().filter(|chosen| **chosen == place).count() };
+    (0..poll.options.len()).map(slot).collect()
+}

@@ -1,0 +1,139 @@
+//! What a result says, in sentences that a lay reader gets right. They speak of the models asked, never of the truth.
+
+use std::fmt::Write;
+
+use super::view::Poll;
+
+/// The outcome in one sentence.
+pub(super) fn sentence(poll: &Poll) -> String {
+    let all: u64 = poll.tally.values().sum();
+    let votes = |count: u64| if count == 1 { "1 vote".to_owned() } else { format!("{count} votes") };
+    if poll.is_open() {
+        return match (&poll.leader, all) {
+            _ if poll.status == "queued" => "This poll waits for its turn.".to_owned(),
+            (_, 0) => "The models are being asked.".to_owned(),
+            (Some(leader), _) => {
+                format!("“{leader}” leads with {} of {}.", poll.tally.get(leader).unwrap_or(&0), votes(all))
+            }
+            (None, _) => format!("There is no leader after {}.", votes(all)),
+        };
+    }
+    match &poll.winning_option {
+        Some(winner) => {
+            format!("“{winner}” won with {} of {}.", poll.tally.get(winner).unwrap_or(&0), votes(all))
+        }
+        None if poll.is_tie => {
+            let most = poll.tally.values().max().copied().unwrap_or_default();
+            let tied: Vec<String> = poll
+                .options
+                .iter()
+                .filter(|option| poll.tally.get(*option) == Some(&most))
+                .map(|option| format!("“{option}”"))
+                .collect();
+            format!("A tie: {} have {} each.", listed(&tied), votes(most))
+        }
+        None => "No model gave a vote.".to_owned(),
+    }
+}
+
+/// How sure the outcome is, and of what.
+pub(super) fn sure(poll: &Poll) -> String {
+    if poll.is_open() {
+        return "That is said when the poll has ended.".to_owned();
+    }
+    let Some(outcome) = poll
+        .winning_option
+        .as_ref()
+        .map(|winner| format!("“{winner}” would still win"))
+        .or_else(|| poll.is_tie.then(|| "it would still be a tie".to_owned()))
+    else {
+        return "Nothing can be said: there are no votes.".to_owned();
+    };
+    let roster = poll.roster();
+    if poll.models_skipped + poll.models_unused == 0 {
+        return format!(
+            "All {roster} models of this poll were asked, so this is what they say. Whether it is true is another question."
+        );
+    }
+    if poll.termination_reason.as_deref() == Some("mathematical_lock") {
+        return format!(
+            "Certain, of this: if all {roster} models were asked, {outcome}, because too few are left to change it. Whether it is true is another question."
+        );
+    }
+    // Rounded down: "at least" must hold.
+    let percent = (poll.confidence * 1000.0).floor() / 10.0;
+    format!(
+        "If all {roster} models were asked, {outcome}: at least {percent} % sure. Whether it is true is another question."
+    )
+}
+
+/// Why the poll ended, and how many calls that saved.
+pub(super) fn stopped(poll: &Poll) -> String {
+    if poll.is_open() {
+        return "It still runs.".to_owned();
+    }
+    let saved = match poll.models_skipped {
+        0 => String::new(),
+        1 => " 1 model did not have to be asked.".to_owned(),
+        more => format!(" {more} of {} models did not have to be asked.", poll.roster()),
+    };
+    let threshold = poll
+        .confidence_threshold
+        .map_or_else(String::new, |threshold| format!(", {} %", (threshold * 1000.0).round() / 10.0));
+    let why = match poll.termination_reason.as_deref() {
+        Some("mathematical_lock") => {
+            "The votes that were left could not change the outcome any more.".to_owned()
+        }
+        Some("confidence") => format!("The confidence that was asked for{threshold}, was reached."),
+        Some("budget") => {
+            let most = poll.max_cost_usd.map_or_else(String::new, |usd| format!(" of ${usd:.2}"));
+            return format!(
+                "The budget{most} was used up.{}",
+                if poll.models_skipped > 0 {
+                    format!(" {} models were not asked.", poll.models_skipped)
+                } else {
+                    String::new()
+                }
+            );
+        }
+        Some(_) => "Every model that could be asked was asked.".to_owned(),
+        None => return "It was cancelled.".to_owned(),
+    };
+    format!("{why}{saved}")
+}
+
+/// Who was heard, and how many voices that is worth.
+pub(super) fn heard(poll: &Poll) -> String {
+    let mut text = match poll.models_succeeded {
+        1 => "1 model voted".to_owned(),
+        count => format!("{count} models voted"),
+    };
+    if poll.models_failed > 0 {
+        let _ = write!(text, ", {} gave no vote", poll.models_failed);
+    }
+    if let (Some(families), true) = (&poll.families, poll.models_succeeded > 0) {
+        let kind = if families.heard == 1 { "family" } else { "families" };
+        let _ = write!(
+            text,
+            ", of {} {kind} of models, worth about {:.1} independent voices at most: models of one maker make the same errors",
+            families.heard, families.effective
+        );
+    }
+    text + "."
+}
+
+/// How far a running poll is.
+pub(super) fn progress(poll: &Poll) -> String {
+    match (poll.is_open(), poll.answered, poll.roster_size) {
+        (true, Some(answered), Some(size)) => format!("{answered} of up to {size} models have answered."),
+        _ => String::new(),
+    }
+}
+
+/// Things in a sentence.
+fn listed(things: &[String]) -> String {
+    match things {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => things.concat(),
+    }
+}

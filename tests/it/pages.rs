@@ -1,0 +1,172 @@
+//! Pages for people: what they say, to whom, and how they do in a real browser (`tests/pages`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::Script;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::harness::{Client, Reply, Service, Setup, node, question};
+
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+async fn get(client: &Client, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let request = client.request(Method::GET, path);
+    client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+}
+
+async fn asked(client: &Client, question: &str, options: &[&str]) -> String {
+    let reply =
+        client.post("/api/poll", &json!({ "question": question, "options": options })).await.expect(200);
+    reply["poll_id"].as_str().unwrap().to_owned()
+}
+
+/// What the checks in a browser say.
+async fn walked(service: &Service, given: Value) {
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check.mjs");
+    let walk =
+        Command::new(node()).arg(check).args([&service.url, &given.to_string()]).output().await.unwrap();
+    let text = String::from_utf8_lossy(&[walk.stdout, walk.stderr].concat()).into_owned();
+    assert!(walk.status.success() && text.contains("checks hold"), "{text}");
+}
+
+#[tokio::test]
+async fn pages_hold_in_a_browser() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let plain =
+        asked(&client, "Which planet has the most known moons?", &["Jupiter", "Saturn", "Uranus"]).await;
+    let script = "<script>alert(1)</script>";
+    let right_to_left =
+        asked(&client, &format!("ما هي عاصمة أستراليا؟ {script}"), &["سيدني", "كانبرا"]).await;
+    let image = "\"><img src=x onerror=alert(1)>";
+    let long =
+        asked(&client, &format!("{} 👩‍👩‍👧‍👦 ok?", "W".repeat(200)), &["a".repeat(49).as_str(), image]).await;
+    let page = |id: &str| format!("/results/{id}");
+    let paths = [page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000")];
+    walked(
+        &service,
+        json!({ "paths": paths, "hostile": [[page(&right_to_left), script], [page(&long), image]] }),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_running_poll_is_followed_in_a_browser() {
+    let mut script = Script::divided_panel(40);
+    script.default.latency = Duration::from_millis(1500);
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let slow = question(json!({ "pace": "thrifty", "confidence_threshold": 1 }));
+    let started = client.post("/api/polls", &slow).await.expect(202);
+    let id = started["poll_id"].as_str().unwrap();
+    walked(&service, json!({ "paths": [format!("/results/{id}")], "live": id })).await;
+}
+
+#[tokio::test]
+async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    let poll = client.poll(json!({ "options": ["Ja | nein", "=1+1"] })).await.expect(200);
+    let path = format!("/results/{}", poll["poll_id"].as_str().unwrap());
+    let page = client.get(&path).await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert!(page.text.contains("Ja | nein") && page.text.contains("Whether it is true is another question."));
+    for hidden in ["estimated_cost", "0.000", "max_cost"] {
+        assert!(!page.text.contains(hidden), "{hidden}");
+    }
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
+    let again = get(&client, &path, &[("if-none-match", page.header("etag"))]).await;
+    assert_eq!((again.status, again.text.as_str()), (304, ""));
+
+    let negotiated = get(&client, &path, &[("accept", "text/markdown")]).await;
+    let twin = client.get(&format!("{path}.md")).await;
+    assert_eq!((twin.status, &negotiated.text), (200, &twin.text));
+    assert!(twin.text.contains("| Ja \\| nein |"), "{}", twin.text);
+
+    let votes = client.get(&format!("{path}.csv")).await;
+    assert_eq!(votes.header("content-type"), "text/csv; charset=utf-8");
+    let mut lines = csv::Reader::from_reader(votes.text.as_bytes());
+    assert_eq!(lines.headers().unwrap().get(2), Some("chosen_option"));
+    let chosen: Vec<String> = lines.records().map(|line| line.unwrap()[2].to_owned()).collect();
+    let result = client.get(&format!("/api{path}")).await.expect(200);
+    assert_eq!(chosen.len(), result["votes"].as_array().unwrap().len());
+    // No spreadsheet calculates what somebody wrote.
+    assert!(chosen.iter().all(|option| ["Ja | nein", "'=1+1", ""].contains(&option.as_str())), "{chosen:?}");
+}
+
+#[tokio::test]
+async fn browsers_are_sent_to_the_page_and_programs_are_not() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let id = asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let api = format!("/api/results/{id}");
+    let sent = get(&client, &api, &[("accept", BROWSER)]).await;
+    assert_eq!((sent.status, sent.header("location")), (303, format!("/results/{id}").as_str()));
+    for accept in ["*/*", "application/json", "application/json, text/plain, */*"] {
+        let result = get(&client, &api, &[("accept", accept)]).await;
+        assert!(result.header("vary").to_lowercase().contains("accept"));
+        assert_eq!(result.expect(200)["poll_id"], json!(id));
+    }
+}
+
+#[tokio::test]
+async fn a_private_poll_has_a_page_for_its_owner_alone() {
+    let service = Setup::demo().boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let poll = owner.poll(json!({ "private": true })).await.expect(200);
+    let path = format!("/results/{}", poll["poll_id"].as_str().unwrap());
+    let anyone = service.anonymous();
+    let refused = get(&anyone, &path, &[("accept", BROWSER)]).await;
+    assert_eq!((refused.status, refused.header("content-type")), (404, "text/html; charset=utf-8"));
+    let (other, _) = service.user_with(MicroUsd::ZERO).await;
+    for (user, status) in [(user, 200), (other, 404)] {
+        let cookie = service.cookie(user).await;
+        let page = get(&anyone, &path, &[("cookie", &cookie), ("accept", BROWSER)]).await;
+        assert_eq!((page.status, page.header("cache-control")), (status, "no-store"));
+    }
+    // A session that has ended reads what anyone may.
+    let public = asked(&anyone, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let page = get(&anyone, &format!("/results/{public}"), &[("cookie", "ep_session=ended")]).await;
+    assert_eq!(page.status, 200, "{}", page.text);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "1").boot().await;
+    let client = service.anonymous();
+    for (path, status, words) in [
+        ("/nowhere", 404, "There is nothing at /nowhere"),
+        ("/results/x", 404, "There is no poll x"),
+        ("/api/balance", 401, "auth.md"),
+    ] {
+        let page = get(&client, path, &[("accept", BROWSER)]).await;
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (status, "text/html; charset=utf-8"),
+            "{path}"
+        );
+        assert!(
+            page.text.contains(words) && page.text.contains(page.header("x-request-id")),
+            "{}",
+            page.text
+        );
+        assert!(page.header("content-security-policy").contains("script-src 'self'"));
+        let text = get(&client, path, &[("accept", "text/markdown")]).await;
+        assert_eq!((text.status, text.header("content-type")), (status, "text/markdown; charset=utf-8"));
+        assert!(text.text.starts_with("# "));
+        client.get(path).await.refused(status);
+        let problem = get(&client, path, &[("accept", "application/problem+json, text/html")]).await;
+        assert_eq!(problem.header("content-type"), "application/problem+json");
+    }
+    asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let body = json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] });
+    let limited = client.request(Method::POST, "/api/poll").header("accept", BROWSER).json(&body);
+    let limited = client.send(limited).await;
+    assert_eq!(limited.status, 429);
+    assert!(limited.text.contains("id=\"countdown\" data-seconds=\""), "{}", limited.text);
+}

@@ -1,0 +1,180 @@
+// Pages in a real browser. Arguments: the service's URL, then what is checked there as JSON: `paths` of pages, `live`, the
+// id of a poll that runs, `hostile`, texts that a page shows and nothing else does with them, `screenshots`, a folder.
+import assert from 'node:assert/strict'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import axe from 'axe-core'
+import { HtmlValidate } from 'html-validate'
+import { chromium } from 'playwright-core'
+import stylelint from 'stylelint'
+
+const [base, given = '{}'] = process.argv.slice(2)
+const { paths = [], live, hostile = [], screenshots } = JSON.parse(given)
+const LIVE_MS = 30_000
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+const here = (file) => fileURLToPath(new URL(file, import.meta.url))
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+})
+const done = []
+
+/** A page in a browser of its own that fails where the page does: errors, dialogs, requests to other origins. */
+async function open(path, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  const page = await context.newPage()
+  const wrong = []
+  page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
+  page.on('request', (request) => { if (new URL(request.url()).origin !== base) wrong.push(`request to ${request.url()}`) })
+  page.on('console', (message) => {
+    const status = message.text().startsWith('Failed to load resource') && message.location().url === base + path
+    if (['error', 'warning'].includes(message.type()) && !status) wrong.push(`console: ${message.text()}`)
+  })
+  const response = await page.goto(base + path)
+  return {
+    page, response,
+    close: async () => {
+      await context.close()
+      assert.deepEqual(wrong, [], path)
+    },
+  }
+}
+
+async function each(path) {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 320]) {
+      const { page, close } = await open(path, { colorScheme, viewport: { width, height: 800 } })
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(wide <= width, `${path} is ${wide} wide at ${width}`)
+      await page.evaluate(axe.source)
+      const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), RULES)
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`)
+      assert.deepEqual(found, [], `axe on ${path}, ${colorScheme}, ${width}`)
+      if (screenshots) {
+        await mkdir(screenshots, { recursive: true })
+        const name = `${path.slice(1).replace(/\W+/g, '-') || 'start'}-${colorScheme}-${width}.png`
+        await page.screenshot({ path: join(screenshots, name), fullPage: true })
+      }
+      await close()
+    }
+  }
+}
+
+async function valid(path) {
+  const html = await (await fetch(base + path, { headers: { accept: 'text/html' } })).text()
+  // Without a script, a running poll's page is asked for again every few seconds.
+  const config = { root: true, extends: ['html-validate:standard', 'html-validate:a11y'], rules: { 'meta-refresh': 'off' } }
+  const report = await new HtmlValidate(config).validateString(html, path)
+  assert.deepEqual(report.results.flatMap(({ messages }) => messages.map((m) => `${m.line}: ${m.ruleId}: ${m.message}`)), [], path)
+}
+
+/** Everything that can be used is reached by Tab, in order, and shows that it has the focus. */
+async function byKeyboard(path) {
+  const { page, close } = await open(path)
+  const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
+    .filter((element) => element.checkVisibility()).length)
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', `${path}: the first stop`)
+  for (let stop = 1; stop < wanted; stop++) {
+    await page.keyboard.press('Tab')
+    const [tag, outline] = await page.evaluate(() => [document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle])
+    assert.ok(tag !== 'BODY' && outline !== 'none', `${path}: stop ${stop} of ${wanted} is ${tag}, outline ${outline}`)
+  }
+  await close()
+}
+
+async function bars(page) {
+  return (await page.locator('.votes').allTextContents()).map(Number).reduce((sum, count) => sum + count, 0)
+}
+
+const CHECKS = {
+  async 'a running poll grows without a reload, and ends as the server shows it'() {
+    const still = await open(`/results/${live}`, { javaScriptEnabled: false })
+    assert.match(await still.page.content(), /http-equiv="refresh"/)
+    const { page, close } = await open(`/results/${live}`)
+    await page.evaluate(() => { window.loadedOnce = true })
+    const first = await bars(page)
+    await page.waitForFunction((first) => window.loadedOnce
+      && [...document.querySelectorAll('.votes')].reduce((sum, { textContent }) => sum + Number(textContent), 0) > first, first, { timeout: LIVE_MS })
+    await page.waitForFunction(() => !window.loadedOnce && !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
+    assert.match(await page.locator('#sentence').innerText(), /won with|tie/)
+    await close()
+    await still.page.reload()
+    assert.match(await still.page.locator('#sentence').innerText(), /won with|tie/)
+    await still.close()
+  },
+  async 'every page is accessible, whole and quiet, light and dark, wide and narrow'() {
+    for (const path of paths) await each(path)
+  },
+  async 'every page is valid HTML'() {
+    for (const path of paths) await valid(path)
+  },
+  async 'every page is used by keyboard alone'() {
+    for (const path of paths) await byKeyboard(path)
+  },
+  async 'the stylesheet is valid'() {
+    const code = await readFile(here('../../assets/style.css'), 'utf8')
+    const { results } = await stylelint.lint({ code, config: { extends: 'stylelint-config-standard' }, configBasedir: here('.') })
+    assert.deepEqual(results[0].warnings.map(({ line, text }) => `${line}: ${text}`), [])
+  },
+  async 'colours are kept by choice'() {
+    const { page, close } = await open(paths[0], { colorScheme: 'light' })
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    const light = await paper()
+    await page.selectOption('#theme', 'dark')
+    const dark = await paper()
+    assert.notEqual(dark, light)
+    await page.reload()
+    assert.equal(await paper(), dark)
+    await close()
+  },
+  async 'no page is shown in a frame'() {
+    const { page, close } = await open('/robots.txt')
+    const blocked = page.waitForEvent('console', { predicate: (message) => /frame-ancestors/.test(message.text()) })
+    await page.evaluate((src) => document.body.append(Object.assign(document.createElement('iframe'), { src })), base + paths[0])
+    await blocked
+    // It is reported as an error, as it should be.
+    await close().catch((error) => assert.match(error.message, /frame-ancestors/))
+  },
+  async 'hostile texts are shown as they are'() {
+    for (const [path, text] of hostile) {
+      const { page, close } = await open(path)
+      assert.ok((await page.locator('main').innerText()).includes(text), `${path} does not show ${text}`)
+      assert.equal(await page.evaluate(() => document.querySelectorAll('main script, main img').length), 0)
+      await close()
+    }
+  },
+  async 'votes are sorted and filtered without a script'() {
+    const { page, close } = await open(paths[0], { javaScriptEnabled: false })
+    const models = () => page.locator('tbody th').allTextContents()
+    const all = await models()
+    await page.locator('thead a').first().click()
+    assert.deepEqual(await models(), all.toSorted())
+    assert.equal(await page.locator('th[aria-sort]').count(), 1)
+    const some = page.locator('.filter a').nth(1)
+    const key = (await some.innerText()).slice(0, 1)
+    await some.click()
+    const keys = await page.locator('tbody .key').allTextContents()
+    assert.ok(keys.every((shown) => shown === key) && (await models()).length < all.length)
+    await close()
+  },
+}
+
+try {
+  for (const [name, check] of Object.entries(CHECKS)) {
+    if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)) continue
+    try {
+      await check()
+    } catch (error) {
+      error.message = `${name}: ${error.message}`
+      throw error
+    }
+    done.push(name)
+  }
+  console.log(`${done.length} checks hold`)
+} finally {
+  await browser.close()
+}
