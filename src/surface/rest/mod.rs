@@ -59,7 +59,7 @@ fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) ->
         number.ok_or_else(|| Fault::invalid("Last-Event-ID", "must be the id of an event that was seen"))?;
     // What is wrong in the query is still refused; of two numbers the later vote counts.
     if let Some(members) = input.as_object_mut() {
-        let given = members.get("after").map(|after| after.as_u64());
+        let given = members.get("after").map(Value::as_u64);
         match given {
             Some(None) => {}
             Some(Some(after)) if after >= u64::from(number) => {}
