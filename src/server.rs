@@ -32,6 +32,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
 use crate::documents::Site;
+use crate::pages::Pictures;
 use crate::surface::http::{AppState, WebAccess, finish_response, panicked};
 use crate::surface::router;
 use crate::telemetry;
@@ -48,6 +49,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
+        pictures: Pictures::default(),
         usdc: service.usdc.clone(),
         mcp_accepts_user_ids: config.accounts.mcp_accept_user_id,
     };

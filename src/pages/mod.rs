@@ -3,8 +3,10 @@
 
 mod fault;
 mod layout;
+mod pictures;
 mod result;
 
 pub use fault::FaultPage;
 pub use layout::{Layout, own, protect};
+pub use pictures::Pictures;
 pub use result::{ResultPage, Shape};

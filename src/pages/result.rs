@@ -5,8 +5,10 @@ mod words;
 
 use askama::Template;
 use ep_kernel::tool::Tool;
+use ep_share_image::Card;
 use ep_tools::results::{GetPollResult, WatchResult};
 use serde_json::Value;
+use url::Url;
 
 use self::view::{Query, View};
 use super::Layout;
@@ -36,12 +38,17 @@ pub enum Shape {
     Markdown,
     /// The votes as comma-separated values (RFC 4180).
     Csv,
+    /// The picture, as links to the poll are shown with it.
+    Png,
+    /// The same as SVG.
+    Svg,
 }
 
 impl Shape {
     /// The id in the last part of a path, and which form of it is wanted.
     pub fn of(part: &str) -> (&str, Self) {
-        let endings = [(".md", Self::Markdown), (".csv", Self::Csv)];
+        let endings =
+            [(".md", Self::Markdown), (".csv", Self::Csv), (".png", Self::Png), (".svg", Self::Svg)];
         let found = endings.iter().find_map(|(ending, shape)| Some((part.strip_suffix(ending)?, *shape)));
         found.unwrap_or((part, Self::Page))
     }
@@ -75,6 +82,13 @@ impl<'a> ResultPage<'a> {
     /// The page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
         ResultText { poll: &self.poll }.render()
+    }
+
+    /// The picture of the poll.
+    pub fn card(&self) -> Card {
+        let base = Url::parse(&self.page.site.settings.base_url).ok();
+        let host = base.as_ref().and_then(Url::host_str).unwrap_or_default();
+        self.poll.card(&self.page.name, host)
     }
 
     /// Every vote as a line of comma-separated values, under a line of names.

@@ -170,3 +170,40 @@ async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
     assert_eq!(limited.status, 429);
     assert!(limited.text.contains("id=\"countdown\" data-seconds=\""), "{}", limited.text);
 }
+
+#[tokio::test]
+async fn links_to_a_poll_are_shown_with_its_picture() {
+    let service = Setup::demo().boot().await;
+    let (_, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let client = service.anonymous();
+    let path = format!("/results/{}", asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await);
+    let page = client.get(&path).await;
+    let address = format!("<meta property=\"og:image\" content=\"{}{path}.png\">", service.url);
+    assert!(page.text.contains(&address), "{}", page.text);
+
+    let raw = || client.request(Method::GET, &format!("{path}.png")).send();
+    let (first, again) = (raw().await.unwrap(), raw().await.unwrap());
+    assert_eq!(
+        (first.status(), &first.headers()["content-type"]),
+        (reqwest::StatusCode::OK, &"image/png".parse().unwrap())
+    );
+    let tag = first.headers()["etag"].to_str().unwrap().to_owned();
+    let (first, again) = (first.bytes().await.unwrap(), again.bytes().await.unwrap());
+    assert_eq!(first, again);
+    // The signature, then the header: width and height (PNG, third edition, section 11.2.1).
+    assert!(first.starts_with(b"\x89PNG\r\n\x1a\n"));
+    assert_eq!((&first[16..20], &first[20..24]), (&1200_u32.to_be_bytes()[..], &630_u32.to_be_bytes()[..]));
+    let known = get(&client, &format!("{path}.png"), &[("if-none-match", &tag)]).await;
+    assert_eq!(known.status, 304);
+    let drawn = client.get(&format!("{path}.svg")).await;
+    assert_eq!(drawn.header("content-type"), "image/svg+xml");
+    assert!(drawn.text.starts_with("<svg") && drawn.text.contains("tomato"), "{}", drawn.text);
+
+    let private = owner.poll(json!({ "private": true })).await.expect(200);
+    let path = format!("/results/{}", private["poll_id"].as_str().unwrap());
+    assert!(!owner.get(&path).await.text.contains("og:image"));
+    for ending in [".png", ".svg", ".csv", ".md"] {
+        client.get(&format!("{path}{ending}")).await.refused(404);
+        assert_eq!(owner.get(&format!("{path}{ending}")).await.header("cache-control"), "no-store");
+    }
+}

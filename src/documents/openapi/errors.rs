@@ -27,7 +27,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) => &[],
-        RouteKind::Page(_) if route.path.contains('{') => &[Kind::NotFound, Kind::Unavailable],
+        RouteKind::Page(_) if route.path.contains('{') => &[Kind::NotFound, Kind::Busy, Kind::Unavailable],
         // For programs that open a page of a protocol.
         RouteKind::Page(_) => &[Kind::MethodNotAllowed],
         RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],

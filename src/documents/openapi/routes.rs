@@ -140,7 +140,7 @@ fn in_query(name: &str, description: &str) -> Value {
 /// A page that is written for each request.
 fn own_page(route: &Route) -> Part {
     let text = |kind| (kind, json!({ "type": "string" }));
-    let content = [HTML, "text/markdown", "text/csv"].map(text);
+    let content = [HTML, "text/markdown", "text/csv", "image/png", "image/svg+xml"].map(text);
     Part {
         parameters: vec![parameters::header(IF_NONE_MATCH)],
         successes: vec![ok(content.to_vec(), &CACHING), not_modified()],

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ep_polling::time::Timestamp;
+use ep_share_image::{Card, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -153,6 +154,7 @@ pub(super) struct View {
     pub(super) question_line: String,
     pub(super) sentence: String,
     pub(super) sure: String,
+    pub(super) sure_in_short: String,
     pub(super) stopped: String,
     pub(super) heard: String,
     pub(super) progress: String,
@@ -238,6 +240,7 @@ impl View {
             question,
             sentence: words::sentence(&poll),
             sure: words::sure(&poll),
+            sure_in_short: words::sure_in_short(&poll),
             stopped: words::stopped(&poll),
             heard: words::heard(&poll),
             progress: words::progress(&poll),
@@ -258,6 +261,26 @@ impl View {
             json: links.json,
             events: links.events,
             raw: poll.votes,
+        }
+    }
+
+    /// The picture of the poll.
+    pub(super) fn card(&self, service: &str, host: &str) -> Card {
+        let bar = |bar: &Bar| ep_share_image::Bar {
+            label: bar.label.clone(),
+            votes: u32::try_from(bar.votes).unwrap_or(u32::MAX),
+            share: bar.share as f64 / 100.0,
+            winner: bar.winner,
+        };
+        Card {
+            service: service.to_owned(),
+            host: host.to_owned(),
+            question: self.question.clone(),
+            bars: self.bars.iter().map(bar).collect(),
+            outcome: self.sentence.clone(),
+            confidence: self.sure_in_short.clone(),
+            simulated: self.simulated,
+            status: if self.running { Status::Running } else { Status::Ended },
         }
     }
 

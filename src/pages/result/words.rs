@@ -13,14 +13,19 @@ pub(super) fn sentence(poll: &Poll) -> String {
             _ if poll.status == "queued" => "This poll waits for its turn.".to_owned(),
             (_, 0) => "The models are being asked.".to_owned(),
             (Some(leader), _) => {
-                format!("“{leader}” leads with {} of {}.", poll.tally.get(leader).unwrap_or(&0), votes(all))
+                format!(
+                    "{} leads with {} of {}.",
+                    quoted(leader),
+                    poll.tally.get(leader).unwrap_or(&0),
+                    votes(all)
+                )
             }
             (None, _) => format!("There is no leader after {}.", votes(all)),
         };
     }
     match &poll.winning_option {
         Some(winner) => {
-            format!("“{winner}” won with {} of {}.", poll.tally.get(winner).unwrap_or(&0), votes(all))
+            format!("{} won with {} of {}.", quoted(winner), poll.tally.get(winner).unwrap_or(&0), votes(all))
         }
         None if poll.is_tie => {
             let most = poll.tally.values().max().copied().unwrap_or_default();
@@ -28,7 +33,7 @@ pub(super) fn sentence(poll: &Poll) -> String {
                 .options
                 .iter()
                 .filter(|option| poll.tally.get(*option) == Some(&most))
-                .map(|option| format!("“{option}”"))
+                .map(|option| quoted(option))
                 .collect();
             format!("A tie: {} have {} each.", listed(&tied), votes(most))
         }
@@ -44,7 +49,7 @@ pub(super) fn sure(poll: &Poll) -> String {
     let Some(outcome) = poll
         .winning_option
         .as_ref()
-        .map(|winner| format!("“{winner}” would still win"))
+        .map(|winner| format!("{} would still win", quoted(winner)))
         .or_else(|| poll.is_tie.then(|| "it would still be a tie".to_owned()))
     else {
         return "Nothing can be said: there are no votes.".to_owned();
@@ -60,11 +65,34 @@ pub(super) fn sure(poll: &Poll) -> String {
             "Certain, of this: if all {roster} models were asked, {outcome}, because too few are left to change it. Whether it is true is another question."
         );
     }
-    // Rounded down: "at least" must hold.
-    let percent = (poll.confidence * 1000.0).floor() / 10.0;
+    let percent = percent(poll.confidence);
     format!(
         "If all {roster} models were asked, {outcome}: at least {percent} % sure. Whether it is true is another question."
     )
+}
+
+/// The same in a few words.
+pub(super) fn sure_in_short(poll: &Poll) -> String {
+    if poll.is_open() || (poll.winning_option.is_none() && !poll.is_tie) {
+        return String::new();
+    }
+    let roster = poll.roster();
+    let says = if poll.models_skipped + poll.models_unused == 0 {
+        format!("All {roster} models were asked.")
+    } else if poll.termination_reason.as_deref() == Some("mathematical_lock") {
+        format!("Certain for all {roster} models: too few are left to change it.")
+    } else {
+        format!(
+            "At least {} % sure that all {roster} models together would say so.",
+            percent(poll.confidence)
+        )
+    };
+    format!("{says} It says nothing about the truth.")
+}
+
+/// A confidence in per cent, rounded down: "at least" must hold.
+fn percent(confidence: f64) -> f64 {
+    (confidence * 1000.0).floor() / 10.0
 }
 
 /// Why the poll ended, and how many calls that saved.
@@ -128,6 +156,11 @@ pub(super) fn progress(poll: &Poll) -> String {
         (true, Some(answered), Some(size)) => format!("{answered} of up to {size} models have answered."),
         _ => String::new(),
     }
+}
+
+/// An option in a sentence: its direction is its own (Unicode Annex 9, isolates).
+fn quoted(option: &str) -> String {
+    format!("“\u{2068}{option}\u{2069}”")
 }
 
 /// Things in a sentence.

@@ -16,6 +16,7 @@ use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
 use crate::documents::Site;
+use crate::pages::Pictures;
 use crate::surface::web::Usdc;
 
 /// What every handler can reach.
@@ -37,6 +38,8 @@ pub struct AppState {
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
+    /// Pictures of polls.
+    pub pictures: Pictures,
     /// Deposits of USDC, where they are configured.
     pub usdc: Option<Usdc>,
     /// Whether a user's id is accepted in place of a key at the MCP endpoint.

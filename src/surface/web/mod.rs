@@ -74,7 +74,7 @@ pub static ROUTES: [Route; 7] = [
         rate: Rate::Results,
         kind: RouteKind::Page(pages::result),
         summary: Cow::Borrowed(
-            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes.",
+            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes, with .png or .svg its picture.",
         ),
     },
     Route {

@@ -1,7 +1,7 @@
 //! Pages for people: each asks its operation through dispatch, like every other surface.
 
 use askama::Template;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::answer::{Answer, Cache};
@@ -47,25 +47,28 @@ pub(super) fn result(
         let query = request.uri().query().unwrap_or_default();
         let page =
             ResultPage::new(&state.site, &answer.value, &address, private, query).map_err(Fault::internal)?;
-        let (text, media_type) = match shape {
-            Shape::Csv => (page.csv().map_err(Fault::internal)?, "text/csv; charset=utf-8"),
-            Shape::Page if !wants_markdown(headers) => {
-                (page.render().map_err(Fault::internal)?.into_bytes(), "text/html; charset=utf-8")
+        let settled = matches!(answer.presentation.cache, Cache::Immutable);
+        let (text, media_type): (Bytes, &str) = match shape {
+            Shape::Csv => (page.csv().map_err(Fault::internal)?.into(), "text/csv; charset=utf-8"),
+            Shape::Png => {
+                let kept = settled.then_some(id);
+                (state.pictures.png(kept, || page.card()).await?, "image/png")
             }
-            _ => (page.markdown().map_err(Fault::internal)?.into_bytes(), MARKDOWN),
+            Shape::Svg => (page.card().svg().into(), "image/svg+xml"),
+            Shape::Page if !wants_markdown(headers) => {
+                (page.render().map_err(Fault::internal)?.into(), "text/html; charset=utf-8")
+            }
+            Shape::Page | Shape::Markdown => (page.markdown().map_err(Fault::internal)?.into(), MARKDOWN),
         };
         let tag = EntityTag::of(&text);
         let mut response = Response::new(Body::from(text));
         let of = response.headers_mut();
         of.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        let cache = match answer.presentation.cache {
-            Cache::Immutable => "public, max-age=86400",
-            Cache::Shared(_) | Cache::NoStore => "no-store",
-        };
+        let cache = if settled { "public, max-age=86400" } else { "no-store" };
         of.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
         of.insert(VARY, HeaderValue::from_static("accept"));
         protect(of);
-        if let Some(tag) = tag.filter(|_| cache != "no-store") {
+        if let Some(tag) = tag.filter(|_| settled) {
             tag.apply(headers, &mut response);
         }
         Ok(response)

@@ -1,0 +1,134 @@
+//! Texts of others, made safe to set: one line, bounded, without characters that act on their surroundings.
+
+use unicode_normalization::char::canonical_combining_class;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// More marks than this on one character would be drawn over the lines above and below.
+const MAX_MARKS: usize = 4;
+/// Longer than any emoji sequence or syllable in use.
+const MAX_CLUSTER_CHARS: usize = 16;
+
+/// The text with white space and control characters as single spaces, without bidi embeddings, overrides and isolates,
+/// and with at most `max` grapheme clusters, the last being an ellipsis where something was left out.
+pub(crate) fn clean(text: &str, max: usize) -> String {
+    bounded(text, max, |c| is_dropped(c) || is_isolate(c))
+}
+
+/// The same for a sentence of the caller's, in which isolates are kept: they keep the direction of a name to itself.
+pub(crate) fn clean_sentence(text: &str, max: usize) -> String {
+    bounded(text, max, is_dropped)
+}
+
+fn bounded(text: &str, max: usize, is_dropped: impl Fn(char) -> bool) -> String {
+    let mut cleaned = String::new();
+    let mut clusters = 0;
+    // Bounds the work on texts that are one endless cluster, too.
+    let head = text.char_indices().nth(max * MAX_CLUSTER_CHARS).map_or(text, |(end, _)| &text[..end]);
+    for cluster in head.graphemes(true) {
+        let start = cleaned.len();
+        let mut marks = 0;
+        for c in cluster.chars().take(MAX_CLUSTER_CHARS) {
+            if canonical_combining_class(c) != 0 {
+                marks += 1;
+                if marks > MAX_MARKS {
+                    continue;
+                }
+            }
+            if c.is_whitespace() || (c.is_control() && c != '\u{7f}') {
+                if !cleaned.is_empty() && !cleaned.ends_with(' ') {
+                    cleaned.push(' ');
+                }
+            } else if !is_dropped(c) {
+                cleaned.push(c);
+            }
+        }
+        clusters += usize::from(cleaned.len() > start);
+        if clusters > max {
+            cleaned.truncate(start);
+            cleaned.truncate(cleaned.trim_end().len());
+            cleaned.push('…');
+            return cleaned;
+        }
+    }
+    cleaned.truncate(cleaned.trim_end().len());
+    cleaned
+}
+
+/// Characters that have no shape and act on others, and those that XML does not allow.
+fn is_dropped(c: char) -> bool {
+    matches!(c,
+        '\u{7f}' | '\u{ad}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+        || c as u32 & 0xfffe == 0xfffe
+}
+
+fn is_isolate(c: char) -> bool {
+    matches!(c, '\u{2066}'..='\u{2069}')
+}
+
+/// Whether a text reads from right to left: its first strong character decides (UAX 9, rules P2 and P3).
+pub(crate) fn is_rtl(text: &str) -> bool {
+    unicode_bidi::get_base_direction(text) == unicode_bidi::Direction::Rtl
+}
+
+/// Whether a text is Japanese for certain: it has kana.
+pub(crate) fn has_kana(text: &str) -> bool {
+    text.chars()
+        .any(|c| matches!(c, '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{ff66}'..='\u{ff9d}'))
+}
+
+/// The text with the characters that XML gives a meaning to written as entities.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_and_controls_become_single_spaces() {
+        assert_eq!(clean("  a\r\n\tb\u{0}\u{1b}[31mc\u{2028}d  ", 50), "a b [31mc d");
+    }
+
+    #[test]
+    fn bidi_controls_are_dropped_and_marks_of_direction_stay() {
+        assert_eq!(clean("a\u{202e}b\u{2066}c\u{2069}d\u{200f}", 50), "abcd\u{200f}");
+    }
+
+    #[test]
+    fn long_texts_end_in_an_ellipsis_between_clusters() {
+        let family = "👨\u{200d}👩\u{200d}👧";
+        assert_eq!(clean(&family.repeat(9), 3), format!("{}…", family.repeat(3)));
+        assert_eq!(clean("one two", 3), "one…");
+        assert_eq!(clean("one", 3), "one");
+    }
+
+    #[test]
+    fn piles_of_marks_are_cut() {
+        assert_eq!(clean(&format!("a{}b", "\u{301}".repeat(50)), 9), "a\u{301}\u{301}\u{301}\u{301}b");
+    }
+
+    #[test]
+    fn the_first_strong_character_gives_the_direction() {
+        assert!(is_rtl("123 – שלום abc"));
+        assert!(!is_rtl("abc שלום"));
+        assert!(!is_rtl(&clean_sentence("\u{2068}שלום\u{2069} won.", 50)));
+        assert!(!is_rtl("123"));
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(escape(r#"<a b="c">'&"#), "&lt;a b=&quot;c&quot;&gt;&#39;&amp;");
+    }
+}

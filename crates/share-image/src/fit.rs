@@ -1,0 +1,154 @@
+//! Texts in the room they have: wrapped between words, smaller where they are long, shortened where nothing else helps.
+
+use std::ops::Range;
+
+use unicode_linebreak::linebreaks;
+
+use crate::clean::is_rtl;
+use crate::faces::Weight;
+use crate::shape::{Cluster, Line, Typesetter};
+
+/// A text on one or more lines of the same size.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    pub(crate) lines: Vec<Line>,
+    /// In pixels.
+    pub(crate) size: f32,
+}
+
+impl Block {
+    /// From the top of the first line to the bottom of the last, in pixels.
+    pub(crate) fn height(&self) -> f32 {
+        self.lines.len() as f32 * self.line_height()
+    }
+
+    /// From one baseline to the next, in pixels.
+    pub(crate) fn line_height(&self) -> f32 {
+        (self.size * 1.25).round()
+    }
+}
+
+impl Typesetter {
+    /// The text at the first of `sizes` (pixels, and how many lines there may be) at which it fits a width in pixels;
+    /// at the last one it is shortened. Lines are made about equally long.
+    pub(crate) fn block(self, text: &str, weight: Weight, width: f32, sizes: &[(f32, usize)]) -> Block {
+        let rtl = is_rtl(text);
+        let clusters = self.measure(text, weight, rtl);
+        let breaks: Vec<usize> = linebreaks(text).map(|(place, _)| place).collect();
+        for &(size, most) in sizes {
+            let lines = wrap(text, &clusters, &breaks, width / size);
+            if lines.len() <= most {
+                let lines = balanced(text, &clusters, &breaks, width / size, lines);
+                let lines =
+                    lines.into_iter().map(|line| self.line(within(text, &clusters, line), weight, rtl));
+                return Block { lines: lines.collect(), size };
+            }
+        }
+        let Some(&(size, most)) = sizes.last() else { return Block { lines: Vec::new(), size: 0.0 } };
+        let mut wrapped = wrap(text, &clusters, &breaks, width / size);
+        let rest = wrapped.get(most.saturating_sub(1)).map_or(0, |line| line.start);
+        wrapped.truncate(most.saturating_sub(1));
+        let mut lines: Vec<_> =
+            wrapped.into_iter().map(|line| self.line(within(text, &clusters, line), weight, rtl)).collect();
+        lines.push(self.shortened(text, &clusters[rest..], weight, rtl, width / size));
+        Block { lines, size }
+    }
+
+    /// The text on one line of at most `width` pixels, with an ellipsis where it was too long.
+    pub(crate) fn short(self, text: &str, weight: Weight, width: f32, size: f32) -> Line {
+        let rtl = is_rtl(text);
+        let line = self.line(text, weight, rtl);
+        if line.width * size <= width {
+            return line;
+        }
+        self.shortened(text, &self.measure(text, weight, rtl), weight, rtl, width / size)
+    }
+
+    /// As many of the clusters as fit `width` em with an ellipsis behind them.
+    fn shortened(self, text: &str, clusters: &[Cluster], weight: Weight, rtl: bool, width: f32) -> Line {
+        let mut used = self.line("…", weight, rtl).width;
+        let mut count = clusters
+            .iter()
+            .take_while(|cluster| {
+                used += cluster.width;
+                used <= width
+            })
+            .count();
+        loop {
+            let start = clusters.first().map_or(0, |cluster| cluster.range.start);
+            let end = count.checked_sub(1).map_or(start, |last| clusters[last].range.end);
+            let line = self.line(&format!("{}…", whole_words(&text[start..end])), weight, rtl);
+            // Shaped anew beside the ellipsis, letters may be wider than they were.
+            if line.width <= width || count == 0 {
+                return line;
+            }
+            count -= 1;
+        }
+    }
+}
+
+/// A text that was cut off, without its last word where enough is left.
+fn whole_words(cut: &str) -> &str {
+    let cut = cut.trim_end().trim_end_matches('…');
+    let words = cut.rfind(' ').map_or("", |space| cut[..space].trim_end_matches([' ', ',', ';', ':']));
+    if words.len() * 4 > cut.len() * 3 { words } else { cut }
+}
+
+/// The text of clusters, without white space around it.
+fn within<'a>(text: &'a str, clusters: &[Cluster], line: Range<usize>) -> &'a str {
+    let line = &clusters[line];
+    match (line.first(), line.last()) {
+        (Some(first), Some(last)) => text[first.range.start..last.range.end].trim(),
+        _ => "",
+    }
+}
+
+/// Clusters for each line of at most `width` em: broken where the text allows it (UAX 14), or between clusters where a
+/// word is longer than a line. White space at the end of a line takes no room.
+fn wrap(text: &str, clusters: &[Cluster], breaks: &[usize], width: f32) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let (mut start, mut allowed, mut used) = (0, 0, 0.0);
+    for (index, cluster) in clusters.iter().enumerate() {
+        if breaks.binary_search(&cluster.range.start).is_ok() {
+            allowed = index;
+        }
+        let is_space = text[cluster.range.clone()].trim().is_empty();
+        if !is_space && index > start && used + cluster.width > width {
+            let end = if allowed > start { allowed } else { index };
+            lines.push(start..end);
+            start = end;
+            used = clusters[start..index].iter().map(|cluster| cluster.width).sum();
+        }
+        used += cluster.width;
+    }
+    if start < clusters.len() {
+        lines.push(start..clusters.len());
+    }
+    lines
+}
+
+/// The same number of lines in the least width.
+fn balanced(
+    text: &str,
+    clusters: &[Cluster],
+    breaks: &[usize],
+    width: f32,
+    lines: Vec<Range<usize>>,
+) -> Vec<Range<usize>> {
+    let (mut low, mut high, mut best) = (0.0, width, lines);
+    for _ in 0..8 {
+        let middle = f32::midpoint(low, high);
+        let narrower = wrap(text, clusters, breaks, middle);
+        let breaks_words = narrower.iter().any(|line| {
+            clusters.get(line.start).is_some_and(|first| {
+                first.range.start > 0 && breaks.binary_search(&first.range.start).is_err()
+            })
+        });
+        if narrower.len() > best.len() || breaks_words {
+            low = middle;
+        } else {
+            (high, best) = (middle, narrower);
+        }
+    }
+    best
+}

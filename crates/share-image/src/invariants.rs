@@ -1,0 +1,177 @@
+//! What holds for the layout of every card, whatever its texts are.
+
+use proptest::prelude::*;
+use resvg::usvg::roxmltree::{Document, Node};
+
+use crate::faces::Weight;
+use crate::layout::lay_out;
+use crate::picture::{Element, Picture};
+use crate::shape::Typesetter;
+use crate::{Bar, Card, HEIGHT, Status, WIDTH, svg};
+
+#[path = "../tests/samples.rs"]
+mod samples;
+
+fn stays_inside(picture: &Picture) -> Result<(), TestCaseError> {
+    let (width, height) = (WIDTH as f32 + 0.5, HEIGHT as f32 + 0.5);
+    for element in &picture.elements {
+        let (x, y, right, bottom) = match element {
+            Element::Rectangle { x, y, width, height, .. } => (*x, *y, x + width, y + height),
+            Element::Path { x, y, .. } => (*x, *y, x + 28.0, y + 28.0),
+            Element::Mark { x, y, side } => (*x, *y, x + side, y + side),
+            Element::Text(text) => {
+                (text.x, text.y - text.size, text.x + text.line.width * text.size, text.y + text.size * 0.3)
+            }
+        };
+        let inside = x >= -0.5 && y >= -0.5 && right <= width && bottom <= height;
+        prop_assert!(inside, "{element:?} reaches from ({x}, {y}) to ({right}, {bottom})");
+    }
+    Ok(())
+}
+
+/// Lines that share some of their width keep apart.
+fn keeps_apart(picture: &Picture) -> Result<(), TestCaseError> {
+    let texts: Vec<_> = picture.texts().collect();
+    for (index, a) in texts.iter().enumerate() {
+        for b in &texts[index + 1..] {
+            let (a_right, b_right) = (a.x + a.line.width * a.size, b.x + b.line.width * b.size);
+            let beside = a_right <= b.x + 0.5 || b_right <= a.x + 0.5;
+            let apart = (a.y - b.y).abs() >= f32::max(a.size, b.size);
+            prop_assert!(beside || apart, "{:?} and {:?}", a.line.text, b.line.text);
+        }
+    }
+    Ok(())
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => any::<String>(),
+        2 => "\\PC{0,300}",
+        1 => "[a-z]{0,400}",
+        2 => "[\\u{590}-\\u{6ff}\\u{900}-\\u{97f}\\u{e00}-\\u{e7f}a-c0-9 ().!]{0,200}",
+        1 => "[\\u{200b}-\\u{200f}\\u{202a}-\\u{202e}\\u{2066}-\\u{2069}\\u{300}-\\u{310}אa ]{0,300}",
+        1 => "[\\u{1f1e6}-\\u{1f1ff}\\u{1f466}-\\u{1f469}\\u{1f3fb}-\\u{1f3ff}\\u{200d}\\u{fe0f}\\u{20e3}1❤]{0,200}",
+        1 => "[\\u{4e00}-\\u{9fff}\\u{3041}-\\u{30ff}\\u{ac00}-\\u{d7a3}、。]{0,200}",
+    ]
+}
+
+fn bar() -> impl Strategy<Value = Bar> {
+    let share = prop_oneof![0.0..=1.0_f64, any::<f64>()];
+    (text(), any::<u32>(), share, any::<bool>()).prop_map(|(label, votes, share, winner)| Bar {
+        label,
+        votes,
+        share,
+        winner,
+    })
+}
+
+fn card() -> impl Strategy<Value = Card> {
+    let texts = [text(), text(), text(), text(), text()];
+    (texts, proptest::collection::vec(bar(), 0..12), any::<bool>(), any::<bool>()).prop_map(
+        |([service, host, question, outcome, confidence], bars, simulated, running)| Card {
+            service,
+            host,
+            question,
+            bars,
+            outcome,
+            confidence,
+            simulated,
+            status: if running { Status::Running } else { Status::Ended },
+        },
+    )
+}
+
+/// XML that holds nothing but shapes and texts.
+fn is_plain(svg: &str) -> Result<(), TestCaseError> {
+    let document = Document::parse(svg).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    for node in document.descendants().filter(Node::is_element) {
+        let name = node.tag_name().name();
+        prop_assert!(["svg", "title", "desc", "g", "rect", "path", "text"].contains(&name), "{name}");
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_card_stays_inside_keeps_its_texts_apart_and_is_plain_xml(card in card()) {
+        let picture = lay_out(&card);
+        stays_inside(&picture)?;
+        keeps_apart(&picture)?;
+        is_plain(&svg::with_text(&card, &picture))?;
+        is_plain(&svg::with_outlines(&picture))?;
+    }
+}
+
+#[test]
+fn every_sample_stays_inside_and_its_texts_keep_apart() {
+    for (name, card) in samples::all() {
+        let picture = lay_out(&card);
+        stays_inside(&picture).and(keeps_apart(&picture)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+/// Letters of every script that `fonts/README.md` says is covered, with what its languages add.
+const COVERED: &[&str] = &[
+    "The quick brown fox jumps over the lazy dog 0123456789 ÀÖØöøÿ ĀžȘț ẞ Ắỹ ŵ ɐ “quoted” – — … € ₹ ₿ № ™ ½",
+    "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία ἄνθρωπος ᾧ",
+    "Съешь ещё этих мягких французских булок Їжак ґедзь Ђорђе Љубљана қазақ ҙ ѣ",
+    "نص حكيم له سر قاطع وذو شأن عظيم صِف خَلقَ 0٠١٢٣ گچپژ ٹڈڑے ەڕۆ ﷺ",
+    "דג סקרן שט בים מאוכזב בְּרֵאשִׁית ₪",
+    "ऋषियों को सताने वाले दुष्ट राक्षसों के राजा रावण का सर्वनाश ०१२ क़ श्री",
+    "யாமறிந்த மொழிகளிலே ஸ்ரீ க்ஷ",
+    "เป็นมนุษย์สุดประเสริฐเลิศคุณค่า ๐๑๒",
+    "ვეპხის ტყაოსანი შოთა რუსთაველი ᲐᲑ",
+    "Բել դղյակի ձախ ժամն օֆ",
+    "我能吞下玻璃而不伤身体。的一是不了人在有他这为之大来以个中上们",
+    "我能吞下玻璃而不傷身體。這個們說會對與國學麼嗎體臺灣",
+    "いろはにほへと ちりぬるを アイウエオ ー 「日本語」 直骨角海 ｱｲｳ １２３ ①",
+    "키스의 고유조건은 입술끼리 만나야 하고 특별한 기술은 필요치 않다 ㄱㅏ",
+    "→ ← ⇒ ∞ ≤ ≥ ≠ ∑ √ ✓ ✗ ★ ☆ ■ ● ♥ ♪ ⚠ ⌘",
+    "😀 🎉 🤷‍♀️ 👨‍👩‍👧‍👦 👩🏽‍💻 🏳️‍🌈 🏴‍☠️ 🇫🇷 🇯🇵 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ #️⃣ ❤️‍🔥 🫠 🪿",
+];
+
+#[test]
+fn covered_scripts_have_a_glyph_for_every_letter() {
+    for text in COVERED {
+        for weight in [Weight::Regular, Weight::Bold] {
+            let line = Typesetter::of([&(*text).to_owned()]).line(text, weight, false);
+            assert_eq!(line.missing, 0, "{text}");
+            for glyph in line.runs.iter().flat_map(|run| &run.glyphs) {
+                assert_ne!(glyph.id, 0, "{text}");
+            }
+        }
+    }
+}
+
+/// A sequence that the font lacks would be drawn as the emoji it is made of, side by side.
+#[test]
+fn an_emoji_sequence_is_one_glyph() {
+    for text in ["👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "🇫🇷", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "❤️‍🔥", "👍🏽"]
+    {
+        let line = Typesetter { japanese: false }.line(text, Weight::Regular, false);
+        let wide = Typesetter { japanese: false }.line("😀", Weight::Regular, false).width;
+        assert!((line.width - wide).abs() < 0.01, "{text}: {} em", line.width);
+    }
+}
+
+#[test]
+fn a_letter_that_no_font_has_is_told_and_drawn_as_a_box() {
+    let line = Typesetter { japanese: false }.line("aខ", Weight::Regular, false);
+    assert_eq!(line.missing, 1);
+    assert!(line.width > 0.9);
+}
+
+#[test]
+fn words_from_right_to_left_stand_from_right_to_left() {
+    let setter = Typesetter { japanese: false };
+    let (first, second) = ("אב", "1");
+    let rtl = setter.line(&format!("{first} {second}"), Weight::Regular, true);
+    // The digit is drawn by the European face, at the left.
+    assert!(rtl.runs.len() > 1);
+    assert_eq!(rtl.runs[0].face, 0);
+    let ltr = setter.line(&format!("a {first} b"), Weight::Regular, false);
+    assert_eq!(ltr.runs.first().map(|run| run.face), Some(0));
+    assert_eq!(ltr.runs.last().map(|run| run.face), Some(0));
+}

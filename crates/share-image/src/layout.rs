@@ -1,0 +1,235 @@
+//! Where everything of a card stands.
+
+use crate::clean::{clean, clean_sentence, is_rtl};
+use crate::faces::Weight::{Bold, Regular};
+use crate::fit::Block;
+use crate::palette::{BRAND, INK, MUTED, ON_BRAND, PALETTE, PAPER, QUIET_ON_BRAND, TRACK, WARNING};
+use crate::picture::{Element, Picture, Room, Side};
+use crate::shape::{Line, Typesetter};
+use crate::{Bar, Card, HEIGHT, Status, WIDTH};
+
+/// Grapheme clusters that are looked at: more than fit.
+const MAX_QUESTION: usize = 400;
+const MAX_SENTENCE: usize = 300;
+const MAX_LABEL: usize = 120;
+const MAX_NAME: usize = 60;
+
+const MARGIN: f32 = 64.0;
+const CONTENT: Room = Room { x: MARGIN, width: WIDTH as f32 - 2.0 * MARGIN };
+const BAND: f32 = 54.0;
+const MARK: f32 = 44.0;
+/// The most bars, and the least room for one.
+const MAX_ROWS: usize = 6;
+const MIN_ROW: f32 = 40.0;
+const MAX_ROW: f32 = 84.0;
+const MORE_ROW: f32 = 32.0;
+
+/// What is not nothing is seen.
+const MIN_BAR: f32 = 6.0;
+
+/// Sizes in pixels, and how many lines there may be at each.
+const QUESTION: &[(f32, usize)] = &[(60.0, 1), (52.0, 2), (44.0, 2), (38.0, 3), (34.0, 3)];
+const OUTCOME: &[(f32, usize)] = &[(32.0, 1), (28.0, 1), (25.0, 2)];
+const CONFIDENCE: &[(f32, usize)] = &[(24.0, 1), (21.0, 2)];
+
+/// A tick in a disc of 28 pixels.
+const TICK: &str =
+    "M14 0a14 14 0 1 0 0 28a14 14 0 1 0 0-28zM12.2 20.6L6.2 14.7L8.3 12.5L12.1 16.2L19.6 8.3L21.8 10.4z";
+
+pub(crate) fn lay_out(card: &Card) -> Picture {
+    let labels = card.bars.iter().map(|bar| &bar.label);
+    let setter = Typesetter::of(labels.chain([&card.question, &card.outcome, &card.confidence]));
+    let mut picture = Picture::default();
+    picture.fill(PAPER);
+
+    let mut top = 36.0;
+    if card.simulated {
+        band(&mut picture, setter);
+        top += BAND - 6.0;
+    }
+    header(&mut picture, setter, card, top);
+    top += MARK + 24.0;
+
+    let question = clean(&card.question, MAX_QUESTION);
+    let rtl = is_rtl(&question);
+    let question = setter.block(&question, Bold, CONTENT.width, QUESTION);
+    let height = question.height();
+    picture.block(question, CONTENT, top, INK);
+    top += height + 22.0;
+
+    let outcome = setter.block(&clean_sentence(&card.outcome, MAX_SENTENCE), Bold, CONTENT.width, OUTCOME);
+    let confidence =
+        setter.block(&clean_sentence(&card.confidence, MAX_SENTENCE), Regular, CONTENT.width, CONFIDENCE);
+    let bottom = sentences(&mut picture, outcome, confidence);
+
+    bars(&mut picture, setter, card, rtl, top, bottom);
+    picture
+}
+
+/// Says across the whole picture that nobody real has voted.
+fn band(picture: &mut Picture, setter: Typesetter) {
+    picture.rectangle(0.0, 0.0, WIDTH as f32, BAND, 0.0, WARNING);
+    let line = setter.line("Simulated voters: no AI model was asked", Bold, false);
+    let width = line.width * 26.0;
+    picture.text(line, 26.0, Room { x: (WIDTH as f32 - width) / 2.0, width }, Side::Left, 36.0, INK);
+}
+
+/// The mark, the names of service and host, and whether the poll still runs.
+fn header(picture: &mut Picture, setter: Typesetter, card: &Card, top: f32) {
+    picture.elements.push(Element::Mark { x: MARGIN, y: top, side: MARK });
+    let baseline = top + MARK / 2.0 + 9.0;
+    let x = MARGIN + MARK + 14.0;
+    let service = setter.short(&clean(&card.service, MAX_NAME), Bold, 380.0, 26.0);
+    let end = x + service.width * 26.0;
+    picture.text(service, 26.0, Room { x, width: 380.0 }, Side::Left, baseline, INK);
+
+    let host = setter.short(&clean(&card.host, MAX_NAME), Regular, 400.0, 23.0);
+    let room = Room { x: CONTENT.x + CONTENT.width - 400.0, width: 400.0 };
+    picture.text(host, 23.0, room, Side::Right, baseline - 1.0, MUTED);
+
+    if card.status == Status::Running {
+        let line = setter.line("Still running", Bold, false);
+        let width = line.width * 19.0;
+        let x = end + 20.0;
+        picture.rectangle(x, top + 5.0, width + 32.0, 34.0, 17.0, BRAND);
+        picture.text(line, 19.0, Room { x: x + 16.0, width }, Side::Left, top + 29.0, ON_BRAND);
+    }
+}
+
+/// What came out and how sure that is, above the lower edge. Returns where they begin.
+fn sentences(picture: &mut Picture, outcome: Block, confidence: Block) -> f32 {
+    let top = HEIGHT as f32 - 40.0 - outcome.height() - confidence.height();
+    let height = outcome.height();
+    picture.rectangle(0.0, top - 24.0, WIDTH as f32, HEIGHT as f32 - top + 24.0, 0.0, BRAND);
+    picture.block(outcome, CONTENT, top - 2.0, ON_BRAND);
+    picture.block(confidence, CONTENT, top + height + 4.0, QUIET_ON_BRAND);
+    top - 24.0
+}
+
+/// The options with the most votes, as many as fit, and how many there are besides.
+fn bars(picture: &mut Picture, setter: Typesetter, card: &Card, rtl: bool, top: f32, bottom: f32) {
+    let mut order: Vec<(usize, &Bar)> = card.bars.iter().enumerate().collect();
+    order.sort_by_key(|(_, bar)| std::cmp::Reverse(bar.votes));
+    let room = bottom - top - 18.0;
+    let fitting = |room: f32| ((room / MIN_ROW) as usize).clamp(1, MAX_ROWS);
+    let shown = if order.len() <= fitting(room) { order.len() } else { fitting(room - MORE_ROW) };
+    let hidden = order.split_off(shown.min(order.len()));
+    let rest = if hidden.is_empty() { 0.0 } else { MORE_ROW };
+    let height = ((room - rest) / shown.max(1) as f32).min(MAX_ROW);
+    let top = top + (room - rest - height * shown as f32) * 0.4;
+
+    let table = Table::new(setter, &order, height, rtl);
+    for (row, &(index, bar)) in order.iter().enumerate() {
+        table.row(picture, setter, index, bar, top + height * row as f32);
+    }
+    if !hidden.is_empty() {
+        let votes = hidden.iter().map(|(_, bar)| u64::from(bar.votes)).sum();
+        let text = format!("and {} more: {}", hidden.len(), votes_in_words(votes));
+        let line = setter.line(&text, Regular, false);
+        let y = top + height * shown as f32 + 23.0;
+        picture.text(line, 21.0, table.place(table.label), Side::start(table.rtl), y, MUTED);
+    }
+}
+
+fn votes_in_words(votes: u64) -> String {
+    if votes == 1 { "1 vote".to_owned() } else { format!("{votes} votes") }
+}
+
+/// In whole percent; what is not nothing or all is not said to be.
+fn percent(share: f64) -> String {
+    let percent = share_of(share) * 100.0;
+    if percent > 0.0 && percent < 1.0 {
+        "<1%".to_owned()
+    } else if (99.5..100.0).contains(&percent) {
+        ">99%".to_owned()
+    } else {
+        format!("{percent:.0}%")
+    }
+}
+
+fn share_of(share: f64) -> f64 {
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
+}
+
+/// The columns of the bars, as in a card that reads from left to right: tick, label, bar, percent, votes.
+struct Table {
+    rtl: bool,
+    /// Height of a row and size of its texts.
+    height: f32,
+    size: f32,
+    label: Room,
+    bar: Room,
+    percent: Room,
+    votes: Room,
+}
+
+impl Table {
+    fn new(setter: Typesetter, shown: &[(usize, &Bar)], height: f32, rtl: bool) -> Self {
+        let size = (height * 0.52).clamp(22.0, 32.0);
+        let widest = |line: &dyn Fn(&Bar) -> Line, size: f32| {
+            shown.iter().map(|(_, bar)| line(bar).width * size).fold(0.0, f32::max)
+        };
+        let label = |bar: &Bar| label(setter, bar, f32::INFINITY, size);
+        let tick = if shown.iter().any(|(_, bar)| bar.winner) { 42.0 } else { 0.0 };
+        let label = Room { x: CONTENT.x + tick, width: widest(&label, size).ceil().clamp(90.0, 430.0) };
+        let votes = widest(&|bar| votes(setter, bar), size * 0.8);
+        let votes = Room { x: CONTENT.x + CONTENT.width - votes, width: votes };
+        let percent = Room { x: votes.x - 18.0 - size * 2.6, width: size * 2.6 };
+        let x = label.x + label.width + 24.0;
+        let bar = Room { x, width: percent.x - x };
+        Self { rtl, height, size, label, bar, percent, votes }
+    }
+
+    /// A column where the card's direction puts it.
+    fn place(&self, room: Room) -> Room {
+        Room { x: if self.rtl { WIDTH as f32 - room.x - room.width } else { room.x }, ..room }
+    }
+
+    fn row(&self, picture: &mut Picture, setter: Typesetter, index: usize, bar: &Bar, top: f32) {
+        let (middle, size) = (top + self.height / 2.0, self.size);
+        let baseline = middle + size * 0.36;
+        if bar.winner {
+            let place = self.place(Room { x: CONTENT.x, width: 28.0 });
+            picture.elements.push(Element::Path { x: place.x, y: middle - 14.0, data: TICK, fill: INK });
+        }
+
+        let label = label(setter, bar, self.label.width, size);
+        picture.text(label, size, self.place(self.label), Side::start(self.rtl), baseline, INK);
+
+        let thick = (self.height * 0.56).clamp(20.0, 42.0);
+        let place = self.place(self.bar);
+        picture.rectangle(place.x, middle - thick / 2.0, place.width, thick, thick / 2.0, TRACK);
+        let share = share_of(bar.share) as f32;
+        if share > 0.0 {
+            let width = (place.width * share).max(MIN_BAR);
+            let x = if self.rtl { place.x + place.width - width } else { place.x };
+            let radius = f32::min(thick, width) / 2.0;
+            picture.rectangle(x, middle - thick / 2.0, width, thick, radius, PALETTE[index % PALETTE.len()]);
+        }
+
+        let end = if self.rtl { Side::Left } else { Side::Right };
+        let share = setter.line(&percent(bar.share), Bold, false);
+        picture.text(share, size, self.place(self.percent), end, baseline, INK);
+        picture.text(votes(setter, bar), size * 0.8, self.place(self.votes), end, baseline, MUTED);
+    }
+}
+
+fn label(setter: Typesetter, bar: &Bar, width: f32, size: f32) -> Line {
+    let weight = if bar.winner { Bold } else { Regular };
+    setter.short(&clean(&bar.label, MAX_LABEL), weight, width, size)
+}
+
+fn votes(setter: Typesetter, bar: &Bar) -> Line {
+    setter.line(&votes_in_words(u64::from(bar.votes)), Regular, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_nothing_or_all_only_where_it_is() {
+        let shares = [0.0, 0.001, 0.125, 0.996, 1.0, 7.0, f64::NAN];
+        assert_eq!(shares.map(percent), ["0%", "<1%", "12%", ">99%", "100%", "100%", "0%"]);
+    }
+}

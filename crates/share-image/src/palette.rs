@@ -1,0 +1,50 @@
+//! Colours. Texts have a contrast of at least 4.5:1 to what they stand on; a test computes it.
+
+/// A colour for each option of a poll, by its place: those of Okabe and Ito, which colour-blind readers can tell apart
+/// (<https://jfly.uni-koeln.de/color/>), and a grey and a brown for the ninth and the tenth.
+pub const PALETTE: [&str; 10] = [
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#000000", "#8a8f98",
+    "#5b4b3a",
+];
+
+pub(crate) const PAPER: &str = "#fbfaf6";
+pub(crate) const TRACK: &str = "#e6e8ee";
+pub(crate) const INK: &str = "#141c2b";
+pub(crate) const MUTED: &str = "#4a5568";
+pub(crate) const BRAND: &str = "#2257c5";
+pub(crate) const ON_BRAND: &str = "#ffffff";
+pub(crate) const QUIET_ON_BRAND: &str = "#e2eaff";
+pub(crate) const WARNING: &str = "#ffd166";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// WCAG 2.2, relative luminance.
+    fn luminance(colour: &str) -> f64 {
+        let channel = |start: usize| {
+            let value = f64::from(u8::from_str_radix(&colour[start..start + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
+    }
+
+    #[test]
+    fn texts_can_be_read() {
+        for (text, ground) in
+            [(INK, PAPER), (MUTED, PAPER), (INK, WARNING), (ON_BRAND, BRAND), (QUIET_ON_BRAND, BRAND)]
+        {
+            let (a, b) = (luminance(text), luminance(ground));
+            let contrast = (f64::max(a, b) + 0.05) / (f64::min(a, b) + 0.05);
+            assert!(contrast >= 4.5, "{text} on {ground}: {contrast:.2}");
+        }
+    }
+
+    #[test]
+    fn every_option_has_a_colour_of_its_own() {
+        let mut colours = PALETTE.to_vec();
+        colours.sort_unstable();
+        colours.dedup();
+        assert_eq!(colours.len(), PALETTE.len());
+    }
+}

@@ -1,0 +1,91 @@
+//! Pixels and their encoding.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+
+use crate::{Error, HEIGHT, WIDTH};
+
+/// What a palette of eight bits holds.
+const COLOURS: usize = 256;
+
+type Colour = [u8; 3];
+
+pub(crate) fn draw(svg: &str) -> Result<Vec<u8>, Error> {
+    let tree = Tree::from_str(svg, &Options::default())?;
+    let mut pixels = Pixmap::new(WIDTH, HEIGHT).ok_or(Error::Canvas)?;
+    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    encode(pixels.data())
+}
+
+/// A card is opaque and has few colours but for the edges of letters, so a palette takes a third of the bytes and of
+/// the time.
+fn encode(pixels: &[u8]) -> Result<Vec<u8>, Error> {
+    let (palette, indexes) = palette(pixels);
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, WIDTH, HEIGHT);
+    encoder.set_color(ColorType::Indexed);
+    encoder.set_depth(BitDepth::Eight);
+    encoder.set_palette(palette.concat());
+    encoder.set_deflate_compression(DeflateCompression::Level(3)); // Higher ones save little and take much longer.
+    encoder.set_filter(Filter::NoFilter); // Indexes that differ by one are no similar colours.
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&indexes)?;
+    writer.finish()?;
+    Ok(file)
+}
+
+/// The most frequent colours, and for each pixel (red, green, blue, alpha) the index of the one nearest to it.
+fn palette(pixels: &[u8]) -> (Vec<Colour>, Vec<u8>) {
+    // Pixels of one colour in a row are looked up once.
+    let mut rows: Vec<(Colour, usize)> = Vec::new();
+    for pixel in pixels.chunks_exact(4) {
+        let colour = [pixel[0], pixel[1], pixel[2]];
+        match rows.last_mut() {
+            Some((last, count)) if *last == colour => *count += 1,
+            _ => rows.push((colour, 1)),
+        }
+    }
+    let mut counts: HashMap<Colour, usize> = HashMap::new();
+    for (colour, count) in &rows {
+        *counts.entry(*colour).or_default() += count;
+    }
+    let mut colours: Vec<(Colour, usize)> = counts.into_iter().collect();
+    colours.sort_unstable_by_key(|&(colour, count)| (Reverse(count), colour));
+    let palette: Vec<Colour> = colours.iter().take(COLOURS).map(|(colour, _)| *colour).collect();
+    let indexes: HashMap<Colour, u8> =
+        colours.iter().map(|&(colour, _)| (colour, nearest(&palette, colour))).collect();
+    let mut indexed = Vec::with_capacity(pixels.len() / 4);
+    for (colour, count) in rows {
+        let index = indexes.get(&colour).copied().unwrap_or_default();
+        indexed.resize(indexed.len() + count, index);
+    }
+    (palette, indexed)
+}
+
+fn nearest(palette: &[Colour], colour: Colour) -> u8 {
+    let distance = |other: &Colour| -> u32 {
+        colour.iter().zip(other).map(|(a, b)| u32::from(a.abs_diff(*b)).pow(2)).sum()
+    };
+    let nearest = (0..palette.len()).min_by_key(|index| distance(&palette[*index]));
+    nearest.and_then(|index| u8::try_from(index).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_colours_become_the_nearest_frequent_ones() {
+        let grey = |level: u8| [level, level, level, 255];
+        let mut pixels: Vec<u8> = (0..=255).flat_map(|level| [grey(level), grey(level)].concat()).collect();
+        pixels.extend([10, 10, 12, 255]);
+        let (palette, indexes) = palette(&pixels);
+        assert_eq!(palette.len(), COLOURS);
+        assert_eq!(palette[indexes[20] as usize], [10, 10, 10]);
+        assert_eq!(palette[indexes[512] as usize], [11, 11, 11]);
+    }
+}
