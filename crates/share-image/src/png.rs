@@ -40,28 +40,38 @@ fn encode(pixels: &[u8]) -> Result<Vec<u8>, Error> {
 
 /// The most frequent colours, and for each pixel (red, green, blue, alpha) the index of the one nearest to it.
 fn palette(pixels: &[u8]) -> (Vec<Colour>, Vec<u8>) {
-    // Pixels of one colour in a row are looked up once.
-    let mut rows: Vec<(Colour, usize)> = Vec::new();
+    // Each colour has a number; pixels of one colour in a row are looked up once.
+    let mut numbers: HashMap<Colour, usize> = HashMap::new();
+    let mut counts: Vec<(Colour, usize)> = Vec::new();
+    let mut rows: Vec<(usize, usize)> = Vec::new();
+    let mut last = None;
     for pixel in pixels.chunks_exact(4) {
         let colour = [pixel[0], pixel[1], pixel[2]];
-        match rows.last_mut() {
-            Some((last, count)) if *last == colour => *count += 1,
-            _ => rows.push((colour, 1)),
+        if last != Some(colour) {
+            last = Some(colour);
+            let number = *numbers.entry(colour).or_insert(counts.len());
+            if number == counts.len() {
+                counts.push((colour, 0));
+            }
+            rows.push((number, 0));
+        }
+        if let Some((_, length)) = rows.last_mut() {
+            *length += 1;
         }
     }
-    let mut counts: HashMap<Colour, usize> = HashMap::new();
-    for (colour, count) in &rows {
-        *counts.entry(*colour).or_default() += count;
+    for (number, length) in &rows {
+        counts[*number].1 += length;
     }
-    let mut colours: Vec<(Colour, usize)> = counts.into_iter().collect();
-    colours.sort_unstable_by_key(|&(colour, count)| (Reverse(count), colour));
-    let palette: Vec<Colour> = colours.iter().take(COLOURS).map(|(colour, _)| *colour).collect();
-    let indexes: HashMap<Colour, u8> =
-        colours.iter().map(|&(colour, _)| (colour, nearest(&palette, colour))).collect();
+    let mut frequent: Vec<usize> = (0..counts.len()).collect();
+    frequent.sort_unstable_by_key(|&number| (Reverse(counts[number].1), counts[number].0));
+    let palette: Vec<Colour> = frequent.iter().take(COLOURS).map(|&number| counts[number].0).collect();
+    let mut indexes = vec![0; counts.len()];
+    for (place, &number) in frequent.iter().enumerate() {
+        indexes[number] = u8::try_from(place).unwrap_or_else(|_| nearest(&palette, counts[number].0));
+    }
     let mut indexed = Vec::with_capacity(pixels.len() / 4);
-    for (colour, count) in rows {
-        let index = indexes.get(&colour).copied().unwrap_or_default();
-        indexed.resize(indexed.len() + count, index);
+    for (number, length) in rows {
+        indexed.resize(indexed.len() + length, indexes[number]);
     }
     (palette, indexed)
 }

@@ -46,8 +46,11 @@ pub fn all() -> Vec<(&'static str, Card)> {
     let words = "Considering cost, latency, licences, the state of tooling and how many people can be hired for it, \
                  which language should a small team choose for a long-lived service that handles payments, and would \
                  you still choose it if half of the team had never written a line of it before they joined?";
+    let (han, faces) = ("人工智能会在十年内取代程序员吗".repeat(30), "👩🏽‍💻🤖🎉".repeat(40));
+    let dense: Vec<(&str, u32)> = [han.as_str(), &faces].into_iter().cycle().take(10).zip(1..).collect();
     vec![
         ("ordinary", ordinary()),
+        ("dense", Card { confidence: han.clone(), ..card(&han, &faces, &dense) }),
         (
             "tie",
             Card {
