@@ -8,7 +8,7 @@ use super::{Document, Form, LOGO, Site};
 pub(super) const DOCUMENT: Document = Document::new(
     LOGO,
     "The mark of the service.",
-    |_| vec!["/logo.svg".into()],
+    |_| vec!["/logo.svg".into(), "/favicon.ico".into()],
     &[Form::new("image/svg+xml", svg)],
 )
 .headers(|_| vec![(CONTENT_SECURITY_POLICY, "default-src 'none'".into())])

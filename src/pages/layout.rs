@@ -18,6 +18,15 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
+/// Gives a response the security headers of a page that every website may show in a frame.
+pub fn protect_embedded(headers: &mut HeaderMap) {
+    protect(headers);
+    let policy = HEADERS[0].1.replace("frame-ancestors 'none'", "frame-ancestors *");
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
 /// Gives a response the security headers of pages.
 pub fn protect(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));

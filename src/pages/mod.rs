@@ -7,6 +7,6 @@ mod pictures;
 mod result;
 
 pub use fault::FaultPage;
-pub use layout::{Layout, own, protect};
+pub use layout::{Layout, own, protect, protect_embedded};
 pub use pictures::Pictures;
-pub use result::{ResultPage, Shape};
+pub use result::{Addresses, ResultPage, Shape};

@@ -7,7 +7,7 @@ use askama::Template;
 use ep_kernel::tool::Tool;
 use ep_share_image::Card;
 use ep_tools::results::{GetPollResult, WatchResult};
-use serde_json::Value;
+use serde_json::{Value, json};
 use url::Url;
 
 use self::view::{Query, View};
@@ -24,9 +24,26 @@ pub struct ResultPage<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "embed.html")]
+struct Embedded<'a> {
+    page: &'a Layout<'a>,
+    poll: &'a View,
+}
+
+#[derive(Template)]
 #[template(path = "result.md")]
 struct ResultText<'a> {
     poll: &'a View,
+}
+
+/// Where a poll's pages are, absolute.
+pub struct Addresses {
+    /// The page.
+    pub page: String,
+    /// What other websites show in a frame.
+    pub embed: String,
+    /// What describes that frame.
+    pub oembed: String,
 }
 
 /// The forms of a poll's page, by the ending of its address.
@@ -55,28 +72,55 @@ impl Shape {
 }
 
 impl<'a> ResultPage<'a> {
-    /// The page of a result, as the operation answers it; `address` is the page's own, `query` what it was asked with.
+    /// The page of a result, as the operation answers it; `query` is what it was asked with.
     pub fn new(
         site: &'a Site,
         result: &Value,
-        address: &str,
+        addresses: Addresses,
         private: bool,
         query: &str,
     ) -> serde_json::Result<Self> {
         let links = view::Links {
-            address: address.to_owned(),
+            addresses,
             json: view::url(site, GetPollResult::SPEC.name, result),
             events: own(&view::url(site, WatchResult::SPEC.name, result)),
         };
         let poll = View::new(serde_json::from_value(result.clone())?, links, private, &Query::read(query));
         let page = Layout::new(site, poll.question.clone(), poll.sentence.clone());
         let page = Layout {
-            canonical: Some(address.to_owned()),
-            markdown: Some(format!("{address}.md")),
+            canonical: Some(poll.address.clone()),
+            markdown: Some(format!("{}.md", poll.address)),
             noindex: private || poll.running,
             ..page
         };
         Ok(Self { page, poll })
+    }
+
+    /// What other websites show of it in a frame.
+    pub fn embedded(&self) -> askama::Result<String> {
+        Embedded { page: &self.page, poll: &self.poll }.render()
+    }
+
+    /// What programs are told that show links as frames (oEmbed 1.0, section 2.3.4.4), in a box of at most this size.
+    pub fn oembed(&self, max_width: Option<u32>, max_height: Option<u32>) -> Value {
+        let (page, poll) = (&self.page, &self.poll);
+        let (width, height) = poll.frame_size();
+        let (width, height) =
+            (width.min(max_width.unwrap_or(width)), height.min(max_height.unwrap_or(height)));
+        json!({
+            "version": "1.0",
+            "type": "rich",
+            "title": poll.question,
+            "provider_name": page.name,
+            "provider_url": format!("{}/", page.site.settings.base_url),
+            "cache_age": if poll.running { 0 } else { 86_400 },
+            "html": poll.frame_of(width, height),
+            "width": width,
+            "height": height,
+            "thumbnail_url": format!("{}.png", poll.address),
+            "thumbnail_width": ep_share_image::WIDTH,
+            "thumbnail_height": ep_share_image::HEIGHT,
+        })
     }
 
     /// The page as Markdown.

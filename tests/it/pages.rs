@@ -46,7 +46,8 @@ async fn pages_hold_in_a_browser() {
     let long =
         asked(&client, &format!("{} 👩‍👩‍👧‍👦 ok?", "W".repeat(200)), &["a".repeat(49).as_str(), image]).await;
     let page = |id: &str| format!("/results/{id}");
-    let paths = [page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000")];
+    let embedded = format!("/embed/{plain}");
+    let paths = [page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000"), embedded];
     walked(
         &service,
         json!({ "paths": paths, "hostile": [[page(&right_to_left), script], [page(&long), image]] }),
@@ -205,5 +206,51 @@ async fn links_to_a_poll_are_shown_with_its_picture() {
     for ending in [".png", ".svg", ".csv", ".md"] {
         client.get(&format!("{path}{ending}")).await.refused(404);
         assert_eq!(owner.get(&format!("{path}{ending}")).await.header("cache-control"), "no-store");
+    }
+}
+
+#[tokio::test]
+async fn other_websites_show_a_public_poll_in_a_frame() {
+    let service = Setup::demo().boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let client = service.anonymous();
+    let id = asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
+    let page = client.get(&format!("/results/{id}")).await;
+    let described = page.text.split("application/json+oembed\" href=\"").nth(1).unwrap();
+    let described = described.split('"').next().unwrap().replace("&amp;", "&").replace(&service.url, "");
+    let frame = client.get(&described).await.expect(200);
+    assert_eq!((&frame["version"], &frame["type"]), (&json!("1.0"), &json!("rich")));
+    let html = frame["html"].as_str().unwrap();
+    let source = html.split('"').nth(1).unwrap().replace(&service.url, "");
+    let (width, height) = (frame["width"].as_u64().unwrap(), frame["height"].as_u64().unwrap());
+    assert!(html.contains(&format!("width=\"{width}\" height=\"{height}\"")), "{html}");
+    let smaller =
+        client.get(&format!("{described}&maxwidth=300&maxheight=200&format=json")).await.expect(200);
+    assert_eq!((&smaller["width"], &smaller["height"]), (&json!(300), &json!(200)));
+    let thumbnail = frame["thumbnail_url"].as_str().unwrap().replace(&service.url, "");
+    assert_eq!(client.get(&thumbnail).await.header("content-type"), "image/png");
+
+    let embedded = client.get(&source).await;
+    let policy = embedded.header("content-security-policy");
+    assert!(
+        embedded.status == 200 && policy.contains("frame-ancestors *") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    assert_eq!(policy.matches("frame-ancestors").count(), 1);
+    for (query, status) in [
+        ("", 400),
+        ("?url=https://evil.example/results/EP-20260101-0000000000", 404),
+        (&format!("{}&format=xml", described.split_once("/oembed").unwrap().1), 400),
+        (&format!("{}&maxwidth=wide", described.split_once("/oembed").unwrap().1), 400),
+    ] {
+        client.get(&format!("/oembed{query}")).await.refused(status);
+    }
+
+    // A private poll is shown in no frame, not even to its owner.
+    let private = owner.poll(json!({ "private": true })).await.expect(200);
+    let path = format!("/embed/{}", private["poll_id"].as_str().unwrap());
+    let cookie = service.cookie(user).await;
+    for headers in [vec![], vec![("cookie", cookie.as_str())]] {
+        get(&client, &path, &headers).await.refused(404);
     }
 }

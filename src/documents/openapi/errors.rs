@@ -8,7 +8,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Rate};
 use serde_json::{Value, json};
 
-use super::super::DOCUMENTS;
+use super::super::{DOCUMENTS, MCP_PAGE};
 use super::headers::{self, CHALLENGE, RETRY_AFTER};
 use super::pieces::Pieces;
 use super::routes::{self, A2A_JSON};
@@ -27,9 +27,9 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
         RouteKind::Document(_) => &[],
-        RouteKind::Page(_) if route.path.contains('{') => &[Kind::NotFound, Kind::Busy, Kind::Unavailable],
         // For programs that open a page of a protocol.
-        RouteKind::Page(_) => &[Kind::MethodNotAllowed],
+        RouteKind::Page(_) if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
+        RouteKind::Page(_) => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
         RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
         RouteKind::Redirect(_) => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
         RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],

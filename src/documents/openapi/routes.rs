@@ -15,7 +15,7 @@ use super::success::{EVENTS, Success, any_of};
 use crate::surface::a2a::{HttpOperation, MAX_ID};
 use crate::surface::mcp::TOOLSETS;
 use crate::surface::route::{Protocol, Route, RouteKind};
-use crate::surface::web::{self, DepositReceipt, DepositRequest, PaymentRequired};
+use crate::surface::web::{self, DepositReceipt, DepositRequest, PaymentRequired, QueryMember};
 
 /// The media type of A2A's HTTP+JSON binding.
 pub(super) const A2A_JSON: &str = "application/a2a+json";
@@ -31,10 +31,7 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             ..plain(route)
         },
         RouteKind::Redirect(_) => Part {
-            parameters: web::query(route.name)
-                .iter()
-                .map(|(name, description)| in_query(name, description))
-                .collect(),
+            parameters: web::query(route.name).iter().map(in_query).collect(),
             successes: vec![
                 Success {
                     status: 302,
@@ -133,17 +130,24 @@ const fn object(schema: Value) -> Body {
     Body { schema, example: None, required: true }
 }
 
-fn in_query(name: &str, description: &str) -> Value {
-    json!({ "name": name, "in": "query", "description": description, "schema": { "type": "string" } })
+fn in_query(member: &QueryMember) -> Value {
+    let QueryMember { name, description, required, schema } = member;
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let mut described = json!({ "name": name, "in": "query", "description": description, "schema": schema });
+    if *required {
+        described["required"] = true.into();
+    }
+    described
 }
 
 /// A page that is written for each request.
 fn own_page(route: &Route) -> Part {
-    let text = |kind| (kind, json!({ "type": "string" }));
-    let content = [HTML, "text/markdown", "text/csv", "image/png", "image/svg+xml"].map(text);
+    let schema = |kind: &str| json!({ "type": if kind == JSON { "object" } else { "string" } });
+    let content = web::media_types(route.name).iter().map(|kind| (*kind, schema(kind)));
+    let query = web::query(route.name).iter().map(in_query);
     Part {
-        parameters: vec![parameters::header(IF_NONE_MATCH)],
-        successes: vec![ok(content.to_vec(), &CACHING), not_modified()],
+        parameters: query.chain([parameters::header(IF_NONE_MATCH)]).collect(),
+        successes: vec![ok(content.collect(), &CACHING), not_modified()],
         ..plain(route)
     }
 }

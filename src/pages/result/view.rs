@@ -7,6 +7,7 @@ use ep_share_image::{Card, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::Addresses;
 use super::words;
 use crate::documents::Site;
 use crate::pages::layout::own;
@@ -74,8 +75,7 @@ impl Poll {
 
 /// Where else the poll is.
 pub(super) struct Links {
-    /// This page.
-    pub(super) address: String,
+    pub(super) addresses: Addresses,
     /// The result as JSON.
     pub(super) json: String,
     /// Its event stream.
@@ -176,6 +176,11 @@ pub(super) struct View {
     pub(super) json: String,
     pub(super) json_path: String,
     pub(super) events: String,
+    /// The code of a frame for other websites.
+    pub(super) frame: String,
+    embed: String,
+    /// What describes the frame.
+    pub(super) oembed: String,
     raw: Vec<Vote>,
 }
 
@@ -214,6 +219,11 @@ pub(super) struct Slot {
     pub(super) votes: usize,
 }
 
+/// The query that names an address.
+fn url_query(address: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).append_pair("url", address).finish()
+}
+
 /// The letter of an option.
 fn key(place: usize) -> char {
     char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
@@ -235,7 +245,7 @@ impl View {
             }
         });
         let question = poll.question.clone().unwrap_or_default();
-        Self {
+        let mut view = Self {
             question_line: markdown_cell(&question),
             question,
             sentence: words::sentence(&poll),
@@ -252,16 +262,35 @@ impl View {
             notices: poll.notices.clone(),
             bars: bars.collect(),
             votes: rows(&poll, *query),
-            filters: filters(&poll, *query, &links.address),
-            columns: columns(*query, &links.address),
+            filters: filters(&poll, *query, &links.addresses.page),
+            columns: columns(*query, &links.addresses.page),
             slots: slots(&poll),
-            path: own(&links.address),
-            address: links.address,
+            path: own(&links.addresses.page),
+            frame: String::new(),
+            embed: links.addresses.embed,
+            oembed: format!("{}?{}", links.addresses.oembed, url_query(&links.addresses.page)),
+            address: links.addresses.page,
             json_path: own(&links.json),
             json: links.json,
             events: links.events,
             raw: poll.votes,
-        }
+        };
+        let (width, height) = view.frame_size();
+        view.frame = view.frame_of(width, height);
+        view
+    }
+
+    /// Width and height of a frame in which most polls need no scrolling, in CSS pixels.
+    pub(super) fn frame_size(&self) -> (u32, u32) {
+        (600, 260 + 60 * self.bars.len() as u32)
+    }
+
+    /// The code of a frame of this size. The address has no character that HTML would read as something else.
+    pub(super) fn frame_of(&self, width: u32, height: u32) -> String {
+        let embed = &self.embed;
+        format!(
+            "<iframe src=\"{embed}\" width=\"{width}\" height=\"{height}\" title=\"A poll of AI models\"></iframe>"
+        )
     }
 
     /// The picture of the poll.

@@ -14,21 +14,22 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
-use super::{COOKIE_PATH, DASHBOARD, redirect};
+use super::{COOKIE_PATH, DASHBOARD, QueryMember, redirect};
 use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
 
 /// The cookie that a browser brings back from the provider.
 const COOKIE: &str = "ep_oidc";
 
 /// The query with which a sign-in begins: see [`LoginQuery`].
-pub(super) const QUERY: [(&str, &str); 1] = [("return_to", "A path of this service to go to afterwards.")];
+pub(super) const QUERY: [QueryMember; 1] =
+    [QueryMember::text("return_to", "A path of this service to go to afterwards.")];
 
 /// The query with which the provider sends a visitor back: see [`Callback`].
-pub(super) const CALLBACK_QUERY: [(&str, &str); 4] = [
-    ("code", "The authorization code."),
-    ("state", "The state of the request."),
-    ("iss", "Who answers (RFC 9207)."),
-    ("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
+pub(super) const CALLBACK_QUERY: [QueryMember; 4] = [
+    QueryMember::text("code", "The authorization code."),
+    QueryMember::text("state", "The state of the request."),
+    QueryMember::text("iss", "Who answers (RFC 9207)."),
+    QueryMember::text("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
 ];
 
 #[derive(Default, Deserialize)]

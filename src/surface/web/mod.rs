@@ -41,6 +41,21 @@ pub const DEPOSIT: &str = "deposit";
 /// The name of the page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
 
+/// The name of what other websites show of a poll.
+pub const EMBED: &str = "embedded_result";
+
+/// The name of the description of that frame.
+pub const OEMBED: &str = "oembed";
+
+/// What a page is written in.
+pub fn media_types(page: &str) -> &'static [&'static str] {
+    match page {
+        RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
+        OEMBED => &["application/json"],
+        _ => &["text/html"],
+    }
+}
+
 /// The page that shows people what an operation answers: a browser that opens the operation's address is sent there.
 pub fn page_of(operation: &str) -> Option<&'static str> {
     (operation == GetPollResult::SPEC.name).then_some(RESULT_PAGE)
@@ -65,18 +80,16 @@ const COOKIE_PATH: &str = "/api/auth";
 pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 7] = [
-    Route {
-        name: RESULT_PAGE,
-        method: Method::Get,
-        path: Cow::Borrowed("/results/{poll_id}"),
-        access: Access::PUBLIC,
-        rate: Rate::Results,
-        kind: RouteKind::Page(pages::result),
-        summary: Cow::Borrowed(
-            "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes, with .png or .svg its picture.",
-        ),
-    },
+pub static ROUTES: [Route; 9] = [
+    page(EMBED, "/embed/{poll_id}", pages::embed, "A poll for a frame of another website."),
+    page(OEMBED, "/oembed", pages::oembed, "Describes the frame of a poll's page (oEmbed 1.0)."),
+    page(
+        RESULT_PAGE,
+        "/results/{poll_id}",
+        pages::result,
+        "The page of a poll, running or ended, for people; with .md behind the id its Markdown, with .csv its votes, with .png \
+         or .svg its picture.",
+    ),
     Route {
         name: DEPOSIT,
         method: Method::Post,
@@ -121,6 +134,18 @@ pub static ROUTES: [Route; 7] = [
     route(LOGOUT, "/api/auth/logout", Rate::Public, logout::handle, "Signs this browser out."),
 ];
 
+const fn page(name: &'static str, path: &'static str, handler: Handler, summary: &'static str) -> Route {
+    Route {
+        name,
+        method: Method::Get,
+        path: Cow::Borrowed(path),
+        access: Access::PUBLIC,
+        rate: Rate::Results,
+        kind: RouteKind::Page(handler),
+        summary: Cow::Borrowed(summary),
+    }
+}
+
 const fn route(
     name: &'static str,
     path: &'static str,
@@ -139,11 +164,31 @@ const fn route(
     }
 }
 
-/// The members of a redirect's query, and what they are.
-pub fn query(name: &str) -> &'static [(&'static str, &'static str)] {
+/// A member of the query of what is no operation.
+pub struct QueryMember {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub description: &'static str,
+    /// Whether it must be there.
+    pub required: bool,
+    /// Its JSON Schema.
+    pub schema: &'static str,
+}
+
+impl QueryMember {
+    /// A text that may be left out.
+    const fn text(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: false, schema: r#"{ "type": "string" }"# }
+    }
+}
+
+/// The members of the query of what is no operation.
+pub fn query(name: &str) -> &'static [QueryMember] {
     match name {
         LOGIN => &login::QUERY,
         CALLBACK => &login::CALLBACK_QUERY,
+        OEMBED => &pages::OEMBED_QUERY,
         _ => &[],
     }
 }

@@ -2,93 +2,185 @@
 
 use askama::Template;
 use axum::body::{Body, Bytes};
-use axum::http::Response;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Response};
 use ep_kernel::answer::{Answer, Cache};
 use ep_kernel::dispatch::{Call, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::Tool;
+use ep_polling::poll_id::PollId;
 use ep_tools::results::GetPollResult;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
-use super::RESULT_PAGE;
+use super::{EMBED, OEMBED, QueryMember, RESULT_PAGE};
 use crate::documents::{MARKDOWN, wants_markdown};
-use crate::pages::{ResultPage, Shape, protect};
+use crate::pages::{Addresses, ResultPage, Shape, protect, protect_embedded};
 use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
 
-/// The page of a poll, its Markdown, or its votes as CSV.
+/// The page of a poll, its Markdown, its votes as CSV, or its picture.
 pub(super) fn result(
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
-        let part = exchange
-            .params
-            .as_ref()
-            .ok()
-            .and_then(|params| params.iter().next().map(|(_, value)| value.to_owned()));
-        let (id, shape) = Shape::of(part.as_deref().unwrap_or_default());
-        let answer = read(
-            &exchange.state,
-            &exchange.head,
-            &admission,
-            GetPollResult::SPEC.name,
-            json!({ "poll_id": id }),
-        )
-        .await?;
-        let Exchange { state, request, .. } = &exchange;
-        let headers = request.headers();
-        let address = state.links().url(RESULT_PAGE, &[("poll_id", id)]);
-        let ended = answer.presentation.interim.is_none();
-        let private = ended && matches!(answer.presentation.cache, Cache::NoStore);
-        let query = request.uri().query().unwrap_or_default();
-        let page =
-            ResultPage::new(&state.site, &answer.value, &address, private, query).map_err(Fault::internal)?;
-        let settled = matches!(answer.presentation.cache, Cache::Immutable);
-        let (text, media_type): (Bytes, &str) = match shape {
+        let (state, head, parts, part) = read_request(exchange);
+        let (headers, query) = (&parts.headers, parts.uri.query().unwrap_or_default());
+        let (id, shape) = Shape::of(&part);
+        let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
+        let page = page_of(&state, &answer, id, query)?;
+        let settled = is_settled(&answer);
+        let (bytes, media_type): (Bytes, &str) = match shape {
             Shape::Csv => (page.csv().map_err(Fault::internal)?.into(), "text/csv; charset=utf-8"),
             Shape::Png => {
                 let kept = settled.then_some(id);
                 (state.pictures.png(kept, || page.card()).await?, "image/png")
             }
             Shape::Svg => (page.card().svg().into(), "image/svg+xml"),
-            Shape::Page if !wants_markdown(headers) => {
-                (page.render().map_err(Fault::internal)?.into(), "text/html; charset=utf-8")
-            }
+            Shape::Page if !wants_markdown(headers) => (page.render().map_err(Fault::internal)?.into(), HTML),
             Shape::Page | Shape::Markdown => (page.markdown().map_err(Fault::internal)?.into(), MARKDOWN),
         };
-        let tag = EntityTag::of(&text);
-        let mut response = Response::new(Body::from(text));
-        let of = response.headers_mut();
-        of.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        let cache = if settled { "public, max-age=86400" } else { "no-store" };
-        of.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-        of.insert(VARY, HeaderValue::from_static("accept"));
-        protect(of);
-        if let Some(tag) = tag.filter(|_| settled) {
-            tag.apply(headers, &mut response);
-        }
-        Ok(response)
+        Ok(shown(headers, bytes, media_type, settled, protect))
     }
     .boxed()
 }
 
-/// Asks an operation that reads, as the visitor's account. Whoever comes with a session that has ended reads what anyone may.
+/// What other websites show of a poll in a frame: of a private one nothing, not even to its owner.
+pub(super) fn embed(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let (state, head, parts, id) = read_request(exchange);
+        let answer = read(&state, Credential::None, &head, &admission, &id).await?;
+        let html = page_of(&state, &answer, &id, "")?.embedded().map_err(Fault::internal)?;
+        Ok(shown(&parts.headers, html.into(), HTML, is_settled(&answer), protect_embedded))
+    }
+    .boxed()
+}
+
+/// The members of an oEmbed request (oEmbed 1.0, section 2.2).
+pub(super) const OEMBED_QUERY: [QueryMember; 4] = [
+    QueryMember { required: true, ..QueryMember::text("url", "The page of a poll.") },
+    QueryMember {
+        schema: PIXELS,
+        ..QueryMember::text("maxwidth", "The most that the frame may be wide, in pixels.")
+    },
+    QueryMember {
+        schema: PIXELS,
+        ..QueryMember::text("maxheight", "The most that it may be high, in pixels.")
+    },
+    QueryMember {
+        schema: r#"{ "type": "string", "enum": ["json"] }"#,
+        ..QueryMember::text("format", "Only json.")
+    },
+];
+
+const PIXELS: &str = r#"{ "type": "integer", "minimum": 0, "maximum": 65535 }"#;
+
+#[derive(Default, Deserialize)]
+struct OembedQuery {
+    url: Option<String>,
+    maxwidth: Option<u16>,
+    maxheight: Option<u16>,
+    format: Option<String>,
+}
+
+/// Describes the frame of a poll's page (oEmbed 1.0).
+pub(super) fn oembed(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let (state, head, parts, _) = read_request(exchange);
+        let asked = axum::extract::Query::<OembedQuery>::try_from_uri(&parts.uri);
+        let asked =
+            asked.map_err(|_| Fault::invalid("maxwidth", "must be a number of pixels, like maxheight"))?.0;
+        if asked.format.is_some_and(|format| format != "json") {
+            return Err(Fault::invalid("format", "only json is written here"));
+        }
+        let pages = state.links().url(RESULT_PAGE, &[("poll_id", "")]);
+        let url = asked
+            .url
+            .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
+        let nothing = || {
+            Fault::new(
+                Kind::NotFound,
+                format!("there is no poll at this url; pages of polls are below {pages}"),
+            )
+        };
+        let (id, _) = Shape::of(url.strip_prefix(&pages).ok_or_else(nothing)?);
+        let id: PollId = id.parse().map_err(|_| nothing())?;
+        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        let described = page_of(&state, &answer, id.as_str(), "")?
+            .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
+        let text = described.to_string();
+        Ok(shown(&parts.headers, text.into(), "application/json", is_settled(&answer), protect))
+    }
+    .boxed()
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// A request without its body, and the last placeholder of its path.
+fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
+    let Exchange { state, head, params, request } = exchange;
+    let last = params.ok().and_then(|params| params.iter().last().map(|(_, value)| value.to_owned()));
+    (state, head, request.into_parts().0, last.unwrap_or_default())
+}
+
+fn page_of<'a>(state: &'a AppState, answer: &Answer, id: &str, query: &str) -> Result<ResultPage<'a>, Fault> {
+    let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
+    let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
+    let private =
+        answer.presentation.interim.is_none() && matches!(answer.presentation.cache, Cache::NoStore);
+    ResultPage::new(&state.site, &answer.value, addresses, private, query).map_err(Fault::internal)
+}
+
+/// Whether a result is public, and will not change.
+const fn is_settled(answer: &Answer) -> bool {
+    matches!(answer.presentation.cache, Cache::Immutable)
+}
+
+fn shown(
+    request: &HeaderMap,
+    bytes: Bytes,
+    media_type: &'static str,
+    settled: bool,
+    protect: fn(&mut HeaderMap),
+) -> Response<Body> {
+    let tag = EntityTag::of(&bytes).filter(|_| settled);
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    let cache = if settled { "public, max-age=86400" } else { "no-store" };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    protect(headers);
+    if let Some(tag) = tag {
+        tag.apply(request, &mut response);
+    }
+    response
+}
+
+/// Reads a result as whoever has this credential. Who comes with one that is no longer valid reads what anyone may.
 async fn read(
     state: &AppState,
+    credential: Credential,
     head: &RequestHead,
     admission: &Admission,
-    operation: &str,
-    input: Value,
+    id: &str,
 ) -> Result<Answer, Fault> {
+    let name = GetPollResult::SPEC.name;
     let entry =
-        ep_tools::find(operation).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
-    let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(input.clone()));
-    if !matches!(head.credential, Credential::None) {
-        match ask(head.guarded("web", head.credential.clone())).await.result {
+        ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
+    let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(json!({ "poll_id": id })));
+    if !matches!(credential, Credential::None) {
+        match ask(head.guarded("web", credential)).await.result {
             Err(fault) if fault.rejects_credential() => {}
             done => return done.map(|done| done.answer),
         }
