@@ -50,6 +50,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
         pictures: Pictures::default(),
+        example: Arc::default(),
         usdc: service.usdc.clone(),
         mcp_accepts_user_ids: config.accounts.mcp_accept_user_id,
     };

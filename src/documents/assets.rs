@@ -31,6 +31,13 @@ pub(super) const RESULT: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/result.js"))))],
 );
 
+pub(super) const ASK: Document = asset(
+    "ask_script",
+    "Script of the start page: a field for each option, estimates of what is chosen.",
+    |_| vec!["/assets/ask.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/ask.js"))))],
+);
+
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

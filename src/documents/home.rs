@@ -1,41 +1,31 @@
-//! The start page: what the service is, how to ask it, and what else is served. HTML, and the same in Markdown.
+//! The start page in Markdown: what the service is, how to ask it, and what else is served; and what its HTML shares with
+//! it.
 
 use std::fmt::Write;
 
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, LINK};
+use axum::http::header::LINK;
 use ep_kernel::tool::{Agents, Effect, Entry, Task, Tool};
 use ep_tools::service::GetHealth;
 use serde_json::Value;
 
-use super::{
-    AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Page, Site,
-    page_policy,
-};
+use super::{AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site};
 use crate::config::Operator;
 
-/// The name of the page.
-pub(super) const NAME: &str = "home";
-const MARKDOWN_NAME: &str = "home_markdown";
-
-pub(super) const DOCUMENT: Document = Document::new(
-    NAME,
-    "The start page: what this service is, and how to ask it.",
-    |_| vec!["/".into()],
-    &[Form::new("text/html; charset=utf-8", html), Form::markdown(markdown)],
-)
-.headers(headers);
+/// The name of the page, which `surface::web` serves.
+pub const NAME: &str = "home";
+/// The name of the same in Markdown.
+pub const MARKDOWN_NAME: &str = "home_markdown";
 
 pub(super) const MARKDOWN: Document = Document::new(
     MARKDOWN_NAME,
-    "The start page in Markdown.",
+    "The start page in Markdown: what this service is, and how to ask it.",
     |_| vec!["/index.md".into()],
     &[Form::new(MARKDOWN_TYPE, markdown)],
 )
 .headers(|site| {
     site.url_of(NAME).into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
-})
-.unlisted();
+});
 
 /// Where to read who runs the service.
 pub(super) fn operator_url(site: &Site) -> String {
@@ -43,8 +33,8 @@ pub(super) fn operator_url(site: &Site) -> String {
     if url.is_empty() { site.links.url(NAME, &[]) } else { url.clone() }
 }
 
-/// What agents look for from here (RFC 8288).
-fn headers(site: &Site) -> Vec<(HeaderName, String)> {
+/// What agents look for from the start page, as the value of a `Link` header (RFC 8288).
+pub fn links(site: &Site) -> String {
     let links = [
         ("api-catalog", API_CATALOG, "application/linkset+json"),
         ("service-desc", OPENAPI, "application/json"),
@@ -57,20 +47,7 @@ fn headers(site: &Site) -> Vec<(HeaderName, String)> {
     let links = links.into_iter().filter_map(|(relation, name, media_type)| {
         Some(format!("<{}>; rel=\"{relation}\"; type=\"{media_type}\"", site.url_of(name)?))
     });
-    let links: Vec<String> = links.collect();
-    vec![(LINK, links.join(", ")), (CONTENT_SECURITY_POLICY, page_policy().to_owned())]
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
-fn html(site: &Site) -> Option<Bytes> {
-    let owner = super::owner();
-    let page = Page {
-        title: owner["name"].as_str().unwrap_or_default(),
-        description: owner["tagline"].as_str().unwrap_or_default(),
-        markdown: &text(site),
-        alternate: site.url_of(MARKDOWN_NAME),
-    };
-    Some(page.html(site).into())
+    links.collect::<Vec<String>>().join(", ")
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
@@ -95,13 +72,17 @@ fn text(site: &Site) -> String {
              model.\n\n",
         );
     }
-    ask(site, &mut text);
+    text.push_str("## Ask\n\n");
+    for Way { intro, command } in ways(site) {
+        let _ = write!(text, "{intro}\n\n```sh\n{command}\n```\n\n");
+    }
     text.push_str("## Operations\n\n");
     for entry in site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core) {
         let _ = writeln!(text, "- **{}** (`{}`): {}", entry.spec.title, entry.spec.name, entry.spec.summary);
     }
     text.push_str("\n## Documents\n\n");
-    for (document, url) in site.listed().filter(|(document, url)| document.name != NAME && !url.contains('{'))
+    for (document, url) in
+        site.listed().filter(|(document, url)| document.name != MARKDOWN_NAME && !url.contains('{'))
     {
         let _ = writeln!(text, "- [{}]({url}): {}", path(site, &url), document.summary);
     }
@@ -114,35 +95,36 @@ fn path<'a>(site: &Site, url: &'a str) -> &'a str {
     url.strip_prefix(&site.settings.base_url).unwrap_or(url)
 }
 
-/// How to ask: without an account, with a key, over MCP and A2A.
-fn ask(site: &Site, text: &mut String) {
+/// A way to ask.
+pub struct Way {
+    /// Who it is for, in a few words that end with a colon.
+    pub intro: String,
+    /// What is run or added.
+    pub command: String,
+}
+
+/// How programs ask: without an account, with a key, over MCP and A2A.
+pub fn ways(site: &Site) -> Vec<Way> {
     let asks = |entry: &&Entry| entry.spec.effect == Effect::Consult;
     let free = site.tools.iter().filter(asks).find(|entry| entry.spec.access.anonymous);
     let paid = site.tools.iter().filter(asks).find(|entry| entry.spec.task == Task::Start);
-    text.push_str("## Ask\n\n");
-    if let Some(command) = free.and_then(|entry| curl(site, entry, "")) {
-        let _ = write!(text, "Without an account, from open-weight models:\n\n```sh\n{command}\n```\n\n");
-    }
-    if let Some(command) =
-        paid.and_then(|entry| curl(site, entry, " \\\n  -H \"Authorization: Bearer $EP_API_KEY\""))
-    {
-        let _ = write!(text, "With an API key, from a larger panel:\n\n```sh\n{command}\n```\n\n");
-    }
-    if let Some(url) = site.url_of("mcp") {
+    let with_key = " \\\n  -H \"Authorization: Bearer $EP_API_KEY\"";
+    let way = |intro: &str, command: String| Way { intro: intro.to_owned(), command };
+    let free = free
+        .and_then(|entry| curl(site, entry, ""))
+        .map(|command| way("Without an account, from open-weight models:", command));
+    let paid = paid
+        .and_then(|entry| curl(site, entry, with_key))
+        .map(|command| way("With an API key, from a larger panel:", command));
+    let mcp = site.url_of("mcp").map(|url| {
         let key = " \\\n  --header \"Authorization: Bearer $EP_API_KEY\"";
-        let _ = write!(
-            text,
-            "From an MCP client, for example Claude Code:\n\n```sh\nclaude mcp add --transport http ensemble-poll \
-             {url}{key}\n```\n\n"
-        );
-    }
-    if let (Some(url), Some(card)) = (site.url_of("a2a"), site.url_of(AGENT_CARD)) {
-        let _ = write!(
-            text,
-            "From an A2A agent: the endpoint is `{url}`, the card [{}]({card}).\n\n",
-            path(site, &card)
-        );
-    }
+        let command = format!("claude mcp add --transport http ensemble-poll {url}{key}");
+        way("From an MCP client, for example Claude Code:", command)
+    });
+    let a2a = site.url_of(AGENT_CARD).map(|card| {
+        way("From an A2A agent, which reads everything in the agent card:", format!("curl {card}"))
+    });
+    [free, paid, mcp, a2a].into_iter().flatten().collect()
 }
 
 /// A command that sends an operation's example.

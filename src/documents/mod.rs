@@ -47,6 +47,7 @@ use serde_json::Value;
 pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_card};
 pub use assets::asset_url;
 pub use committed::{EXAMPLE_URL, stale, write};
+pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, NAME as HOME, Way, links as home_links, ways};
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
@@ -147,7 +148,6 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::API,
     protected_resource::MCP,
     protected_resource::A2A,
-    home::DOCUMENT,
     home::MARKDOWN,
     unified_card::DOCUMENT,
     routing_descriptions::DOCUMENT,
@@ -166,6 +166,7 @@ pub static DOCUMENTS: &[Document] = &[
     assets::STYLE,
     assets::THEME,
     assets::RESULT,
+    assets::ASK,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,

@@ -103,7 +103,7 @@ fn rules(site: &Site) -> String {
 /// Whether this is for everybody to read, and costs nobody anything.
 fn is_public(route: &Route) -> bool {
     match route.kind {
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_) => true,
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_) | RouteKind::Form(_) => true,
         RouteKind::Operation(entry, _) => {
             route.access.anonymous && entry.spec.effect == Effect::Read && route.rate != Rate::SignIn
         }

@@ -25,7 +25,7 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     // A document may be served at many addresses; its first one says all.
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
-        RouteKind::Webhook(_) => false,
+        RouteKind::Webhook(_) | RouteKind::Form(_) => false,
         RouteKind::Document(place) => site.has(&DOCUMENTS[place]),
         RouteKind::Mirror(_) => site.settings.issuer.is_some(),
         _ => true,
@@ -90,6 +90,7 @@ const fn kind(route: &Route) -> &'static str {
         RouteKind::Webhook(_) => "webhook",
         RouteKind::Payment(_) => "payment",
         RouteKind::Page(_) => "page",
+        RouteKind::Form(_) => "form",
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
 use ep_kernel::ports::Clock;
@@ -108,6 +109,8 @@ pub struct Site {
     clock: Option<Arc<dyn Clock>>,
     /// The paths of documents that pages of every website may read.
     open: HashSet<String>,
+    /// The paths that forms of pages are sent to.
+    forms: HashSet<String>,
     /// Each form of each document, rendered at its first use.
     rendered: Vec<Vec<OnceLock<Option<Arc<Rendered>>>>>,
 }
@@ -135,6 +138,7 @@ impl Site {
             links: Links::default(),
             clock: None,
             open: HashSet::new(),
+            forms: HashSet::new(),
             rendered: rendered.collect(),
         }
     }
@@ -152,6 +156,8 @@ impl Site {
         self.links = links.with_page(ADD_FUNDS, add_funds);
         let open = |route: &&Route| matches!(route.kind, RouteKind::Document(place) if DOCUMENTS[place].open);
         self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
+        let form = |route: &&Route| matches!(route.kind, RouteKind::Form(_));
+        self.forms = routes.iter().filter(form).map(|route| route.path.to_string()).collect();
         self.routes = routes;
         self
     }
@@ -175,6 +181,11 @@ impl Site {
     /// Whether pages of every website may read what is at this path.
     pub fn is_open(&self, path: &str) -> bool {
         self.open.contains(path)
+    }
+
+    /// Whether this is a form that is sent.
+    pub fn is_form(&self, request: &Parts) -> bool {
+        request.method == axum::http::Method::POST && self.forms.contains(request.uri.path())
     }
 
     /// The time; when the service started, where there is no clock.

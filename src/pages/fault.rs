@@ -2,6 +2,7 @@
 
 use askama::Template;
 use ep_kernel::fault::Fault;
+use ep_kernel::links::Links;
 
 use super::Layout;
 use super::layout::own;
@@ -32,27 +33,32 @@ struct Content {
 }
 
 /// What can be done about it.
-struct Action {
-    text: String,
-    url: Option<String>,
+pub(super) struct Action {
+    pub(super) text: String,
+    pub(super) url: Option<String>,
+}
+
+/// What people can do about a fault.
+pub(super) fn actions(fault: &Fault, links: &Links) -> Vec<Action> {
+    let actions = fault.problem(links, "").recovery_actions.into_iter().map(|action| Action {
+        // What takes another method is for programs.
+        url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
+        text: action.description,
+    });
+    actions.collect()
 }
 
 impl<'a> FaultPage<'a> {
     /// A page about this fault, for the request of this id.
     pub fn new(site: &'a Site, fault: &Fault, request_id: String) -> Self {
-        let problem = fault.problem(&site.links, &request_id);
-        // What takes another method is for programs.
-        let actions = problem.recovery_actions.into_iter().map(|action| Action {
-            url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
-            text: action.description,
-        });
+        let row = fault.kind().row();
         let inner = Content {
-            status: problem.status,
-            message: capitalized(&problem.detail),
+            status: row.http,
+            message: capitalized(fault.message()),
             wait: fault.retry_after_seconds(),
-            actions: actions.collect(),
+            actions: actions(fault, &site.links),
             request_id,
-            title: problem.title,
+            title: row.title.to_owned(),
         };
         let page = Layout::new(site, inner.title.clone(), inner.message.clone());
         Self { page: Layout { noindex: true, ..page }, inner }
@@ -65,7 +71,7 @@ impl<'a> FaultPage<'a> {
 }
 
 /// A text as a sentence begins.
-fn capitalized(text: &str) -> String {
+pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

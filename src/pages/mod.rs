@@ -5,8 +5,10 @@ mod fault;
 mod layout;
 mod pictures;
 mod result;
+mod start;
 
 pub use fault::FaultPage;
 pub use layout::{Layout, own, protect, protect_embedded};
 pub use pictures::Pictures;
 pub use result::{Addresses, ResultPage, Shape};
+pub use start::{Asked, Bundle, Example, StartPage, Visit, example_request};

@@ -10,7 +10,8 @@ use ep_tools::results::{GetPollResult, WatchResult};
 use serde_json::{Value, json};
 use url::Url;
 
-use self::view::{Query, View};
+use self::view::Query;
+pub(super) use self::view::View;
 use super::Layout;
 use super::layout::own;
 use crate::documents::Site;
@@ -20,7 +21,7 @@ use crate::documents::Site;
 #[template(path = "result.html")]
 pub struct ResultPage<'a> {
     page: Layout<'a>,
-    poll: View,
+    pub(super) poll: View,
 }
 
 #[derive(Template)]

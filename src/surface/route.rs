@@ -56,6 +56,8 @@ pub enum RouteKind {
     Payment(Handler),
     /// A page for people.
     Page(Handler),
+    /// What the form of a page is sent to. Programs are not told of it: they have the operations.
+    Form(Handler),
 }
 
 /// The protocols.
@@ -105,9 +107,11 @@ impl Route {
             RouteKind::Protocol(Protocol::Mcp) => "mcp",
             RouteKind::Protocol(Protocol::A2a | Protocol::A2aHttp { .. } | Protocol::A2aTasksSend) => "a2a",
             RouteKind::Document(_) | RouteKind::Mirror(_) => "document",
-            RouteKind::Redirect(_) | RouteKind::Webhook(_) | RouteKind::Payment(_) | RouteKind::Page(_) => {
-                "web"
-            }
+            RouteKind::Redirect(_)
+            | RouteKind::Webhook(_)
+            | RouteKind::Payment(_)
+            | RouteKind::Page(_)
+            | RouteKind::Form(_) => "web",
         }
     }
 
@@ -129,7 +133,7 @@ impl Route {
     /// Whether search engines are asked not to list it: what programs call, and documents for programs beside it.
     pub fn is_unindexed(&self) -> bool {
         let for_people = match self.kind {
-            RouteKind::Page(_) => true,
+            RouteKind::Page(_) | RouteKind::Form(_) => true,
             RouteKind::Document(place) => DOCUMENTS[place].forms[0].media_type.starts_with("text/html"),
             _ => false,
         };

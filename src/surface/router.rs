@@ -77,7 +77,8 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
             | RouteKind::Redirect(handler)
             | RouteKind::Webhook(handler)
             | RouteKind::Payment(handler)
-            | RouteKind::Page(handler) => Responder::Admitted(Arc::new(handler)),
+            | RouteKind::Page(handler)
+            | RouteKind::Form(handler) => Responder::Admitted(Arc::new(handler)),
         };
         paths.entry(route.path.to_string()).or_default().push(Candidate { route: route.clone(), responder });
     }
@@ -163,7 +164,8 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
         | RouteKind::Mirror(_)
         | RouteKind::Redirect(_)
         | RouteKind::Webhook(_)
-        | RouteKind::Page(_) => Credential::None,
+        | RouteKind::Page(_)
+        | RouteKind::Form(_) => Credential::None,
         RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
         _ => exchange.head.credential.clone(),
     };

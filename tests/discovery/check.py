@@ -112,8 +112,9 @@ def main():
     sitemap = etree.fromstring(documents["sitemap"].encode())
     expect(all(re.match(re.escape(base_url) + "/", loc) for loc in sitemap.itertext("{*}loc")), "sitemap: another host")
     etree.fromstring(documents["logo"].encode())
-    etree.fromstring(documents["home"].encode(), etree.HTMLParser(recover=False))
     for name, text in documents.items():
+        if text.startswith("<!doctype html>"):
+            etree.fromstring(text.encode(), etree.HTMLParser(recover=False))
         if text.startswith("{"):
             json.loads(text)
     if asked["schemas"]:

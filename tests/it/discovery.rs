@@ -170,7 +170,8 @@ async fn every_route_is_described_with_cost_and_latency() {
         let same = described.iter().any(|of| of["name"] == route.name && of["kind"] == "document");
         let unconfigured = matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_))
             && service.anonymous().get(&route.path).await.status == 404;
-        let described = known || same || unconfigured || matches!(route.kind, RouteKind::Webhook(_));
+        let described =
+            known || same || unconfigured || matches!(route.kind, RouteKind::Webhook(_) | RouteKind::Form(_));
         assert!(described, "{method} {path}");
     }
     let poll = described.iter().find(|of| of["name"] == "poll_question").unwrap();
@@ -258,9 +259,9 @@ async fn the_start_page_leads_to_the_rest() {
         let wanted = format!("<{}{path}>; rel=\"{relation}\"", service.url);
         assert!(link.contains(&wanted), "{wanted} in {link}");
     }
-    assert!(page.header("content-security-policy").starts_with("default-src 'none'; style-src 'sha256-"));
-    assert!(page.text.contains("curl ") && page.text.contains("/api/mcp") && !page.text.contains("<script"));
-    assert!(page.text.contains("never about the truth"));
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self'; "));
+    assert!(page.text.contains("curl ") && page.text.contains("/api/mcp") && !page.text.contains("<script>"));
+    assert!(page.text.contains("nothing about the truth"));
     assert!(page.headers.get("x-robots-tag").is_none());
     let catalog = client.send(client.request(Method::HEAD, "/.well-known/api-catalog")).await;
     let own = format!("<{}/.well-known/api-catalog>; rel=\"api-catalog\"", service.url);

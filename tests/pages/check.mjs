@@ -75,7 +75,7 @@ async function valid(path) {
 async function byKeyboard(path) {
   const { page, close } = await open(path)
   const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
-    .filter((element) => element.checkVisibility()).length)
+    .filter((element) => element.checkVisibility() && !element.matches(':disabled') && !(element.type === 'radio' && !element.checked)).length)
   await page.keyboard.press('Tab')
   if (!path.startsWith('/embed/')) assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', `${path}: the first stop`)
   for (let stop = 1; stop < wanted; stop++) {
@@ -105,6 +105,50 @@ const CHECKS = {
     await still.page.reload()
     assert.match(await still.page.locator('#sentence').innerText(), /won with|tie/)
     await still.close()
+  },
+  async 'a question is asked, with a script and without one'() {
+    const asked = async (page, path) => {
+      await page.waitForURL(/\/results\/EP-/)
+      assert.equal(await page.locator('h1').innerText(), `Asked ${path}?`)
+      return page.url()
+    }
+    const { page, close } = await open('/')
+    await page.fill('#question', 'Asked with a script?')
+    await page.getByLabel('Option A', { exact: true }).evaluate((input) => {
+      const clipboardData = new DataTransfer()
+      clipboardData.setData('text', '- One\n- Two\n- Three')
+      input.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
+    })
+    await page.getByRole('button', { name: 'Add an option' }).click()
+    await page.keyboard.type('Four')
+    await page.getByLabel('Remove option B').click()
+    assert.equal(await page.locator('#options').inputValue(), 'One\nThree\nFour')
+    await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
+    await page.getByLabel('Option C', { exact: true }).press('Control+Enter')
+    await page.getByRole('button', { name: 'Ask the models' }).click()
+    await asked(page, 'with a script')
+    assert.deepEqual(await page.locator('.bars .label').allTextContents(), ['One', 'Three', 'Four'])
+    await page.getByRole('link', { name: 'Ask again' }).click()
+    assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')
+    await close()
+
+    const still = await open('/', { javaScriptEnabled: false })
+    await still.page.fill('#question', 'Asked without a script? [Tea, Coffee]')
+    await still.page.getByRole('button', { name: 'Ask the models' }).click()
+    await asked(still.page, 'without a script')
+    await still.close()
+  },
+  async 'what is refused stays in the form'() {
+    const { page, response, close } = await open('/')
+    assert.equal(response.status(), 200)
+    await page.fill('#question', 'Too short a list?')
+    await page.getByLabel('Option A', { exact: true }).fill('Only one')
+    await page.getByRole('button', { name: 'Ask the models' }).click()
+    await page.locator('.refused').waitFor()
+    assert.equal(await page.locator('#question').inputValue(), 'Too short a list?')
+    assert.equal(await page.getByLabel('Option A', { exact: true }).inputValue(), 'Only one')
+    assert.ok(await page.locator('#options-wrong').isVisible())
+    await close().catch((error) => assert.match(error.message, /status of 4/))
   },
   async 'every page is accessible, whole and quiet, light and dark, wide and narrow'() {
     for (const path of paths) await each(path)
@@ -173,7 +217,8 @@ const CHECKS = {
 
 try {
   for (const [name, check] of Object.entries(CHECKS)) {
-    if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)) continue
+    if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)
+      || (/question is asked|refused stays/.test(name) && !paths.includes('/'))) continue
     try {
       await check()
     } catch (error) {

@@ -26,7 +26,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     let own: &[Kind] = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
-        RouteKind::Document(_) => &[],
+        RouteKind::Document(_) | RouteKind::Form(_) => &[],
         // For programs that open a page of a protocol.
         RouteKind::Page(_) if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
         RouteKind::Page(_) => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
@@ -70,6 +70,7 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
             | RouteKind::Redirect(_)
             | RouteKind::Webhook(_)
             | RouteKind::Page(_)
+            | RouteKind::Form(_)
     ) || route.rate == Rate::SignIn;
     match kind {
         // Of the headers Host and Origin.

@@ -53,7 +53,8 @@ pub(in super::super) fn shown(path: &str) -> String {
 /// Everything that is served. A path with a slash at its end that is served without it, too, is the same one.
 pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
-    for route in site.routes.iter().chain(&site.families) {
+    let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form(_));
+    for route in site.routes.iter().chain(&site.families).filter(for_programs) {
         let path = shown(&route.path);
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&path).to_owned();
         let same = endpoints.iter_mut().find(|known| known.method == route.method && known.path == path);

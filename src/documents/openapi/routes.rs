@@ -70,7 +70,7 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
         }
         RouteKind::Payment(_) => payment(pieces, route),
         RouteKind::Protocol(protocol) => self::protocol(pieces, route, protocol),
-        RouteKind::Operation(..) | RouteKind::Stream(..) => plain(route),
+        RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Form(_) => plain(route),
     }
 }
 

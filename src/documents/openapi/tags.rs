@@ -38,7 +38,7 @@ pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
         RouteKind::Document(_) | RouteKind::Mirror(_) => {
             ("Documents".into(), "What machines read about the service.".into())
         }
-        RouteKind::Page(_) => ("Pages".into(), "Pages for people.".into()),
+        RouteKind::Page(_) | RouteKind::Form(_) => ("Pages".into(), "Pages for people.".into()),
         RouteKind::Redirect(_)
         | RouteKind::Webhook(_)
         | RouteKind::Payment(_)

@@ -15,6 +15,7 @@ use crate::pages::layout::own;
 /// A result as the operation answers it, as far as the page shows it.
 #[derive(Deserialize)]
 pub(super) struct Poll {
+    poll_id: String,
     pub(super) status: String,
     question: Option<String>,
     pub(super) options: Vec<String>,
@@ -147,76 +148,77 @@ impl Query {
     }
 }
 
-/// What the templates show.
-pub(super) struct View {
-    pub(super) question: String,
+/// A result as the templates show it.
+pub struct View {
+    pub(in crate::pages) id: String,
+    pub(in crate::pages) question: String,
     /// The question on one line, for a heading of Markdown.
-    pub(super) question_line: String,
-    pub(super) sentence: String,
-    pub(super) sure: String,
-    pub(super) sure_in_short: String,
-    pub(super) stopped: String,
-    pub(super) heard: String,
-    pub(super) progress: String,
-    pub(super) running: bool,
-    pub(super) private: bool,
-    pub(super) simulated: bool,
+    pub(in crate::pages) question_line: String,
+    pub(in crate::pages) sentence: String,
+    pub(in crate::pages) sure: String,
+    pub(in crate::pages) sure_in_short: String,
+    pub(in crate::pages) stopped: String,
+    pub(in crate::pages) heard: String,
+    pub(in crate::pages) progress: String,
+    pub(in crate::pages) running: bool,
+    pub(in crate::pages) private: bool,
+    pub(in crate::pages) simulated: bool,
     /// When it was asked: as programs read it, and as people do.
-    pub(super) created_at: String,
-    pub(super) created: String,
-    pub(super) notices: Vec<String>,
-    pub(super) bars: Vec<Bar>,
-    pub(super) votes: Vec<Row>,
-    pub(super) filters: Vec<Choice>,
-    pub(super) columns: Vec<Choice>,
-    pub(super) slots: Vec<Slot>,
-    pub(super) address: String,
+    pub(in crate::pages) created_at: String,
+    pub(in crate::pages) created: String,
+    pub(in crate::pages) notices: Vec<String>,
+    pub(in crate::pages) bars: Vec<Bar>,
+    pub(in crate::pages) votes: Vec<Row>,
+    pub(in crate::pages) filters: Vec<Choice>,
+    pub(in crate::pages) columns: Vec<Choice>,
+    pub(in crate::pages) slots: Vec<Slot>,
+    pub(in crate::pages) address: String,
     /// The address without its origin.
-    pub(super) path: String,
-    pub(super) json: String,
-    pub(super) json_path: String,
-    pub(super) events: String,
+    pub(in crate::pages) path: String,
+    pub(in crate::pages) json: String,
+    pub(in crate::pages) json_path: String,
+    pub(in crate::pages) events: String,
     /// The code of a frame for other websites.
-    pub(super) frame: String,
+    pub(in crate::pages) frame: String,
     embed: String,
     /// What describes the frame.
-    pub(super) oembed: String,
+    pub(in crate::pages) oembed: String,
     raw: Vec<Vote>,
 }
 
 /// An option with its votes.
-pub(super) struct Bar {
-    pub(super) label: String,
+pub struct Bar {
+    pub(in crate::pages) label: String,
     /// The label in a cell of a Markdown table.
-    pub(super) cell: String,
-    pub(super) key: char,
-    pub(super) colour: usize,
-    pub(super) votes: u64,
+    pub(in crate::pages) cell: String,
+    pub(in crate::pages) key: char,
+    pub(in crate::pages) colour: usize,
+    pub(in crate::pages) votes: u64,
     /// Per cent of the votes.
-    pub(super) share: u64,
-    pub(super) winner: bool,
+    pub(in crate::pages) share: u64,
+    pub(in crate::pages) winner: bool,
 }
 
 /// A vote in the table.
-pub(super) struct Row {
-    pub(super) model: String,
-    pub(super) key: Option<char>,
-    pub(super) colour: usize,
-    pub(super) choice: String,
-    pub(super) time: String,
+pub struct Row {
+    pub(in crate::pages) model: String,
+    pub(in crate::pages) key: Option<char>,
+    pub(in crate::pages) colour: usize,
+    pub(in crate::pages) choice: String,
+    pub(in crate::pages) time: String,
 }
 
 /// A link to another order or filter.
-pub(super) struct Choice {
-    pub(super) href: String,
-    pub(super) text: String,
-    pub(super) current: bool,
+pub struct Choice {
+    pub(in crate::pages) href: String,
+    pub(in crate::pages) text: String,
+    pub(in crate::pages) current: bool,
 }
 
 /// How many votes went to what stood at a place.
-pub(super) struct Slot {
-    pub(super) place: usize,
-    pub(super) votes: usize,
+pub struct Slot {
+    pub(in crate::pages) place: usize,
+    pub(in crate::pages) votes: usize,
 }
 
 /// The query that names an address.
@@ -246,6 +248,7 @@ impl View {
         });
         let question = poll.question.clone().unwrap_or_default();
         let mut view = Self {
+            id: poll.poll_id.clone(),
             question_line: markdown_cell(&question),
             question,
             sentence: words::sentence(&poll),

@@ -33,8 +33,11 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     parts.extensions.insert(head.clone());
     let by_cookie = matches!(head.credential, Credential::Session(_));
     let open = state.site.is_open(parts.uri.path());
-    let checked = state.web.check(&parts, open).and_then(|()| {
-        if by_cookie { state.web.check_cookie(&parts, !body.is_end_stream()) } else { Ok(()) }
+    let is_form = state.site.is_form(&parts);
+    let checked = state.web.check(&parts, open).and_then(|()| match (is_form, by_cookie) {
+        (true, _) => state.web.check_form(&parts, by_cookie),
+        (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
+        (false, false) => Ok(()),
     });
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,

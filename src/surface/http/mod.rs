@@ -6,6 +6,7 @@ mod body;
 mod challenge;
 mod cookies;
 mod etag;
+mod form;
 mod head;
 mod layer;
 mod rate_limit;
@@ -18,6 +19,7 @@ pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_by
 pub use challenge::Challenge;
 pub use cookies::{SESSION_COOKIE, read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
+pub use form::Form;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use response::{answer, counted, fault, json, replayed, rpc_fault};

@@ -16,7 +16,7 @@ use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
 use crate::documents::Site;
-use crate::pages::Pictures;
+use crate::pages::{Example, Pictures};
 use crate::surface::web::Usdc;
 
 /// What every handler can reach.
@@ -40,6 +40,8 @@ pub struct AppState {
     pub stripe: Option<Arc<StripeWebhooks>>,
     /// Pictures of polls.
     pub pictures: Pictures,
+    /// The poll that the start page shows as an example.
+    pub example: Arc<Example>,
     /// Deposits of USDC, where they are configured.
     pub usdc: Option<Usdc>,
     /// Whether a user's id is accepted in place of a key at the MCP endpoint.

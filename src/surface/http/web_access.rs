@@ -73,12 +73,7 @@ impl WebAccess {
             return Ok(());
         }
         let headers = &parts.headers;
-        let own = match (headers.get("sec-fetch-site"), headers.get(ORIGIN)) {
-            (Some(site), _) => site == "same-origin" || site == "none",
-            (None, Some(origin)) => self.is_own_origin(origin.as_bytes(), headers),
-            (None, None) => true,
-        };
-        if !own {
+        if !self.comes_from_here(headers).unwrap_or(true) {
             return Err(Fault::new(
                 Kind::Forbidden,
                 "another website may not make changes with this browser's session; \
@@ -91,6 +86,25 @@ impl WebAccess {
             return Err(Fault::new(Kind::UnsupportedMediaType, text));
         }
         Ok(())
+    }
+
+    /// Refuses a form that a page of another website sends, whoever the visitor is. With a session the browser must say
+    /// where it comes from, because every website can send a form without asking.
+    pub(super) fn check_form(&self, parts: &Parts, with_session: bool) -> Result<(), Fault> {
+        if self.comes_from_here(&parts.headers).unwrap_or(!with_session) {
+            return Ok(());
+        }
+        let text = "this form did not come from a page of this service; open the page here and send it again";
+        Err(Fault::new(Kind::Forbidden, text))
+    }
+
+    /// Whether a request comes from a page of this service, or from none; `None` if the browser does not say.
+    fn comes_from_here(&self, headers: &HeaderMap) -> Option<bool> {
+        match (headers.get("sec-fetch-site"), headers.get(ORIGIN)) {
+            (Some(site), _) => Some(site == "same-origin" || site == "none"),
+            (None, Some(origin)) => Some(self.is_own_origin(origin.as_bytes(), headers)),
+            (None, None) => None,
+        }
     }
 
     /// Whether this is the origin of the base URL, or of the host that the request names.
@@ -257,6 +271,30 @@ mod tests {
             assert_eq!(refused, Err(Kind::UnsupportedMediaType), "{kind}");
         }
         assert_eq!(admits("POST", &[], true), Err(Kind::UnsupportedMediaType));
+    }
+
+    #[test]
+    fn only_own_pages_send_forms() {
+        let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        let admits = |headers: &[(&str, &str)], with_session| {
+            let request = axum::http::Request::builder().method("POST").header(HOST, "localhost:8080");
+            let request =
+                headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            access.check_form(&request.body(()).unwrap().into_parts().0, with_session).is_ok()
+        };
+        for with_session in [true, false] {
+            assert!(admits(&[("sec-fetch-site", "same-origin")], with_session));
+            assert!(admits(&[("origin", "https://polls.example.com")], with_session));
+            for headers in [
+                [("sec-fetch-site", "cross-site"), ("origin", "https://polls.example.com")],
+                [("sec-fetch-site", "same-site"), ("origin", "https://other.example.com")],
+                [("origin", "https://evil.example"), ("referer", "https://polls.example.com")],
+                [("origin", "null"), ("referer", "https://polls.example.com")],
+            ] {
+                assert!(!admits(&headers, with_session), "{headers:?}");
+            }
+        }
+        assert!(admits(&[], false) && !admits(&[], true));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod discovery;
 mod login;
 mod logout;
 mod pages;
+mod start;
 mod stripe;
 
 use std::borrow::Cow;
@@ -14,14 +15,17 @@ use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode};
 use ep_kernel::fault::Fault;
+use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate, Tool};
 use ep_polling::poll_id::PollId;
 use ep_tools::results::GetPollResult;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use super::http::Exchange;
 use super::route::{Handler, Route, RouteKind};
-use crate::documents::reads_html;
+use crate::documents::{HOME, reads_html};
 use crate::pages::own;
 
 pub use deposit::{AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc};
@@ -38,6 +42,9 @@ pub const LOGOUT: &str = "logout";
 /// The name of the route that takes deposits of USDC.
 pub const DEPOSIT: &str = "deposit";
 
+/// The name of what the start page's form is sent to.
+pub const ASK: &str = "ask";
+
 /// The name of the page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
 
@@ -47,10 +54,14 @@ pub const EMBED: &str = "embedded_result";
 /// The name of the description of that frame.
 pub const OEMBED: &str = "oembed";
 
+/// The pages that are written for each request and have one address.
+pub const LISTED_PAGES: [&str; 1] = [HOME];
+
 /// What a page is written in.
 pub fn media_types(page: &str) -> &'static [&'static str] {
     match page {
         RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
+        HOME => &["text/html", "text/markdown"],
         OEMBED => &["application/json"],
         _ => &["text/html"],
     }
@@ -68,9 +79,7 @@ pub fn to_page(operation: &str, exchange: &Exchange) -> Option<Response<Body>> {
     let (_, id) = exchange.params.as_ref().ok()?.iter().next()?;
     let id: PollId = id.parse().ok().filter(|_| request.uri().query().is_none())?;
     let to = own(&exchange.state.links().url(page, &[("poll_id", id.as_str())]));
-    let mut response = redirect(&to).ok()?;
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    Some(response)
+    see_other(&to).ok()
 }
 
 /// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
@@ -80,7 +89,10 @@ const COOKIE_PATH: &str = "/api/auth";
 pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 9] = [
+pub static ROUTES: [Route; 12] = [
+    page(HOME, "/", start::show, "The start page: what this service is, and a place to try it."),
+    form(ASK, "/ask", start::ask, "Asks what the start page's form says."),
+    opened(ASK, "/ask"),
     page(EMBED, "/embed/{poll_id}", pages::embed, "A poll for a frame of another website."),
     page(OEMBED, "/oembed", pages::oembed, "Describes the frame of a poll's page (oEmbed 1.0)."),
     page(
@@ -146,6 +158,38 @@ const fn page(name: &'static str, path: &'static str, handler: Handler, summary:
     }
 }
 
+/// What a browser gets that opens the address of a form: it is sent to the page above it.
+const fn opened(name: &'static str, path: &'static str) -> Route {
+    Route {
+        name,
+        method: Method::Get,
+        path: Cow::Borrowed(path),
+        access: Access::PUBLIC,
+        rate: Rate::Public,
+        kind: RouteKind::Form(to_page_of_form),
+        summary: Cow::Borrowed("Leads to the page of this form."),
+    }
+}
+
+fn to_page_of_form(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    let path = exchange.request.uri().path();
+    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+    let page = if above.is_empty() { "/" } else { above };
+    std::future::ready(see_other(page)).boxed()
+}
+
+const fn form(name: &'static str, path: &'static str, handler: Handler, summary: &'static str) -> Route {
+    Route {
+        name,
+        method: Method::Post,
+        path: Cow::Borrowed(path),
+        access: Access::PUBLIC,
+        rate: Rate::Results,
+        kind: RouteKind::Form(handler),
+        summary: Cow::Borrowed(summary),
+    }
+}
+
 const fn route(
     name: &'static str,
     path: &'static str,
@@ -199,6 +243,13 @@ pub fn start_page(base_url: &str) -> String {
 }
 
 /// Sends a browser elsewhere. Nobody may keep the response: it belongs to one visit.
+/// Sends a browser to a page after what its form asked for has been done, so that a reload does not do it again.
+fn see_other(to: &str) -> Result<Response<Body>, Fault> {
+    let mut response = redirect(to)?;
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    Ok(response)
+}
+
 fn redirect(to: &str) -> Result<Response<Body>, Fault> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::FOUND;

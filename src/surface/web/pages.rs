@@ -124,7 +124,7 @@ pub(super) fn oembed(
     .boxed()
 }
 
-const HTML: &str = "text/html; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 
 /// A request without its body, and the last placeholder of its path.
 fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
@@ -133,7 +133,12 @@ fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
     (state, head, request.into_parts().0, last.unwrap_or_default())
 }
 
-fn page_of<'a>(state: &'a AppState, answer: &Answer, id: &str, query: &str) -> Result<ResultPage<'a>, Fault> {
+pub(super) fn page_of<'a>(
+    state: &'a AppState,
+    answer: &Answer,
+    id: &str,
+    query: &str,
+) -> Result<ResultPage<'a>, Fault> {
     let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
     let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
     let private =
@@ -168,7 +173,7 @@ fn shown(
 }
 
 /// Reads a result as whoever has this credential. Who comes with one that is no longer valid reads what anyone may.
-async fn read(
+pub(super) async fn read(
     state: &AppState,
     credential: Credential,
     head: &RequestHead,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ensemble_poll::documents::OPENAPI;
+use ensemble_poll::surface::route::RouteKind;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -79,8 +80,9 @@ async fn it_describes_what_the_router_serves() {
         let parts: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         parts.iter().map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
     };
-    let served =
-        service.site.routes.iter().map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
+    // Forms are for pages alone.
+    let served = service.site.routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form(_)));
+    let served = served.map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
     let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
     // Families of further paths are served path by path.
     let described =

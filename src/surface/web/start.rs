@@ -1,0 +1,267 @@
+//! The start page, and the form on it.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use askama::Template;
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LINK, RETRY_AFTER, VARY};
+use axum::http::{Response, StatusCode};
+use ep_kernel::dispatch::{Call, Dispatched, admit, dispatch};
+use ep_kernel::event::StartedEvent;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::tool::{Entry, Said, Tool, Understood};
+use ep_polling::poll_id::PollId;
+use ep_tools::account::GetBalance;
+use ep_tools::polls::{ListProfiles, PollFree, PollQuestion, StartPoll};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::pages::{HTML, page_of, read};
+use super::{RESULT_PAGE, see_other};
+use crate::documents::{HOME_MARKDOWN, home_links, serve_named, wants_markdown};
+use crate::pages::{Asked, StartPage, Visit, example_request, own, protect};
+use crate::surface::http::{AppState, Exchange, Form, RequestHead, Step, Steps};
+
+/// The start page; its form is filled in from a poll where `again` names one.
+pub(super) fn show(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        if wants_markdown(request.headers()) {
+            let mut response = serve_named(&state.site, HOME_MARKDOWN, request.headers())?;
+            response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
+            return Ok(response);
+        }
+        let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+        let asked = match query.text("again") {
+            "" => Asked::default(),
+            id => again(&state, &head, &admission, id).await?,
+        };
+        if state.example.is_due(state.app.ports.clock.now()) {
+            state.app.tasks.spawn(answer_example(state.clone(), head.clone(), admission.clone()));
+        }
+        page(&state, &head, &admission, &asked, None).await
+    }
+    .boxed()
+}
+
+/// Opens the poll that the form asks for, and sends the browser to its page; what is refused is shown at the form.
+pub(super) fn ask(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        let (parts, body) = request.into_parts();
+        let asked = Asked::read(&Form::read(&parts.headers, body).await?);
+        match open(&state, &head, &asked).await {
+            Ok(id) => see_other(&own(&state.links().url(RESULT_PAGE, &[("poll_id", id.as_str())]))),
+            Err(refusal) => page(&state, &head, &admission, &asked, Some(&refusal)).await,
+        }
+    }
+    .boxed()
+}
+
+async fn page(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    asked: &Asked,
+    refused: Option<&Fault>,
+) -> Result<Response<Body>, Fault> {
+    let profiles = dispatch(
+        &state.app,
+        entry::<ListProfiles>()?,
+        Call::new(head.admitted("web", admission.clone())),
+        Ok(json!({})),
+    );
+    let mut profiles = profiles.await.result?.answer.value["profiles"].take();
+    // The cheapest first.
+    if let Some(profiles) = profiles.as_array_mut() {
+        profiles.reverse();
+    }
+    let visit = Visit {
+        asked,
+        nonce: hex::encode(state.app.entropy.bytes::<16>()),
+        profiles: serde_json::from_value(profiles).map_err(Fault::internal)?,
+        balance: balance(state, head).await,
+        refused,
+        example: &state.example,
+    };
+    let html = StartPage::new(&state.site, visit).render().map_err(Fault::internal)?;
+    let mut response = Response::new(Body::from(html));
+    if let Some(refused) = refused {
+        *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
+    }
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    headers.insert(LINK, HeaderValue::try_from(home_links(&state.site)).map_err(Fault::internal)?);
+    if let Some(seconds) = refused.and_then(Fault::retry_after_seconds) {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    protect(headers);
+    Ok(response)
+}
+
+/// What is left on the visitor's account; nothing if the visitor has none, or has to sign in again.
+async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
+    if matches!(head.credential, Credential::None) {
+        return None;
+    }
+    let call = Call::new(head.guarded("web", head.credential.clone()));
+    let read = dispatch(&state.app, entry::<GetBalance>().ok()?, call, Ok(json!({}))).await.result.ok()?;
+    read.answer.value["balance"].as_str().map(str::to_owned)
+}
+
+fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
+    let name = T::SPEC.name;
+    ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
+}
+
+/// The form that asks what this poll asked.
+async fn again(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    id: &str,
+) -> Result<Asked, Fault> {
+    let result = read(state, head.credential.clone(), head, admission, id).await?.value;
+    let options = result["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Ok(Asked {
+        question: result["question"].as_str().unwrap_or_default().to_owned(),
+        options: options.collect::<Vec<_>>().join("\n"),
+        ..Asked::default()
+    })
+}
+
+/// Opens a poll and tells which it is, without waiting for its end. The account's models are asked for who has an account,
+/// the free ones for everybody else.
+async fn open(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
+    let signed_in = !matches!(head.credential, Credential::None);
+    if signed_in || asked.profile().is_some() {
+        match start(state, head, asked).await {
+            // A session that has ended asks the free models as anybody does.
+            Err(fault) if fault.rejects_credential() && asked.profile().is_none() => {}
+            done => return done,
+        }
+    }
+    ask_free(state, head, question(asked)?, Some(key(asked))).await
+}
+
+async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
+    let mut input = question(asked)?;
+    match asked.profile() {
+        Some(profile) => drop(input.insert("profile".into(), profile.into())),
+        None => drop(input.insert("preset".into(), "free".into())),
+    }
+    for (name, text) in [("confidence_threshold", &asked.confidence), ("max_cost_usd", &asked.max_cost)] {
+        if !text.is_empty() {
+            let text = text.trim_start_matches('$');
+            // What is no number is refused where the field is read.
+            let number = text.parse::<f64>().map_or_else(|_| text.into(), Value::from);
+            input.insert(name.into(), number);
+        }
+    }
+    if asked.private {
+        input.insert("private".into(), true.into());
+    }
+    let call =
+        Call { idempotency_key: Some(key(asked)), ..Call::new(head.guarded("web", head.credential.clone())) };
+    let done = dispatch(&state.app, entry::<StartPoll>()?, call, Ok(input.into())).await;
+    poll_of(done.result)
+}
+
+/// Asks the free models as anybody may, and leaves as soon as the poll has begun.
+async fn ask_free(
+    state: &AppState,
+    head: &RequestHead,
+    input: Map<String, Value>,
+    idempotency_key: Option<String>,
+) -> Result<PollId, Fault> {
+    let (steps, mut queue) = Steps::queue();
+    let call = Call {
+        idempotency_key,
+        progress: Some(steps.sink()),
+        ..Call::new(head.guarded("web", Credential::None))
+    };
+    let admitted = match admit(&state.app, entry::<PollFree>()?, call).await {
+        Ok(admitted) => admitted,
+        Err(refused) => return poll_of(refused.result),
+    };
+    steps.carry_out(&state.app.tasks, admitted.run(Ok(input.into())), false);
+    match queue.recv().await {
+        Some(Step::Progress(step)) => serde_json::from_value(step.data)
+            .map(|StartedEvent { poll_id, .. }| poll_id)
+            .map_err(Fault::internal),
+        Some(Step::End(done)) => poll_of(done.result),
+        None => Err(Fault::internal("the call ended without a result")),
+    }
+}
+
+/// The poll that an answer is about. A form that is sent again while its poll runs leads to that poll.
+fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
+    match done {
+        Ok(done) => {
+            let id = done.answer.value["poll_id"].as_str().and_then(|id| id.parse().ok());
+            id.ok_or_else(|| Fault::internal("an answer names no poll"))
+        }
+        Err(fault) if fault.kind() == Kind::InProgress => fault.poll().cloned().ok_or(fault),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// The question and its options as operations take them. Without lines of options the question is read as agents write it:
+/// `Question? [Option A, Option B]`.
+fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
+    let options: Vec<&str> = asked.option_lines().collect();
+    let mut members = Map::from_iter([("question".to_owned(), Value::from(asked.question.as_str()))]);
+    if !options.is_empty() {
+        members.insert("options".to_owned(), options.into());
+        return Ok(members);
+    }
+    let understood = entry::<PollQuestion>()?.understand(&Map::new(), Said::Words(&asked.question));
+    match understood {
+        Some(Understood::Input(understood)) => Ok(understood),
+        _ => Err(Fault::invalid(
+            "options",
+            "options are missing and cannot be read from this question: write two to ten, one in each line",
+        )),
+    }
+}
+
+/// The key of a form with this content: the same form sent twice asks once, a changed one asks anew.
+fn key(asked: &Asked) -> String {
+    let Asked { question, options, who, confidence, max_cost, private, nonce } = asked;
+    let mut digest = Sha256::new();
+    for part in [question, options, who, confidence, max_cost, &private.to_string(), nonce] {
+        digest.update(part.len().to_le_bytes());
+        digest.update(part);
+    }
+    hex::encode(digest.finalize())
+}
+
+/// Asks the example and shows it from then on. Its key leads to the same poll for a day, whichever replica asks.
+async fn answer_example(state: AppState, head: RequestHead, admission: Admission) {
+    let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
+    let answered = async {
+        let input: Value = serde_json::from_str(example_request()).map_err(Fault::internal)?;
+        let call = Call {
+            idempotency_key: Some("start page example".to_owned()),
+            ..Call::new(head.guarded("web", Credential::None))
+        };
+        let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
+        let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
+        state.example.show(page_of(&state, &answer, id.as_str(), "")?);
+        Ok::<_, Fault>(())
+    };
+    if let Err(fault) = answered.await {
+        tracing::debug!(error = %fault, "the example of the start page could not be answered");
+    }
+}

@@ -1,0 +1,164 @@
+//! The start page: asking without a script, what is refused, and who may send the form.
+
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::Script;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::harness::{Client, Reply, Setup};
+
+/// Names and values, of fields or headers.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
+const OWN: (&str, &str) = ("sec-fetch-site", "same-origin");
+
+async fn send(client: &Client, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Reply {
+    let request = client.request(Method::POST, "/ask").form(fields);
+    client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
+}
+
+/// The poll that a sent form led to.
+#[track_caller]
+fn opened(reply: &Reply) -> String {
+    assert_eq!(reply.status, 303, "{}", reply.text);
+    reply.header("location").strip_prefix("/results/").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_form_asks_the_free_models() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let form =
+        [("question", "Which drink is best?"), ("options", "Tea\r\n\r\n Coffee \r\nMilk"), ("nonce", "1")];
+    let id = opened(&send(&client, &form, &[OWN]).await);
+    // Sent twice it asks once, also while the poll runs.
+    assert_eq!(opened(&send(&client, &form, &[OWN]).await), id);
+    let result = client.get(&format!("/api/results/{id}")).await.expect(200);
+    assert_eq!(result["options"], json!(["Tea", "Coffee", "Milk"]));
+    // Changed, it asks anew.
+    let changed = [("question", "Which drink is worst? [Tea, Coffee]"), ("nonce", "1")];
+    assert_ne!(opened(&send(&client, &changed, &[OWN]).await), id);
+    let again = client.get(&format!("/?again={id}")).await;
+    assert!(again.text.contains("Which drink is best?") && again.text.contains("Tea\nCoffee\nMilk"));
+    assert_eq!(client.get("/ask").await.header("location"), "/");
+    client.get("/?again=EP-20260101-0000000000").await.refused(404);
+}
+
+#[tokio::test]
+async fn a_form_asks_the_panel_of_an_account() {
+    let service = Setup::scripted(Script::panel(8)).boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let cookie = service.cookie(user).await;
+    let signed_in = [OWN, ("cookie", cookie.as_str())];
+    let client = service.anonymous();
+    let page = client.send(client.request(Method::GET, "/").header("cookie", &cookie)).await;
+    assert!(page.text.contains("$5.00 left"), "{}", page.text);
+    let fields = |question, who| {
+        [
+            ("question", question),
+            ("options", "Yes\nNo"),
+            ("who", who),
+            ("max_cost", "0.5"),
+            ("private", "yes"),
+        ]
+    };
+    let id = opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await);
+    let result = owner.get(&format!("/api/results/{id}?costs=true")).await.expect(200);
+    assert_eq!(result["max_cost_usd"], json!(0.5));
+    client.get(&format!("/api/results/{id}")).await.refused(404);
+    assert_eq!(opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await), id);
+
+    let refused = send(&client, &fields("Is a tomato a vegetable?", "quick"), &[OWN]).await;
+    assert_eq!(refused.status, 401);
+    for kept in
+        ["Is a tomato a vegetable?", "Yes\nNo", "value=\"0.5\"", "value=\"quick\" ", "Nothing was asked"]
+    {
+        assert!(refused.text.contains(kept), "{kept} is lost: {}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_at_its_field() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "100").boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let cookie = service.cookie(user).await;
+    let client = service.anonymous();
+    let signed_in = [OWN, ("cookie", cookie.as_str())];
+    let long = "a".repeat(20_000);
+    let cases: [(Fields<'_>, Fields<'_>, &str); 8] = [
+        (&[("question", "Which drink is best?")], &[OWN], "options-wrong"),
+        (&[], &[OWN], "options-wrong"),
+        (&[("question", "Hm?"), ("options", "Tea\nTea")], &[OWN], "options-wrong"),
+        (&[("question", &long), ("options", "Tea\nMilk")], &[OWN], "question-wrong"),
+        (&[("question", "Best?"), ("options", "A\nB\nC\nD\nE\nF")], &[OWN], "options-wrong"),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("max_cost", "much")],
+            &signed_in,
+            "max_cost-wrong",
+        ),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("confidence", "7")],
+            &signed_in,
+            "confidence-wrong",
+        ),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("who", "<b>")],
+            &signed_in,
+            "class=\"wrong\"",
+        ),
+    ];
+    for (fields, headers, at) in cases {
+        let reply = send(&client, fields, headers).await;
+        assert!(reply.status == 400 && reply.text.contains(at), "{at} {}: {}", reply.status, reply.text);
+        assert!(
+            !reply.text.contains("<b>")
+                && reply.header("content-security-policy").contains("script-src 'self'")
+        );
+    }
+    assert_eq!(owner.get("/api/results").await.expect(200), json!([]));
+    let large = send(&client, &[("question", &"a".repeat(70_000))], &[OWN]).await;
+    assert_eq!(large.status, 413);
+    let json = client.request(Method::POST, "/ask").json(&json!({ "question": "Which is best?" }));
+    client.send(json).await.refused(415);
+}
+
+#[tokio::test]
+async fn other_websites_send_no_forms() {
+    let service = Setup::demo().boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+    let cookie = service.cookie(user).await;
+    let client = service.anonymous();
+    let form = [("question", "Which drink is best?"), ("options", "Tea\nCoffee")];
+    let session = ("cookie", cookie.as_str());
+    for headers in [
+        vec![("sec-fetch-site", "cross-site")],
+        vec![("sec-fetch-site", "cross-site"), session],
+        vec![("origin", "null"), session],
+        vec![session],
+    ] {
+        assert_eq!(send(&client, &form, &headers).await.status, 403, "{headers:?}");
+    }
+    assert_eq!(owner.get("/api/results").await.expect(200), json!([]));
+}
+
+#[tokio::test]
+async fn an_example_is_answered_once() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let mut page = client.get("/").await;
+    for _ in 0..200 {
+        if page.text.contains("class=\"example\"") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        page = client.get("/").await;
+    }
+    assert!(
+        page.text.contains("class=\"example\"") && page.text.contains("Simulated voters."),
+        "{}",
+        page.text
+    );
+    let shown = page.text.split("href=\"/results/").nth(1).unwrap();
+    assert!(client.get("/").await.text.contains(&format!("/results/{}", &shown[..22])));
+    assert!(page.header("link").contains("rel=\"service-desc\""));
+}
