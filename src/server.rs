@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::header::HeaderName;
 use axum::http::{Method, Request, Response};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::Service;
@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
 use crate::documents::Site;
 use crate::pages::Pictures;
-use crate::surface::http::{AppState, WebAccess, finish_response, panicked};
+use crate::surface::http::{AppState, WebAccess, compression, finish_response, panicked, weaken_tag};
 use crate::surface::router;
 use crate::telemetry;
 use crate::wiring::{self, Assembled, Environment};
@@ -59,6 +59,8 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(cors)
         .layer(from_fn_with_state(state.clone(), finish_response))
+        .layer(compression())
+        .layer(map_response(weaken_tag))
         .with_state(state)
 }
 

@@ -1,9 +1,10 @@
-//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|documents|replicas|streams]`
+//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|documents|pages|replicas|streams]`
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
 mod documents;
 mod mcp;
+mod pages;
 mod polls;
 mod process;
 mod replicas;
@@ -34,6 +35,9 @@ fn main() {
     }
     if wants("documents") {
         runtime.block_on(documents::run());
+    }
+    if wants("pages") {
+        runtime.block_on(pages::run());
     }
     if wants("mcp") {
         runtime.block_on(mcp::run());

@@ -1,21 +1,84 @@
-//! The mark of the service.
+//! The mark of the service, as SVG and in the sizes that browsers and phones ask for; and the web manifest that names them.
 
 use axum::body::Bytes;
 use axum::http::header::CONTENT_SECURITY_POLICY;
+use serde_json::json;
 
-use super::{Document, Form, LOGO, Site};
+use super::{Document, Form, HOME, LOGO, Site, json_text};
+
+const MARK: &str = include_str!("../../well-known/logo.svg");
 
 pub(super) const DOCUMENT: Document = Document::new(
     LOGO,
     "The mark of the service.",
-    |_| vec!["/logo.svg".into(), "/favicon.ico".into()],
-    &[Form::new("image/svg+xml", svg)],
+    |_| vec!["/logo.svg".into()],
+    &[Form::new("image/svg+xml", |_| Some(Bytes::from_static(MARK.as_bytes())))],
 )
 .headers(|_| vec![(CONTENT_SECURITY_POLICY, "default-src 'none'".into())])
 .open()
 .unlisted();
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
-fn svg(_: &Site) -> Option<Bytes> {
-    Some(Bytes::from_static(include_bytes!("../../well-known/logo.svg")))
+/// Where browsers look that read no page first.
+pub(super) const FAVICON: Document = icon(
+    "favicon",
+    "The mark in 48 pixels.",
+    |_| vec!["/favicon.ico".into()],
+    &[Form::new("image/png", |_| png(48))],
+);
+
+/// What phones put on a home screen.
+pub(super) const TOUCH_ICON: Document = icon(
+    "touch_icon",
+    "The mark in 180 pixels.",
+    |_| vec!["/apple-touch-icon.png".into()],
+    &[Form::new("image/png", |_| png(180))],
+);
+
+/// The large icon of the manifest.
+pub(super) const LARGE_ICON: Document = icon(
+    "large_icon",
+    "The mark in 512 pixels.",
+    |_| vec!["/icon-512.png".into()],
+    &[Form::new("image/png", |_| png(512))],
+);
+
+pub(super) const MANIFEST: Document = Document::new(
+    "manifest",
+    "The web manifest of the pages.",
+    |_| vec!["/manifest.webmanifest".into()],
+    &[Form::new("application/manifest+json", manifest)],
+)
+.unlisted();
+
+const fn icon(
+    name: &'static str,
+    summary: &'static str,
+    paths: fn(&Site) -> Vec<String>,
+    forms: &'static [Form],
+) -> Document {
+    Document { max_age: 86_400, ..Document::new(name, summary, paths, forms) }.unlisted()
+}
+
+fn png(pixels: u32) -> Option<Bytes> {
+    ep_share_image::icon(MARK, pixels).ok().map(Bytes::from)
+}
+
+/// What a browser needs to keep the pages as an app (W3C Web Application Manifest).
+fn manifest(site: &Site) -> Option<Bytes> {
+    let owner = super::owner();
+    json_text(&json!({
+        "name": owner["name"],
+        "short_name": owner["name"],
+        "description": owner["tagline"],
+        "id": "/",
+        "start_url": site.url_of(HOME)?,
+        "display": "minimal-ui",
+        "background_color": "#fbfaf6",
+        "theme_color": "#2257c5",
+        "icons": [
+            { "src": site.url_of(LOGO)?, "type": "image/svg+xml", "sizes": "any" },
+            { "src": site.url_of(LARGE_ICON.name)?, "type": "image/png", "sizes": "512x512" },
+            { "src": site.url_of(TOUCH_ICON.name)?, "type": "image/png", "sizes": "180x180" },
+        ],
+    }))
 }

@@ -53,6 +53,7 @@ pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
 use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
+pub use robots::content_usage;
 pub use serve::{mirrors, routes, serve, serve_named};
 pub use site::{Site, SiteSettings};
 
@@ -163,6 +164,10 @@ pub static DOCUMENTS: &[Document] = &[
     sitemap::DOCUMENT,
     security::DOCUMENT,
     logo::DOCUMENT,
+    logo::FAVICON,
+    logo::TOUCH_ICON,
+    logo::LARGE_ICON,
+    logo::MANIFEST,
     assets::STYLE,
     assets::THEME,
     assets::RESULT,

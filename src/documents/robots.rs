@@ -1,10 +1,11 @@
-//! What crawlers may read, and what for: `robots.txt` (RFC 9309), with the terms of use of contentsignals.org and of the
-//! IETF's drafts on AI preferences (draft-ietf-aipref-attach-05, draft-ietf-aipref-vocab-07).
+//! What crawlers may read, and what for: `robots.txt` (RFC 9309), with the terms of use of contentsignals.org. Those of the
+//! IETF's drafts on AI preferences are in a header: readers of `robots.txt` that do not know them call the file invalid.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use axum::body::Bytes;
+use axum::http::HeaderValue;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Effect, Rate};
 
@@ -47,7 +48,8 @@ const TRAINERS: [&str; 7] = [
 fn text(site: &Site) -> Option<Bytes> {
     let rules = rules(site);
     let mut text = String::from(
-        "# Documents and public results may be read; what belongs to an account, and what asks models, may not.\n\n",
+        "# Documents and public results may be read; what belongs to an account, and what asks models, may not.\n\
+         # Every response says in the header Content-Usage what it may be used for.\n\n",
     );
     for agents in [&["*"][..], &READERS, &TRAINERS] {
         for agent in agents {
@@ -62,18 +64,23 @@ fn text(site: &Site) -> Option<Bytes> {
     Some(text.into())
 }
 
+/// What content may be used for, as the header `Content-Usage` has it (draft-ietf-aipref-attach-05, section 5;
+/// draft-ietf-aipref-vocab-07).
+pub fn content_usage(content: &Content) -> Option<HeaderValue> {
+    let letter = |allowed| if allowed { 'y' } else { 'n' };
+    let usage = format!("search={}, train-ai={}", letter(content.search), letter(content.ai_train));
+    HeaderValue::try_from(usage).ok()
+}
+
 /// The rules of every group. The longest match counts; those who take the first find the same.
 fn rules(site: &Site) -> String {
     let Content { search, ai_input, ai_train } = site.settings.content;
     let word = |allowed| if allowed { "yes" } else { "no" };
-    let letter = |allowed| if allowed { "y" } else { "n" };
     let mut rules = format!(
-        "Content-Signal: search={}, ai-input={}, ai-train={}\nContent-Usage: search={}, train-ai={}\n",
+        "Content-Signal: search={}, ai-input={}, ai-train={}\n",
         word(search),
         word(ai_input),
         word(ai_train),
-        letter(search),
-        letter(ai_train)
     );
     let fetched = || site.routes.iter().filter(|route| route.method == Method::Get);
     let allowed: BTreeSet<&str> = fetched().filter(|route| is_public(route)).map(prefix).collect();

@@ -6,7 +6,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue,
+    LAST_MODIFIED, VARY,
 };
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
@@ -15,6 +16,7 @@ use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
 use super::{DOCUMENTS, Document, Form, Mirrors, Site};
+use crate::surface::http::{compressed, reads_gzip};
 use crate::surface::route::{Route, RouteKind};
 
 /// The routes of every served document.
@@ -62,8 +64,15 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     let Some(rendered) = site.rendered(place, form) else {
         return Err(Fault::new(Kind::NotFound, document.absent));
     };
-    let mut response = Response::new(Body::from(rendered.bytes.clone()));
+    let gzip = || rendered.gzip.get_or_init(|| compressed(&rendered.bytes)).clone();
+    let gzip = if document.timed || !reads_gzip(headers) { None } else { gzip() };
+    let is_compressed = gzip.is_some();
+    let mut response = Response::new(Body::from(gzip.unwrap_or_else(|| rendered.bytes.clone())));
     *response.headers_mut() = rendered.headers.clone();
+    if is_compressed {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
+    }
     if let Some(tag) = &rendered.tag {
         tag.apply(headers, &mut response);
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
+use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
 use ep_kernel::links::Links;
@@ -111,6 +112,8 @@ pub struct Site {
     open: HashSet<String>,
     /// The paths that forms of pages are sent to.
     forms: HashSet<String>,
+    /// What content may be used for, as a header.
+    pub content_usage: Option<HeaderValue>,
     /// Each form of each document, rendered at its first use.
     rendered: Vec<Vec<OnceLock<Option<Arc<Rendered>>>>>,
 }
@@ -119,6 +122,8 @@ pub struct Site {
 pub struct Rendered {
     /// Its bytes, exactly as served.
     pub bytes: Bytes,
+    /// The same compressed, once somebody has asked for it.
+    pub gzip: OnceLock<Option<Bytes>>,
     /// Their tag.
     pub tag: Option<EntityTag>,
     /// The other headers that they are served with.
@@ -131,6 +136,7 @@ impl Site {
         let rendered =
             DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
         Self {
+            content_usage: super::content_usage(&settings.content),
             settings,
             tools,
             routes: Vec::new(),
@@ -207,7 +213,7 @@ impl Site {
         let render = || {
             let bytes = (form.render)(self)?;
             let headers = serve::headers(self, document, form);
-            Some(Arc::new(Rendered { tag: EntityTag::of(&bytes), bytes, headers }))
+            Some(Arc::new(Rendered { tag: EntityTag::of(&bytes), bytes, gzip: OnceLock::new(), headers }))
         };
         if document.timed { render() } else { cell.get_or_init(render).clone() }
     }

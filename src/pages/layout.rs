@@ -3,6 +3,7 @@
 use askama::Error;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY};
+use serde_json::Value;
 
 use crate::documents::{self, Site};
 
@@ -83,6 +84,11 @@ impl<'a> Layout<'a> {
     pub fn url(&self, name: &str) -> askama::Result<String> {
         self.site.url_of(name).map(|url| own(&url)).ok_or_else(|| missing("document", name))
     }
+}
+
+/// JSON-LD for the text of a script element: nothing in it can end the element (WHATWG HTML, section 4.12.1.3).
+pub fn linked_data(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// A URL of this service without its origin: a page may be open under another one than the public one.

@@ -13,7 +13,7 @@ use url::Url;
 use self::view::Query;
 pub(super) use self::view::View;
 use super::Layout;
-use super::layout::own;
+use super::layout::{linked_data, own};
 use crate::documents::Site;
 
 /// The page of a poll.
@@ -122,6 +122,30 @@ impl<'a> ResultPage<'a> {
             "thumbnail_width": ep_share_image::WIDTH,
             "thumbnail_height": ep_share_image::HEIGHT,
         })
+    }
+
+    /// What search engines read of it (schema.org): a question and what was answered, none of it as accepted.
+    fn linked_data(&self) -> String {
+        let poll = &self.poll;
+        let answers: Vec<Value> = poll
+            .bars
+            .iter()
+            .map(|bar| json!({ "@type": "Answer", "text": bar.label, "upvoteCount": bar.votes }))
+            .collect();
+        linked_data(&json!({
+            "@context": "https://schema.org",
+            "@type": "WebPage",
+            "url": poll.address,
+            "name": self.page.title,
+            "description": poll.sentence,
+            "dateCreated": poll.created_at,
+            "mainEntity": {
+                "@type": "Question",
+                "name": poll.question,
+                "answerCount": answers.len(),
+                "suggestedAnswer": answers,
+            },
+        }))
     }
 
     /// The page as Markdown.

@@ -11,9 +11,10 @@ use ep_kernel::tool::Tool;
 use ep_polling::time::Timestamp;
 use ep_tools::polls::{EstimatePoll, PollFree};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::fault::{Action, actions, capitalized};
-use super::layout::own;
+use super::layout::{linked_data, own};
 use super::result::View;
 use super::{Layout, ResultPage};
 use crate::documents::{self, HOME_MARKDOWN, Site, Way};
@@ -236,6 +237,21 @@ impl<'a> StartPage<'a> {
             estimates: own(&site.links.url(EstimatePoll::SPEC.name, &[])),
             page,
         }
+    }
+
+    /// What search engines read of it (schema.org).
+    fn linked_data(&self) -> String {
+        linked_data(&json!({
+            "@context": "https://schema.org",
+            "@type": "WebApplication",
+            "url": self.page.canonical,
+            "name": self.page.name,
+            "description": self.description,
+            "applicationCategory": "DeveloperApplication",
+            "operatingSystem": "any",
+            "offers": { "@type": "Offer", "price": 0, "priceCurrency": "USD", "description": "Free models" },
+            "provider": { "@type": "Organization", "name": self.page.operator },
+        }))
     }
 
     /// What is wrong with a field.

@@ -49,17 +49,11 @@ def check_robots(text, paths, base_url):
     agents = ["*"]
     for named, rules in groups(text):
         agents += named
-        for name in ("content-signal", "content-usage"):
-            expect([rule[0] for rule in rules].count(name) == 1, f"robots: {named} have not one {name}")
-        terms = dict(rules)
-        if not {"content-signal", "content-usage"} <= set(terms):
-            continue
-        signals = dict(part.strip().split("=") for part in terms["content-signal"].split(","))
+        found = [value for name, value in rules if name == "content-signal"]
+        expect(len(found) == 1, f"robots: {named} have not one content-signal")
+        signals = dict(part.strip().partition("=")[::2] for part in "".join(found).split(","))
         expect(set(signals) == {"search", "ai-input", "ai-train"}, f"robots: {signals}")
         expect(set(signals.values()) <= {"yes", "no"}, f"robots: {signals}")
-        usage = http_sf.parse(terms["content-usage"].encode(), tltype="dictionary")
-        tokens = {name: str(value[0]) for name, value in usage.items()}
-        expect(set(tokens) == {"search", "train-ai"} and set(tokens.values()) <= {"y", "n"}, f"robots: {tokens}")
     expect(len(agents) == len(set(agents)) + 1, "robots: an agent is named twice")
     expect({"GPTBot", "ClaudeBot", "PerplexityBot", "CCBot", "Google-Extended"} <= set(agents), f"robots: {agents}")
     rules = Protego.parse(text)
@@ -74,6 +68,9 @@ def check_headers(headers):
     policies = http_sf.parse(headers["ratelimit-policy"].encode(), tltype="list")
     for name, parameters in policies:
         expect(isinstance(name, str) and {"q", "w"} <= set(parameters), f"ratelimit-policy: {name} {parameters}")
+    usage = http_sf.parse(headers["content-usage"].encode(), tltype="dictionary")
+    tokens = {name: str(value[0]) for name, value in usage.items()}
+    expect(set(tokens) == {"search", "train-ai"} and set(tokens.values()) <= {"y", "n"}, f"content-usage: {tokens}")
     for name, parameters in http_sf.parse(headers["ratelimit"].encode(), tltype="list"):
         expect(isinstance(name, str) and {"r", "t"} <= set(parameters), f"ratelimit: {name} {parameters}")
 

@@ -30,8 +30,10 @@ fn every_served_document_as_a_snapshot() {
     // The whole documentation is made of what is reviewed elsewhere, and the description of the REST interface of every
     // operation: `openapi::every_operation_as_a_snapshot` shows them in short.
     let elsewhere = ["llms_full", OPENAPI, API_REFERENCE, "api_reference_markdown"];
-    // Assets are served as they lie in `assets/`.
-    let is_asset = |document: &Document| (document.paths)(&site)[0].starts_with("/assets/");
+    // Assets are served as they lie in `assets/`; pictures are looked at.
+    let is_asset = |document: &Document| {
+        (document.paths)(&site)[0].starts_with("/assets/") || document.forms[0].media_type == "image/png"
+    };
     let reviewed = |document: &&Document| !elsewhere.contains(&document.name) && !is_asset(document);
     for document in DOCUMENTS.iter().filter(served).filter(reviewed) {
         for (place, form) in document.forms.iter().enumerate() {
@@ -78,7 +80,8 @@ async fn documents_have_types_tags_forms_and_caching() {
             assert_eq!(full.status, 200, "{path}");
             assert_eq!(full.header("content-type"), document.forms[0].media_type);
             assert_eq!(full.header("cache-control"), format!("public, max-age={}", document.max_age));
-            assert_eq!(full.text.as_bytes(), service.site.document(document.name).unwrap());
+            let bytes = service.site.document(document.name).unwrap();
+            assert_eq!(full.text, String::from_utf8_lossy(&bytes));
             let known =
                 client.request(reqwest::Method::GET, &path).header("if-none-match", full.header("etag"));
             let known = client.send(known).await;

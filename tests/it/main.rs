@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they wait for, and read the real clock")]
 
+mod compression;
 mod harness;
 
 mod a2a;

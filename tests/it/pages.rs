@@ -63,6 +63,18 @@ async fn pages_hold_in_a_browser() {
 }
 
 #[tokio::test]
+async fn lighthouse_is_content() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let id = asked(&client, "Which planet has the most known moons?", &["Jupiter", "Saturn"]).await;
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/lighthouse.mjs");
+    let page = format!("/results/{id}");
+    let run = Command::new(node()).arg(check).args([&service.url, "/", &page]).output().await.unwrap();
+    let text = String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned();
+    assert!(run.status.success() && text.lines().count() >= 2, "{text}");
+}
+
+#[tokio::test]
 async fn a_running_poll_is_followed_in_a_browser() {
     let mut script = Script::divided_panel(40);
     script.default.latency = Duration::from_millis(1500);

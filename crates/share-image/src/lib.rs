@@ -29,6 +29,14 @@ pub const WIDTH: u32 = 1200;
 /// The height of the picture in pixels.
 pub const HEIGHT: u32 = 630;
 
+/// A mark as a square PNG of so many pixels, for places that take no SVG.
+///
+/// # Errors
+/// If the SVG cannot be read, or is to have no pixels.
+pub fn icon(svg: &str, pixels: u32) -> Result<Vec<u8>, Error> {
+    png::icon(svg, pixels)
+}
+
 /// Everything that is drawn. Texts may be of any length and content: they are shortened, wrapped and escaped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Card {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
-use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::tiny_skia::{Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{Options, Tree};
 
 use crate::{Error, HEIGHT, WIDTH};
@@ -19,6 +19,28 @@ pub(crate) fn draw(svg: &str) -> Result<Vec<u8>, Error> {
     let mut pixels = Pixmap::new(WIDTH, HEIGHT).ok_or(Error::Canvas)?;
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
     encode(pixels.data())
+}
+
+/// A square picture of an SVG of at most this width and height, without text.
+pub(crate) fn icon(svg: &str, pixels: u32) -> Result<Vec<u8>, Error> {
+    let tree = Tree::from_str(svg, &Options::default())?;
+    let mut canvas = Pixmap::new(pixels, pixels).ok_or(Error::Canvas)?;
+    let scale = pixels as f32 / tree.size().width().max(tree.size().height());
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut canvas.as_mut());
+    let colours: Vec<u8> = canvas
+        .pixels()
+        .iter()
+        .map(PremultipliedColorU8::demultiply)
+        .flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()])
+        .collect();
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, pixels, pixels);
+    encoder.set_color(ColorType::Rgba);
+    encoder.set_depth(BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&colours)?;
+    writer.finish()?;
+    Ok(file)
 }
 
 /// A card is opaque and has few colours but for the edges of letters, so a palette takes a third of the bytes and of

@@ -4,8 +4,8 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::Response;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE,
+    STRICT_TRANSPORT_SECURITY, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::middleware::Next;
 use ep_kernel::fault::Fault;
@@ -13,6 +13,7 @@ use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate, SessionChange};
 use serde_json::json;
 
+use super::compression::Confidential;
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
 use crate::documents::MARKDOWN;
@@ -20,6 +21,7 @@ use crate::pages::{FaultPage, protect};
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// A request that names a foreign host or origin is judged by this.
@@ -64,6 +66,15 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     }
     if let Some(allowance) = allowance {
         rate_limit::write(headers, &allowance);
+    }
+    if state.links().base_url().starts_with("https://") {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    if let Some(usage) = &state.site.content_usage {
+        headers.insert(CONTENT_USAGE, usage.clone());
+    }
+    if by_cookie {
+        response.extensions_mut().insert(Confidential);
     }
     response
 }

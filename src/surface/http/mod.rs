@@ -4,6 +4,7 @@
 mod address;
 mod body;
 mod challenge;
+mod compression;
 mod cookies;
 mod etag;
 mod form;
@@ -17,6 +18,7 @@ mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
 pub use challenge::Challenge;
+pub use compression::{compressed, layer as compression, reads_gzip, weaken_tag};
 pub use cookies::{SESSION_COOKIE, read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
 pub use form::Form;

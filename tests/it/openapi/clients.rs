@@ -66,7 +66,9 @@ async fn openapi_python_client() {
     let ready = Ready::new().await;
     let package = ready.path("polls_client");
     // Documents in media types that the generator does not know are read as text.
-    let types = json!({ "content_type_overrides": { "application/xml": "text/plain", "image/svg+xml": "text/plain" } });
+    let types = json!({ "content_type_overrides": {
+        "application/xml": "text/plain", "image/svg+xml": "text/plain", "image/png": "application/octet-stream",
+    } });
     std::fs::write(ready.kept.path().join("config.json"), types.to_string()).unwrap();
     let (description, config) = (ready.path("openapi.json"), ready.path("config.json"));
     let generate = [
