@@ -5,6 +5,7 @@ use std::fmt::Write;
 use axum::body::Bytes;
 
 use super::{Document, Form, Site};
+use crate::surface::web::LISTED;
 
 pub(super) const DOCUMENT: Document = Document::new(
     "sitemap",
@@ -22,7 +23,8 @@ fn xml(site: &Site) -> Option<Bytes> {
     // The day is enough: replicas that start one after another then say the same.
     let changed = site.settings.since.map(|since| since.calendar().strftime("%Y-%m-%d").to_string());
     let changed = changed.map(|day| format!("<lastmod>{day}</lastmod>")).unwrap_or_default();
-    for url in site.listed().map(|(_, url)| url).filter(|url| !url.contains('{')) {
+    let pages = LISTED.iter().filter_map(|page| site.url_of(page));
+    for url in site.listed().map(|(_, url)| url).chain(pages).filter(|url| !url.contains('{')) {
         let url = url.replace('&', "&amp;").replace('<', "&lt;");
         let _ = writeln!(text, "<url><loc>{url}</loc>{changed}</url>");
     }

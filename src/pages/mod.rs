@@ -3,10 +3,13 @@
 
 mod fault;
 mod layout;
+mod markdown;
+mod models;
 mod pictures;
 mod result;
 
 pub use fault::FaultPage;
 pub use layout::{Layout, own, protect, protect_embedded};
+pub use models::{ModelsAddresses, ModelsPage};
 pub use pictures::Pictures;
 pub use result::{Addresses, ResultPage, Shape};

@@ -5,6 +5,7 @@ mod deposit;
 mod discovery;
 mod login;
 mod logout;
+mod models;
 mod pages;
 mod stripe;
 
@@ -47,11 +48,22 @@ pub const EMBED: &str = "embedded_result";
 /// The name of the description of that frame.
 pub const OEMBED: &str = "oembed";
 
+/// The name of the page of the models.
+pub const MODELS_PAGE: &str = "models_page";
+
+/// The name of its Markdown.
+pub const MODELS_MARKDOWN: &str = "models_markdown";
+
+/// The pages that sitemaps list.
+pub const LISTED: [&str; 1] = [MODELS_PAGE];
+
 /// What a page is written in.
 pub fn media_types(page: &str) -> &'static [&'static str] {
     match page {
         RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
         OEMBED => &["application/json"],
+        MODELS_PAGE => &["text/html", "text/markdown"],
+        MODELS_MARKDOWN => &["text/markdown"],
         _ => &["text/html"],
     }
 }
@@ -80,8 +92,10 @@ const COOKIE_PATH: &str = "/api/auth";
 pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 9] = [
+pub static ROUTES: [Route; 11] = [
     page(EMBED, "/embed/{poll_id}", pages::embed, "A poll for a frame of another website."),
+    page(MODELS_PAGE, "/models", models::page, "The models that vote, for people."),
+    page(MODELS_MARKDOWN, "/models.md", models::markdown, "The models that vote, in Markdown."),
     page(OEMBED, "/oembed", pages::oembed, "Describes the frame of a poll's page (oEmbed 1.0)."),
     page(
         RESULT_PAGE,
@@ -189,6 +203,7 @@ pub fn query(name: &str) -> &'static [QueryMember] {
         LOGIN => &login::QUERY,
         CALLBACK => &login::CALLBACK_QUERY,
         OEMBED => &pages::OEMBED_QUERY,
+        MODELS_PAGE | MODELS_MARKDOWN => &models::QUERY,
         _ => &[],
     }
 }
