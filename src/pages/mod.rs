@@ -9,7 +9,8 @@ mod pictures;
 mod result;
 
 pub use fault::FaultPage;
-pub use layout::{Layout, own, protect, protect_embedded};
+pub use layout::{Layout, own, protect, protect_embedded, protection};
+pub use markdown::one_line;
 pub use models::{ModelsAddresses, ModelsPage};
 pub use pictures::Pictures;
 pub use result::{Addresses, ResultPage, Shape};

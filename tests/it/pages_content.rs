@@ -1,6 +1,7 @@
 //! The pages that say what the service is: the models, how sure results are, and what the operator owes people.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 use std::time::Duration;
 
 use ep_upstream::testing::{Script, priced};
@@ -129,4 +130,160 @@ async fn the_models_page_is_plain_about_simulated_models_and_about_none() {
     assert_eq!((page.status, page.header("content-type")), (503, "text/html; charset=utf-8"));
     assert!(page.text.contains("EP_UPSTREAM_URL"), "{}", page.text);
     client.get("/models").await.refused(503);
+}
+
+#[tokio::test]
+async fn the_texts_say_what_the_operator_has_set() {
+    let plain = Setup::demo().with("EP_BILLING", "off").boot().await;
+    let client = plain.anonymous();
+    let privacy = client.get("/privacy.md").await.text;
+    for words in ["is deleted after 90 days", "after 24 hours without use", "after 14 days at the latest"] {
+        assert!(privacy.contains(words), "{words}: {privacy}");
+    }
+    assert!(privacy.contains("The models here are simulated") && !privacy.contains("Stripe"));
+    let terms = client.get("/terms.md").await.text;
+    assert!(
+        terms.contains("Nothing is charged here")
+            && !terms.contains("## Refunds")
+            && !terms.contains("## Law")
+    );
+    assert!(client.get("/about.md").await.text.contains("The models of this service are simulated"));
+
+    let setup = Setup::default()
+        .with("EP_OPERATOR_NAME", "Example <b>Polls</b> Ltd")
+        .with("EP_OPERATOR_URL", "https://example.com/imprint")
+        .with("EP_CONTACT", "help@example.com")
+        .with("EP_OPERATOR_TERMS_URL", "https://example.com/terms")
+        .with("EP_OPERATOR_PRIVACY_URL", "https://example.com/privacy")
+        .with("EP_OPERATOR_REFUNDS", "Within 14 days what is left is paid back.")
+        .with("EP_OPERATOR_LAW", "Austrian law; the courts of Vienna.")
+        .with("EP_KEEP_ANONYMOUS_DAYS", "0")
+        .with("EP_SESSION_IDLE_HOURS", "7")
+        .with("EP_STRIPE_SECRET_KEY", "sk_test_1")
+        .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_1");
+    let service = setup.boot().await;
+    let client = service.anonymous();
+    let (privacy, terms) = (client.get("/privacy").await, client.get("/terms").await);
+    for (page, words) in [
+        (&privacy, "href=\"https://example.com/privacy\""),
+        (&privacy, "is kept until the operator deletes it"),
+        (&privacy, "after 7 hours without use"),
+        (&privacy, "Card numbers never come here"),
+        (&privacy, "href=\"mailto:help@example.com\""),
+        (&terms, "href=\"https://example.com/terms\""),
+        (&terms, "Within 14 days what is left is paid back."),
+        (&terms, "Austrian law; the courts of Vienna."),
+        (&terms, "charged back is taken off the balance"),
+    ] {
+        assert!(page.text.contains(words), "{words}: {}", page.text);
+    }
+    for path in ["/about", "/privacy", "/terms", "/how-sure"] {
+        let page = client.get(path).await;
+        assert!(page.header("content-security-policy").contains("style-src 'self'"), "{path}");
+        assert!(page.text.contains(&format!("<link rel=\"canonical\" href=\"{}{path}\">", service.url)));
+        assert!(!page.text.contains("<b>Polls"), "{path}");
+        let twin = client.get(&format!("{path}.md")).await;
+        let negotiated = get(&client, path, "text/markdown").await;
+        assert_eq!(
+            (twin.header("content-type"), &twin.text),
+            ("text/markdown; charset=utf-8", &negotiated.text)
+        );
+        assert!(twin.header("link").contains("rel=\"canonical\""), "{path}");
+        for listing in ["/sitemap.xml", "/index.md"] {
+            assert!(client.get(listing).await.text.contains(&format!("{}{path}", service.url)), "{listing}");
+        }
+    }
+    // Every page leads to them, also one about an error.
+    let lost = get(&client, "/nowhere", "text/html").await.text;
+    for path in ["/about", "/privacy", "/terms", "/how-sure", "/models"] {
+        assert!(lost.contains(&format!("<a href=\"{path}\">")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn how_sure_shows_the_committed_figures() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let page = client.get("/how-sure").await.text;
+    assert_eq!((page.matches("<svg").count(), page.matches("<polyline").count()), (3, 9));
+    assert!(!page.contains('\u{fffc}') && page.contains("stops at 6 to 0, 8 to 1, 9 to 2, 10 to 3 votes"));
+    let text = client.get("/how-sure.md").await.text;
+    assert!(text.contains("agrees less often than its level says at 50 % and 80 %."), "{text}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/stopping-figures.json");
+    let figures: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    for set in figures["sets"].as_array().unwrap() {
+        let name = set["set"].as_str().unwrap();
+        assert!(page.contains(name) && text.contains(name), "{name}");
+        for at in set["thresholds"].as_array().unwrap() {
+            let count = |name: &str| at["bridge"][name].as_f64().unwrap();
+            let asked = 100.0 * count("calls") / count("polls") / set["models"].as_f64().unwrap();
+            let asked = format!("{asked:.1} %");
+            assert!(page.contains(&asked) && text.contains(&asked), "{name}: {asked}");
+        }
+    }
+    let id = client
+        .post("/api/poll", &json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] }))
+        .await
+        .expect(200)["poll_id"]
+        .clone();
+    let result = client.get(&format!("/results/{}", id.as_str().unwrap())).await.text;
+    assert!(
+        result.contains("<dt>How sure</dt>")
+            && result.contains("<a href=\"/how-sure\">How sure is that?</a>")
+    );
+}
+
+/// What `/privacy` says is stored was read from these tables. A new one: say there what it keeps of people and for how long,
+/// then name it here.
+#[test]
+fn the_privacy_page_knows_every_table() {
+    let told = [
+        "a2a_pushes",
+        "a2a_tasks",
+        "accounts",
+        "agent_messages",
+        "api_keys",
+        "ballots",
+        "cancellations",
+        "card_reversals",
+        "checkouts",
+        "deposits",
+        "feedback",
+        "heartbeats",
+        "holds",
+        "identities",
+        "key_spending",
+        "notifications",
+        "polls",
+        "rate_limits",
+        "replays",
+        "reputation_models",
+        "reputation_polls",
+        "reputation_service",
+        "reputation_slots",
+        "sessions",
+        "starter_credits",
+        "transfers",
+        "upstream_registries",
+        "upstream_rungs",
+        "used_nonces",
+        "users",
+        "webhooks",
+    ];
+    let mut tables = BTreeSet::new();
+    for engine in ["sqlite", "postgres"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(engine);
+        for file in std::fs::read_dir(folder).unwrap() {
+            let sql = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let created = sql
+                .lines()
+                .filter_map(|line| line.split("TABLE ").nth(1).filter(|_| line.contains("CREATE")));
+            tables.extend(created.map(|rest| {
+                rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap().to_owned()
+            }));
+        }
+    }
+    tables.remove("kept_users");
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    assert_eq!(tables, told);
 }
