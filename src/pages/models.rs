@@ -194,6 +194,8 @@ struct Link {
     text: String,
     current: bool,
     sorted: &'static str,
+    /// Whether it heads a column of numbers.
+    number: bool,
 }
 
 /// A model in the table.
@@ -320,6 +322,7 @@ impl View {
             text: format!("{name} ({count})"),
             current: query.preset == preset,
             sorted: "",
+            number: false,
         };
         let each = presets.iter().map(|(name, count)| filter(Some(name), name, *count));
         let sort = |column: &Column| Link {
@@ -331,6 +334,7 @@ impl View {
             text: column.title.to_owned(),
             current: query.order == column.order,
             sorted: column.sorted,
+            number: !matches!(column.order, Order::Model | Order::Family),
         };
         let fetched = registry.fetched_at;
         let kind = if registry.simulated { "simulated models" } else { "models" };

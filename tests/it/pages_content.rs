@@ -70,7 +70,9 @@ async fn a_long_list_of_models_is_sorted_and_filtered_by_links() {
     assert_ne!(by_name, listed);
     let dearest = client.get("/models?sort=input").await;
     assert!(names(&dearest.text).last().unwrap().contains("bold"));
-    assert!(dearest.text.contains("aria-sort=\"ascending\"><a href=\"/models#models\">Input"));
+    assert!(
+        dearest.text.contains("class=\"number\" aria-sort=\"ascending\"><a href=\"/models#models\">Input")
+    );
     let few = client.get("/models?preset=budget&sort=nonsense").await;
     let count = names(&few.text).len();
     assert!(few.text.contains(&format!(" aria-current=\"true\">budget ({count})")), "{count}");

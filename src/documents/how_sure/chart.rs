@@ -28,7 +28,7 @@ pub(super) struct Line {
 
 /// The size of the picture, and where its axes lie.
 const WIDTH: f64 = 360.0;
-const LEFT: f64 = 46.0;
+const LEFT: f64 = 52.0;
 const RIGHT: f64 = 344.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 216.0;
