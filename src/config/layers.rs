@@ -29,6 +29,10 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_CONTACT", "operator", "contact"),
     ("EP_DOCUMENTATION_URL", "operator", "documentation_url"),
     ("EP_ADD_FUNDS_URL", "operator", "add_funds_url"),
+    ("EP_OPERATOR_TERMS_URL", "operator", "terms_url"),
+    ("EP_OPERATOR_PRIVACY_URL", "operator", "privacy_url"),
+    ("EP_OPERATOR_REFUNDS", "operator", "refunds"),
+    ("EP_OPERATOR_LAW", "operator", "law"),
     ("EP_CONTENT_SEARCH", "content", "search"),
     ("EP_CONTENT_AI_INPUT", "content", "ai_input"),
     ("EP_CONTENT_AI_TRAIN", "content", "ai_train"),
@@ -222,11 +226,14 @@ impl Config {
     }
 
     fn check_operator(&self) -> Result<(), ConfigError> {
-        let Operator { url, documentation_url, add_funds_url, contact, .. } = &self.operator;
+        let Operator { url, documentation_url, add_funds_url, terms_url, privacy_url, contact, .. } =
+            &self.operator;
         let pages = [
             ("EP_OPERATOR_URL", url),
             ("EP_DOCUMENTATION_URL", documentation_url),
             ("EP_ADD_FUNDS_URL", add_funds_url),
+            ("EP_OPERATOR_TERMS_URL", terms_url),
+            ("EP_OPERATOR_PRIVACY_URL", privacy_url),
         ];
         let is_page = |text: &str| {
             url::Url::parse(text).is_ok_and(|page| matches!(page.scheme(), "http" | "https" | "mailto"))

@@ -68,6 +68,10 @@ pub struct Operator {
     pub contact: String,
     pub documentation_url: String,
     pub add_funds_url: String,
+    pub terms_url: String,
+    pub privacy_url: String,
+    pub refunds: String,
+    pub law: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -14,6 +14,7 @@ mod auth_guide;
 mod committed;
 mod error_reference;
 mod home;
+mod how_sure;
 mod intents;
 mod llms;
 mod logo;
@@ -23,6 +24,7 @@ mod mirrors;
 mod negotiation;
 mod node_spec;
 mod openapi;
+mod operator_pages;
 mod page;
 mod prose;
 mod protected_resource;
@@ -35,6 +37,7 @@ mod site;
 mod sitemap;
 mod skills;
 mod surfaces;
+mod text_page;
 mod tool_reference;
 mod unified_card;
 
@@ -150,6 +153,14 @@ pub static DOCUMENTS: &[Document] = &[
     protected_resource::MCP,
     protected_resource::A2A,
     home::MARKDOWN,
+    how_sure::DOCUMENT,
+    how_sure::MARKDOWN,
+    operator_pages::ABOUT,
+    operator_pages::ABOUT_MARKDOWN,
+    operator_pages::PRIVACY,
+    operator_pages::PRIVACY_MARKDOWN,
+    operator_pages::TERMS,
+    operator_pages::TERMS_MARKDOWN,
     unified_card::DOCUMENT,
     routing_descriptions::DOCUMENT,
     api_catalog::DOCUMENT,

@@ -15,10 +15,11 @@ use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::Entry;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use secrecy::ExposeSecret;
 use url::Url;
 
 use super::{DOCUMENTS, Document, Form, serve};
-use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator};
+use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator, Sessions};
 use crate::surface::http::EntityTag;
 use crate::surface::route::{Route, RouteKind};
 
@@ -51,6 +52,16 @@ pub struct SiteSettings {
     pub starter_credit: MicroUsd,
     /// The chain of wallets and deposits (CAIP-2).
     pub network: String,
+    /// Whether accounts are funded by card, and polls are charged to them.
+    pub takes_cards: bool,
+    /// The host that questions are sent to, where it is known by name on the web.
+    pub upstream_host: Option<String>,
+    /// How long browsers stay signed in.
+    pub sessions: Sessions,
+    /// How long polls that nobody owns are kept, in days; 0 is for ever.
+    pub keep_anonymous_days: u32,
+    /// Whether the starter credits of one client address are counted.
+    pub counts_addresses: bool,
     /// Whether accounts are funded in USDC, and polls are charged to them.
     pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
@@ -74,6 +85,15 @@ impl SiteSettings {
             charges: config.billing.mode == BillingMode::Prepaid,
             starter_credit: config.starter_credit().unwrap_or_default(),
             network: config.chain.network.clone(),
+            takes_cards: config.billing.mode == BillingMode::Prepaid
+                && !config.stripe.secret_key.expose_secret().is_empty(),
+            upstream_host: Url::parse(&config.upstream.url)
+                .ok()
+                .filter(|url| url.scheme() == "https")
+                .and_then(|url| url.host_str().map(str::to_owned)),
+            sessions: config.sessions.clone(),
+            keep_anonymous_days: config.polls.keep_anonymous_days,
+            counts_addresses: config.accounts.starter_credits_per_address > 0,
             takes_usdc: config.billing.mode == BillingMode::Prepaid
                 && !config.x402.facilitator_url.is_empty(),
             signing: None,

@@ -28,6 +28,11 @@ pub fn protect_embedded(headers: &mut HeaderMap) {
     }
 }
 
+/// The security headers of pages.
+pub const fn protection() -> [(HeaderName, &'static str); 3] {
+    HEADERS
+}
+
 /// Gives a response the security headers of pages.
 pub fn protect(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));

@@ -3,12 +3,16 @@
 
 mod fault;
 mod layout;
+mod markdown;
+mod models;
 mod pictures;
 mod result;
 mod start;
 
 pub use fault::FaultPage;
-pub use layout::{Layout, own, protect, protect_embedded};
+pub use layout::{Layout, own, protect, protect_embedded, protection};
+pub use markdown::one_line;
+pub use models::{ModelsAddresses, ModelsPage};
 pub use pictures::Pictures;
 pub use result::{Addresses, ResultPage, Shape};
 pub use start::{Asked, Bundle, Example, StartPage, Visit, example_request};

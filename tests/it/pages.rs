@@ -47,14 +47,9 @@ async fn pages_hold_in_a_browser() {
         asked(&client, &format!("{} 👩‍👩‍👧‍👦 ok?", "W".repeat(200)), &["a".repeat(49).as_str(), image]).await;
     let page = |id: &str| format!("/results/{id}");
     let embedded = format!("/embed/{plain}");
-    let paths = [
-        page(&plain),
-        page(&right_to_left),
-        page(&long),
-        page("EP-20260101-0000000000"),
-        embedded,
-        "/".to_owned(),
-    ];
+    let mut paths =
+        vec![page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000"), embedded];
+    paths.extend(["/", "/models", "/how-sure", "/about", "/privacy", "/terms"].map(str::to_owned));
     walked(
         &service,
         json!({ "paths": paths, "hostile": [[page(&right_to_left), script], [page(&long), image]] }),

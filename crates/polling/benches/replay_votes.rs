@@ -5,6 +5,8 @@
 //! EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes
 //! ```
 //!
+//! With `-- figures`, it prints what stands in `docs/stopping-figures.json`, and nothing else.
+//!
 //! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the
 //! columns question_id, model and choice. A (question, model) pair without a row is a model that was heard and
 //! gave no vote, which still costs its call. Failures of transport are not in the data: a last table adds them
@@ -24,10 +26,24 @@ use ep_polling::threshold::Threshold;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
 use votes::RecordedVotes;
 
-const SETS: [(&str, &str); 2] = [("MMLU-Pro", "mmlupro"), ("GSM8K", "zeroeval_gsm8k")];
+const SETS: [Set; 2] = [
+    Set {
+        name: "MMLU-Pro",
+        file: "mmlupro",
+        source: "TIGER-AI-Lab/MMLU-Pro, eval_results, commit f418b116 (Apache-2.0)",
+    },
+    Set {
+        name: "GSM8K",
+        file: "zeroeval_gsm8k",
+        source: "WildEval/ZeroEval, result_dirs/gsm, commit 8c1485ed (Apache-2.0)",
+    },
+];
 const THRESHOLDS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
+/// Votes that lie between the first two options of a contested question, at most.
+const MARGIN: usize = 2;
 /// Random orders per set and rule, at least. Every question is replayed equally often.
 const ORDERS: usize = 40_000;
 
@@ -51,9 +67,120 @@ fn beta(evidence: Evidence) -> f64 {
     sum
 }
 
+/// Votes, and where they come from.
+struct Set {
+    name: &'static str,
+    file: &'static str,
+    source: &'static str,
+}
+
+/// What became of polls: counts, so that nothing is rounded.
+#[derive(Serialize)]
 struct Replayed {
-    calls: f64,
-    agreement: f64,
+    polls: usize,
+    calls: usize,
+    /// Polls whose answer was not the full roster's.
+    different: usize,
+}
+
+impl Replayed {
+    fn mean_calls(&self) -> f64 {
+        self.calls as f64 / self.polls as f64
+    }
+
+    fn agreement(&self) -> f64 {
+        1.0 - self.different as f64 / self.polls as f64
+    }
+}
+
+/// The rules on one set of votes.
+#[derive(Serialize)]
+struct Compared {
+    set: String,
+    source: &'static str,
+    questions: usize,
+    models: usize,
+    lock: Replayed,
+    thresholds: Vec<AtThreshold>,
+}
+
+/// What is kept of a run.
+#[derive(Serialize)]
+struct Figures {
+    command: &'static str,
+    contested_margin: usize,
+    sets: Vec<Compared>,
+}
+
+#[derive(Serialize)]
+struct AtThreshold {
+    threshold: f64,
+    bridge: Replayed,
+    beta: Replayed,
+}
+
+impl Compared {
+    fn new(set: String, source: &'static str, votes: &RecordedVotes) -> Self {
+        let lock = |responses: &Responses| {
+            locked(responses.overall().evidence).then_some(responses.overall().leader)
+        };
+        let at = |threshold: f64| {
+            let rule = Rule::for_threshold(Threshold::new(threshold).ok()?);
+            let bridge = replay(votes, |responses| {
+                decide(responses, &rule, false).map(|Decision { option, .. }| option)
+            });
+            let beta = replay(votes, |responses| {
+                let standing = responses.overall();
+                let sure = standing.leader.is_some() && beta(standing.evidence) >= threshold;
+                (sure || locked(standing.evidence)).then_some(standing.leader)
+            });
+            Some(AtThreshold { threshold, bridge, beta })
+        };
+        Self {
+            set,
+            source,
+            questions: votes.questions.len(),
+            models: votes.models,
+            lock: replay(votes, lock),
+            thresholds: THRESHOLDS.into_iter().filter_map(at).collect(),
+        }
+    }
+
+    fn print(&self) {
+        let show = |rule: &str, threshold: &str, found: &Replayed| {
+            let share = found.mean_calls() / self.models as f64;
+            let saved = 100.0 * (1.0 - share);
+            println!(
+                "{rule:<10} {threshold:>5} {:>7.2} {share:>7.3} {saved:>7.1} % {:>10.4}",
+                found.mean_calls(),
+                found.agreement()
+            );
+        };
+        println!("\n{}: {} questions, {} models", self.set, self.questions, self.models);
+        println!(
+            "{:<10} {:>5} {:>7} {:>7} {:>9} {:>10}",
+            "rule", "c", "calls", "share", "saved", "agreement"
+        );
+        show("lock alone", "", &self.lock);
+        for AtThreshold { threshold, bridge, beta } in &self.thresholds {
+            show("Bridge", &threshold.to_string(), bridge);
+            show("Beta", &threshold.to_string(), beta);
+        }
+    }
+}
+
+/// Only the questions on which the two options with the most votes are at most `MARGIN` votes apart.
+fn contested(mut votes: RecordedVotes) -> RecordedVotes {
+    let options = votes.options;
+    votes.questions.retain(|_, answers| {
+        let mut counts = vec![0_usize; options.max(2)];
+        for option in answers.iter().flatten() {
+            counts[*option] += 1;
+        }
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        counts[0] - counts[1] <= MARGIN
+    });
+    votes
 }
 
 /// Asks in random orders until `stop` names an answer. The orders are the same for every rule.
@@ -84,8 +211,8 @@ fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usiz
             }
         }
     }
-    let polls = (rounds * votes.questions.len()) as f64;
-    Replayed { calls: calls as f64 / polls, agreement: agreed as f64 / polls }
+    let polls = rounds * votes.questions.len();
+    Replayed { polls, calls, different: polls - agreed }
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -93,46 +220,27 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         println!("EP_VOTES_DATA names no folder with votes: nothing to replay");
         return Ok(ExitCode::SUCCESS);
     };
-    let mut reached = true;
-    for (name, set) in SETS {
-        let votes = RecordedVotes::read(File::open(Path::new(&folder).join(format!("{set}_votes.csv")))?)?;
-        let roster = votes.models;
-        let show = |rule: &str, threshold: &str, found: &Replayed| {
-            let share = found.calls / roster as f64;
-            let saved = 100.0 * (1.0 - share);
-            println!(
-                "{rule:<10} {threshold:>5} {:>7.2} {share:>7.3} {saved:>7.1} % {:>10.4}",
-                found.calls, found.agreement
-            );
-        };
-        println!("\n{name}: {} questions, {roster} models", votes.questions.len());
-        println!(
-            "{:<10} {:>5} {:>7} {:>7} {:>9} {:>10}",
-            "rule", "c", "calls", "share", "saved", "agreement"
-        );
-        let lock = |responses: &Responses| {
-            locked(responses.overall().evidence).then_some(responses.overall().leader)
-        };
-        show("lock alone", "", &replay(&votes, lock));
-        for threshold in THRESHOLDS {
-            let Ok(valid) = Threshold::new(threshold) else { continue };
-            let rule = Rule::for_threshold(valid);
-            let bridge = replay(&votes, |responses| {
-                decide(responses, &rule, false).map(|Decision { option, .. }| option)
-            });
-            show("Bridge", &threshold.to_string(), &bridge);
-            let adaptive = replay(&votes, |responses| {
-                let standing = responses.overall();
-                let sure = standing.leader.is_some() && beta(standing.evidence) >= threshold;
-                (sure || locked(standing.evidence)).then_some(standing.leader)
-            });
-            show("Beta", &threshold.to_string(), &adaptive);
-            if set == "mmlupro" && threshold == 0.95 {
-                let (share, agreement) = TARGET;
-                reached = bridge.calls <= share * roster as f64 && bridge.agreement >= agreement;
-            }
-        }
+    let read = |set: &Set| -> Result<RecordedVotes, Box<dyn Error>> {
+        RecordedVotes::read(File::open(Path::new(&folder).join(format!("{}_votes.csv", set.file)))?)
+    };
+    let mut compared = Vec::new();
+    for set in &SETS {
+        compared.push(Compared::new(set.name.to_owned(), set.source, &read(set)?));
     }
+    let [set, _] = &SETS;
+    compared.push(Compared::new(format!("{}, contested", set.name), set.source, &contested(read(set)?)));
+    if std::env::args().any(|argument| argument == "figures") {
+        let command = "EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes -- figures";
+        let figures = Figures { command, contested_margin: MARGIN, sets: compared };
+        println!("{}", serde_json::to_string_pretty(&figures)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    compared.iter().for_each(Compared::print);
+    let at_default = compared[0].thresholds.iter().find(|at| at.threshold == 0.95);
+    let reached = at_default.is_some_and(|AtThreshold { bridge, .. }| {
+        let (share, agreement) = TARGET;
+        bridge.mean_calls() <= share * compared[0].models as f64 && bridge.agreement() >= agreement
+    });
     with_failures(Path::new(&folder))?;
     let (share, agreement) = TARGET;
     let verdict = if reached { "reached" } else { "MISSED" };
@@ -212,8 +320,8 @@ fn with_failures(folder: &Path) -> Result<(), Box<dyn Error>> {
         "{:<9} {:>4}  {:<8} {:>24} {:>24} {:>24}",
         "set", "fail", "which", "as no votes", "as still to be asked", "as unknown"
     );
-    for (name, set) in SETS {
-        let votes = RecordedVotes::read(File::open(folder.join(format!("{set}_votes.csv")))?)?;
+    for Set { name, file, .. } in SETS {
+        let votes = RecordedVotes::read(File::open(folder.join(format!("{file}_votes.csv")))?)?;
         let none = replay_failing(&votes, 0.0, false, Failed::NoVote);
         for share in FAILURES {
             for (dissent_only, which) in [(false, "any"), (true, "dissent")] {

@@ -86,12 +86,17 @@ impl Upstream {
         });
         Ok(Self { model_list, voting, presets, ttl: config.registry_ttl })
     }
+
+    fn context(&self) -> RosterContext {
+        let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
+        RosterContext { simulated: false, free_per_minute }
+    }
 }
 
 #[async_trait]
 impl Models for Upstream {
     async fn registry(&self) -> Result<Registry, Fault> {
-        Ok(self.model_list.snapshot().await?.registry(self.ttl, false))
+        self.presets.registry(&*self.model_list.snapshot().await?, self.ttl, self.context())
     }
 
     fn presets(&self) -> Vec<String> {
@@ -101,8 +106,7 @@ impl Models for Upstream {
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
         self.presets.check(choice)?;
         let snapshot = self.model_list.snapshot().await?;
-        let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
-        self.presets.roster(choice, &snapshot, RosterContext { simulated: false, free_per_minute })
+        self.presets.roster(choice, &snapshot, self.context())
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {

@@ -15,6 +15,7 @@ use super::routes::{self, A2A_JSON};
 use super::schemas::Side;
 use super::success::any_of;
 use crate::surface::route::{Protocol, Route, RouteKind};
+use crate::surface::web::{MODELS_MARKDOWN, MODELS_PAGE};
 
 /// Whether an operation takes an idempotency key at this method.
 pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
@@ -29,6 +30,9 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
         RouteKind::Document(_) | RouteKind::Form(_) => &[],
         // For programs that open a page of a protocol.
         RouteKind::Page(_) if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
+        RouteKind::Page(_) if [MODELS_PAGE, MODELS_MARKDOWN].contains(&route.name) => {
+            &[Kind::NotConfigured, Kind::Unavailable]
+        }
         RouteKind::Page(_) => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
         RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
         RouteKind::Redirect(_) => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],

@@ -11,6 +11,7 @@ use super::Addresses;
 use super::words;
 use crate::documents::Site;
 use crate::pages::layout::own;
+use crate::pages::markdown::one_line;
 
 /// A result as the operation answers it, as far as the page shows it.
 #[derive(Deserialize)]
@@ -238,7 +239,7 @@ impl View {
             let votes = poll.tally.get(label).copied().unwrap_or_default();
             Bar {
                 label: label.clone(),
-                cell: markdown_cell(label),
+                cell: one_line(label),
                 key: key(place),
                 colour: place % 10,
                 votes,
@@ -249,7 +250,7 @@ impl View {
         let question = poll.question.clone().unwrap_or_default();
         let mut view = Self {
             id: poll.poll_id.clone(),
-            question_line: markdown_cell(&question),
+            question_line: one_line(&question),
             question,
             sentence: words::sentence(&poll),
             sure: words::sure(&poll),
@@ -334,22 +335,6 @@ impl View {
 fn plain_cell(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if risky { format!("'{text}") } else { text.to_owned() }
-}
-
-/// A text on one line, what Markdown would make something of behind a backslash.
-fn markdown_cell(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '!' | '&' => {
-                line.push('\\');
-                line.push(c);
-            }
-            c if c.is_control() => line.push(' '),
-            c => line.push(c),
-        }
-    }
-    line
 }
 
 fn rows(poll: &Poll, query: Query) -> Vec<Row> {

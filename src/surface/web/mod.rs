@@ -5,6 +5,7 @@ mod deposit;
 mod discovery;
 mod login;
 mod logout;
+mod models;
 mod pages;
 mod start;
 mod stripe;
@@ -55,7 +56,13 @@ pub const EMBED: &str = "embedded_result";
 pub const OEMBED: &str = "oembed";
 
 /// The pages that are written for each request and have one address.
-pub const LISTED_PAGES: [&str; 1] = [HOME];
+pub const LISTED_PAGES: [&str; 2] = [HOME, MODELS_PAGE];
+
+/// The name of the page of the models.
+pub const MODELS_PAGE: &str = "models_page";
+
+/// The name of its Markdown.
+pub const MODELS_MARKDOWN: &str = "models_markdown";
 
 /// What a page is written in.
 pub fn media_types(page: &str) -> &'static [&'static str] {
@@ -63,6 +70,8 @@ pub fn media_types(page: &str) -> &'static [&'static str] {
         RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
         HOME => &["text/html", "text/markdown"],
         OEMBED => &["application/json"],
+        MODELS_PAGE => &["text/html", "text/markdown"],
+        MODELS_MARKDOWN => &["text/markdown"],
         _ => &["text/html"],
     }
 }
@@ -89,11 +98,13 @@ const COOKIE_PATH: &str = "/api/auth";
 pub const DASHBOARD: &str = "/dashboard";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 12] = [
+pub static ROUTES: [Route; 14] = [
     page(HOME, "/", start::show, "The start page: what this service is, and a place to try it."),
     form(ASK, "/ask", start::ask, "Asks what the start page's form says."),
     opened(ASK, "/ask"),
     page(EMBED, "/embed/{poll_id}", pages::embed, "A poll for a frame of another website."),
+    page(MODELS_PAGE, "/models", models::page, "The models that vote, for people."),
+    page(MODELS_MARKDOWN, "/models.md", models::markdown, "The models that vote, in Markdown."),
     page(OEMBED, "/oembed", pages::oembed, "Describes the frame of a poll's page (oEmbed 1.0)."),
     page(
         RESULT_PAGE,
@@ -233,6 +244,7 @@ pub fn query(name: &str) -> &'static [QueryMember] {
         LOGIN => &login::QUERY,
         CALLBACK => &login::CALLBACK_QUERY,
         OEMBED => &pages::OEMBED_QUERY,
+        MODELS_PAGE | MODELS_MARKDOWN => &models::QUERY,
         _ => &[],
     }
 }

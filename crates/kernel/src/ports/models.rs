@@ -50,6 +50,8 @@ pub struct Variant {
     pub supports_tools: Option<bool>,
     /// Request parameters it is known to support.
     pub supported_parameters: Vec<String>,
+    /// The presets that ask it.
+    pub presets: Vec<String>,
 }
 
 /// What a model charges, in USD per token, as decimal text (floats would lose digits).

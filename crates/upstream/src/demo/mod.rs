@@ -53,6 +53,7 @@ pub struct Demo {
 
 /// The time after which the list claims to expire.
 const TTL: Duration = Duration::from_hours(1);
+const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None };
 /// The weights of the three parts of a preference.
 const SHARED_WEIGHT: f64 = 1.0;
 const FAMILY_WEIGHT: f64 = 0.5;
@@ -126,7 +127,7 @@ impl Models for Demo {
         let now = self.clock.now().millis();
         let fetched_at = Timestamp::from_millis(now - now.rem_euclid(ttl));
         let cache_expires_at = fetched_at.after(TTL);
-        Ok(Registry { fetched_at, cache_expires_at, ..self.snapshot.registry(TTL, true) })
+        Ok(Registry { fetched_at, cache_expires_at, ..self.presets.registry(&self.snapshot, TTL, CONTEXT)? })
     }
 
     fn presets(&self) -> Vec<String> {
@@ -134,7 +135,7 @@ impl Models for Demo {
     }
 
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault> {
-        self.presets.roster(choice, &self.snapshot, RosterContext { simulated: true, free_per_minute: None })
+        self.presets.roster(choice, &self.snapshot, CONTEXT)
     }
 
     async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer {

@@ -101,6 +101,7 @@ fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoMo
             free,
             supports_tools: Some(true),
             supported_parameters: vec!["tools".to_owned(), "tool_choice".to_owned(), "max_tokens".to_owned()],
+            presets: Vec::new(),
             id,
         },
         price: Some(price),

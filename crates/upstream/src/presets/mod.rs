@@ -3,10 +3,13 @@
 mod named;
 mod query;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::Registry;
 use ep_polling::roster::{ModelChoice, ModelNames, ModelSource, Roster};
 use serde::Deserialize;
 
@@ -78,6 +81,26 @@ impl Presets {
     /// Their names, in the order of the file.
     pub(crate) fn names(&self) -> Vec<String> {
         self.0.iter().map(|preset| preset.query.name.clone()).collect()
+    }
+
+    /// The list as clients see it, which is fetched again after `ttl`.
+    pub(crate) fn registry(
+        &self,
+        snapshot: &Snapshot,
+        ttl: Duration,
+        context: RosterContext,
+    ) -> Result<Registry, Fault> {
+        let mut registry = snapshot.registry(ttl, context.simulated);
+        for preset in &self.0 {
+            let name = &preset.query.name;
+            let roster = snapshot.roster(name, || preset.roster(snapshot, None, context))?;
+            let members: HashSet<&str> =
+                roster.members().iter().map(|member| member.model.as_str()).collect();
+            for variant in registry.variants.iter_mut().filter(|variant| members.contains(&*variant.id)) {
+                variant.presets.push(name.clone());
+            }
+        }
+        Ok(registry)
     }
 
     /// The models of a choice, selected from this list.

@@ -171,6 +171,7 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
             free: price.is_some_and(|price| price.is_free()),
             supports_tools: supports("tools"),
             supported_parameters: parameters.unwrap_or_default(),
+            presets: Vec::new(),
             id,
         },
     })

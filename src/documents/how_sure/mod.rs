@@ -1,0 +1,215 @@
+//! `/how-sure`: when a poll stops, what its confidence says and what not, and what was measured on recorded votes. The
+//! pictures are drawn from the committed figures.
+
+mod chart;
+mod figures;
+
+use askama::Template;
+use axum::body::Bytes;
+use ep_polling::stopping::{Evidence, Rule};
+use ep_polling::threshold::Threshold;
+
+use self::chart::{Chart, Line};
+use self::figures::{Figures, Set};
+use super::prose::{self, Prose};
+use super::text_page::{About, body, headers};
+use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+
+const PAGE: About = About {
+    title: "How sure a result is",
+    description: "When a poll stops, what its confidence says and what it does not, and what was measured on real votes.",
+    name: "how_sure",
+    markdown: "how_sure_markdown",
+};
+
+pub(super) const DOCUMENT: Document = Document::new(
+    PAGE.name,
+    PAGE.description,
+    |_| vec!["/how-sure".into()],
+    &[Form::new("text/html; charset=utf-8", html), Form::markdown(markdown)],
+)
+.headers(headers);
+
+pub(super) const MARKDOWN: Document = Document::new(
+    PAGE.markdown,
+    "The same in Markdown.",
+    |_| vec!["/how-sure.md".into()],
+    &[Form::new(MARKDOWN_TYPE, markdown)],
+)
+.headers(|site| PAGE.canonical(site))
+.unlisted();
+
+/// The size of the panel in the example.
+const EXAMPLE_PANEL: u32 = 25;
+
+#[derive(Template)]
+#[template(path = "how-sure.md")]
+struct Text<'a> {
+    p: Prose<'a>,
+    figures: &'a Figures,
+    /// Each picture, or its table.
+    pictures: [String; 3],
+    /// At which levels the other rule misses them on contested questions.
+    missed: String,
+    example_panel: u32,
+    /// How the example's first votes must be split for it to stop.
+    example: String,
+}
+
+fn markdown(site: &Site) -> Option<Bytes> {
+    let figures = Figures::read()?;
+    let pictures = charts(&figures)?.map(|chart| chart.table());
+    prose::bytes(&text(site, &figures, pictures))
+}
+
+fn html(site: &Site) -> Option<Bytes> {
+    let figures = Figures::read()?;
+    let charts = charts(&figures)?;
+    // A paragraph of the object replacement character and a number holds the place of a picture.
+    let places = [0, 1, 2].map(|place| format!("\u{fffc}{place}"));
+    let written = String::from_utf8(prose::bytes(&text(site, &figures, places.clone()))?.into()).ok()?;
+    let mut body = body(&written);
+    for (place, chart) in places.iter().zip(&charts) {
+        body = body.replace(&format!("<p>{place}</p>"), &chart.drawn().render().ok()?);
+    }
+    PAGE.page(site, body)
+}
+
+fn text<'a>(site: &'a Site, figures: &'a Figures, pictures: [String; 3]) -> Text<'a> {
+    let example = (0..4).filter_map(|rival| Some(format!("{} to {rival}", votes_needed(rival)?)));
+    let example: Vec<String> = example.collect();
+    let contested = figures.sets.last().into_iter().flat_map(|set| &set.thresholds);
+    let missed = contested.filter(|at| at.beta.agreement() < 100.0 * at.threshold);
+    let missed: Vec<String> = missed.map(|at| named(at.threshold)).collect();
+    Text {
+        p: Prose::new(site),
+        figures,
+        pictures,
+        missed: missed.join(" and "),
+        example_panel: EXAMPLE_PANEL,
+        example: example.join(", "),
+    }
+}
+
+/// The fewest votes that stop the example at the default threshold against so many for the strongest rival.
+fn votes_needed(rival: u32) -> Option<u32> {
+    let rule = Rule::for_threshold(Threshold::DEFAULT);
+    (rival + 1..=EXAMPLE_PANEL - rival).find(|leader| {
+        rule.stops(Evidence { leader: *leader, rival, remaining: EXAMPLE_PANEL - leader - rival })
+    })
+}
+
+/// The pictures, in the order of the text.
+fn charts(figures: &Figures) -> Option<[Chart; 3]> {
+    let [all, other, contested] = figures.sets.as_slice() else { return None };
+    Some([
+        calls(&[all, other, contested]),
+        agreement("agreement", all, format!("Agreement with the whole panel, all questions of {}", all.set)),
+        agreement(
+            "contested",
+            contested,
+            format!("Agreement with the whole panel, contested questions of {}", all.set),
+        ),
+    ])
+}
+
+/// A share as a threshold is named.
+fn named(threshold: f64) -> String {
+    format!("{} %", (threshold * 1000.0).round() / 10.0)
+}
+
+/// How many models are asked.
+fn calls(sets: &[&Set; 3]) -> Chart {
+    let places: Vec<String> =
+        sets[0].thresholds.iter().map(|at| named(at.threshold)).chain([named(1.0)]).collect();
+    let values = |set: &Set| -> Vec<f64> {
+        let at = set.thresholds.iter().map(|at| &at.bridge).chain([&set.lock]);
+        at.map(|found| found.asked(set.models)).collect()
+    };
+    let columns: Vec<Vec<f64>> = sets.iter().map(|set| values(set)).collect();
+    let row = |(place, name): (usize, &String)| {
+        let cells = columns.iter().map(|values| format!("{:.1} %", values[place]));
+        std::iter::once(name.clone()).chain(cells).collect()
+    };
+    let name = |set: &Set| format!("{}, {} models", set.set, set.models);
+    Chart {
+        id: "calls",
+        title: "How much of the panel is asked, by how sure the poll must be".to_owned(),
+        description: "The surer a poll must be, the more models it asks; easy questions need far fewer than contested ones."
+            .to_owned(),
+        across: "how sure the poll must be",
+        upwards: "models asked, of the panel",
+        rows: places.iter().enumerate().map(row).collect(),
+        places,
+        lines: sets.iter().zip(&columns).map(|(set, values)| Line { name: name(set), values: values.clone() }).collect(),
+        columns: std::iter::once("must be sure").map(str::to_owned).chain(sets.iter().map(|set| name(set))).collect(),
+    }
+}
+
+/// How often the answer is the whole panel's, beside another rule and what is promised.
+fn agreement(id: &'static str, set: &Set, title: String) -> Chart {
+    let at = || set.thresholds.iter();
+    let row = |at: &figures::AtThreshold| {
+        vec![
+            named(at.threshold),
+            at.bridge.agreement_in_words(),
+            format!("{:.1} %", at.bridge.asked(set.models)),
+            at.beta.agreement_in_words(),
+            format!("{:.1} %", at.beta.asked(set.models)),
+        ]
+    };
+    let lock = &set.lock;
+    let certain = vec![
+        named(1.0),
+        lock.agreement_in_words(),
+        format!("{:.1} %", lock.asked(set.models)),
+        "–".to_owned(),
+        "–".to_owned(),
+    ];
+    let line = |name: &str, values: Vec<f64>| Line { name: name.to_owned(), values };
+    Chart {
+        id,
+        title,
+        description: "This service's rule stays above what is promised at every level; the other rule asks fewer models and \
+                      agrees less often."
+            .to_owned(),
+        across: "how sure the poll must be",
+        upwards: "polls that agree with the whole panel",
+        places: at().map(|at| named(at.threshold)).collect(),
+        lines: vec![
+            line("this service's rule", at().map(|at| at.bridge.agreement()).collect()),
+            line("Adaptive-Consistency's Beta rule", at().map(|at| at.beta.agreement()).collect()),
+            line("what is promised", at().map(|at| 100.0 * at.threshold).collect()),
+        ],
+        columns: ["must be sure", "agrees", "asked", "Beta rule agrees", "Beta rule asked"].map(str::to_owned).to_vec(),
+        rows: at().map(row).chain([certain]).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_committed_figures_bear_out_what_the_page_says_of_them() {
+        let figures = Figures::read().unwrap();
+        let [all, other, contested] = figures.sets.as_slice() else { panic!("there are three sets") };
+        for set in [all, other, contested] {
+            let mut before = 0.0;
+            for at in &set.thresholds {
+                let asked = at.bridge.asked(set.models);
+                assert!(at.bridge.agreement() >= 100.0 * at.threshold && asked > before, "{}", set.set);
+                assert!(at.beta.asked(set.models) < asked && at.beta.agreement() <= at.bridge.agreement());
+                before = asked;
+            }
+            assert!(set.lock.asked(set.models) > before);
+            assert_eq!(set.lock.agreement_in_words(), "100 %");
+        }
+        assert!(contested.questions < all.questions && contested.models == all.models);
+    }
+
+    #[test]
+    fn the_example_is_the_rule_itself() {
+        assert_eq!([0, 1, 2, 3].map(votes_needed), [Some(6), Some(8), Some(9), Some(10)]);
+    }
+}

@@ -1,0 +1,166 @@
+//! What the operator tells people about the service: who runs it, what it keeps, and on what terms it is offered. The texts
+//! are templates in `well-known/`, filled from the settings.
+
+use askama::Template;
+use axum::body::Bytes;
+use ep_identity::FLOW_LIFETIME;
+
+use super::prose::{self, Prose};
+use super::text_page::{About, headers};
+use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
+use crate::config::{Content, Limits, Operator};
+use crate::pages::one_line;
+
+const HTML: &str = "text/html; charset=utf-8";
+
+const ABOUT_PAGE: About = About {
+    title: "About",
+    description: "What this service is, and who runs it.",
+    name: "about",
+    markdown: "about_markdown",
+};
+const PRIVACY_PAGE: About = About {
+    title: "Privacy",
+    description: "What this service stores, for how long, who gets it, and what is public.",
+    name: "privacy",
+    markdown: "privacy_markdown",
+};
+const TERMS_PAGE: About = About {
+    title: "Terms",
+    description: "What is offered, what is not promised, and what happens with money.",
+    name: "terms",
+    markdown: "terms_markdown",
+};
+
+pub(super) const ABOUT: Document = Document::new(
+    ABOUT_PAGE.name,
+    ABOUT_PAGE.description,
+    |_| vec!["/about".into()],
+    &[Form::new(HTML, |site| ABOUT_PAGE.html(site, &text(about(site))?)), Form::markdown(about)],
+)
+.headers(headers);
+
+pub(super) const ABOUT_MARKDOWN: Document = Document::new(
+    ABOUT_PAGE.markdown,
+    "The same in Markdown.",
+    |_| vec!["/about.md".into()],
+    &[Form::new(MARKDOWN_TYPE, about)],
+)
+.headers(|site| ABOUT_PAGE.canonical(site))
+.unlisted();
+
+pub(super) const PRIVACY: Document = Document::new(
+    PRIVACY_PAGE.name,
+    PRIVACY_PAGE.description,
+    |_| vec!["/privacy".into()],
+    &[Form::new(HTML, |site| PRIVACY_PAGE.html(site, &text(privacy(site))?)), Form::markdown(privacy)],
+)
+.headers(headers);
+
+pub(super) const PRIVACY_MARKDOWN: Document = Document::new(
+    PRIVACY_PAGE.markdown,
+    "The same in Markdown.",
+    |_| vec!["/privacy.md".into()],
+    &[Form::new(MARKDOWN_TYPE, privacy)],
+)
+.headers(|site| PRIVACY_PAGE.canonical(site))
+.unlisted();
+
+pub(super) const TERMS: Document = Document::new(
+    TERMS_PAGE.name,
+    TERMS_PAGE.description,
+    |_| vec!["/terms".into()],
+    &[Form::new(HTML, |site| TERMS_PAGE.html(site, &text(terms(site))?)), Form::markdown(terms)],
+)
+.headers(headers);
+
+pub(super) const TERMS_MARKDOWN: Document = Document::new(
+    TERMS_PAGE.markdown,
+    "The same in Markdown.",
+    |_| vec!["/terms.md".into()],
+    &[Form::new(MARKDOWN_TYPE, terms)],
+)
+.headers(|site| TERMS_PAGE.canonical(site))
+.unlisted();
+
+#[derive(Template)]
+#[template(path = "about.md")]
+struct AboutText<'a> {
+    p: Prose<'a>,
+    o: Named<'a>,
+    version: &'static str,
+}
+
+#[derive(Template)]
+#[template(path = "privacy.md")]
+struct PrivacyText<'a> {
+    p: Prose<'a>,
+    o: Named<'a>,
+    content: &'a Content,
+    /// How long a browser may take to sign in, in minutes.
+    sign_in_minutes: u64,
+}
+
+#[derive(Template)]
+#[template(path = "terms.md")]
+struct TermsText<'a> {
+    p: Prose<'a>,
+    o: Named<'a>,
+    limits: &'a Limits,
+}
+
+/// The operator, as Markdown names it.
+struct Named<'a>(&'a Operator);
+
+impl Named<'_> {
+    /// The operator's name, a link where it has a page.
+    fn name(&self) -> String {
+        let name = one_line(&self.0.name);
+        if self.0.url.is_empty() { name } else { format!("[{name}](<{}>)", self.0.url) }
+    }
+
+    /// How to reach the operator: the rest of a sentence.
+    fn contact(&self) -> String {
+        let contact = &self.0.contact;
+        if contact.is_empty() {
+            "no contact is named here".to_owned()
+        } else if contact.contains(['<', '>', ' ']) {
+            one_line(contact)
+        } else {
+            format!("<{contact}>")
+        }
+    }
+
+    /// What the operator says of refunds.
+    fn refunds(&self) -> String {
+        one_line(&self.0.refunds)
+    }
+
+    /// The law that applies.
+    fn law(&self) -> String {
+        one_line(&self.0.law)
+    }
+}
+
+fn about(site: &Site) -> Option<Bytes> {
+    let version = env!("CARGO_PKG_VERSION");
+    prose::bytes(&AboutText { p: Prose::new(site), o: Named(&site.settings.operator), version })
+}
+
+fn privacy(site: &Site) -> Option<Bytes> {
+    prose::bytes(&PrivacyText {
+        p: Prose::new(site),
+        o: Named(&site.settings.operator),
+        content: &site.settings.content,
+        sign_in_minutes: FLOW_LIFETIME.as_secs() / 60,
+    })
+}
+
+fn terms(site: &Site) -> Option<Bytes> {
+    let (o, limits) = (Named(&site.settings.operator), &site.settings.limits);
+    prose::bytes(&TermsText { p: Prose::new(site), o, limits })
+}
+
+fn text(bytes: Option<Bytes>) -> Option<String> {
+    String::from_utf8(bytes?.into()).ok()
+}

@@ -1,0 +1,82 @@
+//! The page of the models.
+
+use askama::Template;
+use axum::body::{Body, Bytes};
+use axum::http::Response;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
+use ep_kernel::dispatch::{Call, dispatch};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::Admission;
+use ep_kernel::tool::Tool;
+use ep_tools::models::ListModels;
+use ep_tools::reputation::ListModelReputation;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{MODELS_MARKDOWN, MODELS_PAGE, QueryMember};
+use crate::documents::{MARKDOWN, wants_markdown};
+use crate::pages::{ModelsAddresses, ModelsPage, protect};
+use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
+
+/// The members of the query.
+pub(super) const QUERY: [QueryMember; 2] = [
+    QueryMember::text(
+        "sort",
+        "The column that the table is sorted by: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
+    ),
+    QueryMember::text("preset", "Only models that this preset asks."),
+];
+
+/// The page, or its Markdown for who prefers that.
+pub(super) fn page(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    let markdown = wants_markdown(exchange.request.headers());
+    shown(exchange, admission, markdown).boxed()
+}
+
+/// The Markdown.
+pub(super) fn markdown(
+    exchange: Exchange,
+    admission: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    shown(exchange, admission, true).boxed()
+}
+
+async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let request = request.into_parts().0;
+    let registry = ask::<ListModels>(&state, &head, &admission).await?;
+    let reputation = ask::<ListModelReputation>(&state, &head, &admission).await?;
+    let url = |name| state.links().url(name, &[]);
+    let addresses = ModelsAddresses { page: url(MODELS_PAGE), markdown: url(MODELS_MARKDOWN) };
+    let query = request.uri.query().unwrap_or_default();
+    let page = ModelsPage::new(&state.site, &registry, &reputation, addresses, query);
+    let page = page.map_err(Fault::internal)?;
+    let (text, media_type) =
+        if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), "text/html; charset=utf-8") };
+    let bytes = Bytes::from(text.map_err(Fault::internal)?);
+    let tag = EntityTag::of(&bytes);
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // As long as the figures are repeated.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    protect(headers);
+    if let Some(tag) = tag {
+        tag.apply(&request.headers, &mut response);
+    }
+    Ok(response)
+}
+
+/// What an operation answers to who asks it for everything.
+async fn ask<T: Tool>(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Value, Fault> {
+    let entry = ep_tools::find(T::SPEC.name);
+    let entry = entry.ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
+    let call = Call::new(head.admitted("web", admission.clone()));
+    let done = dispatch(&state.app, entry, call, Ok(json!({}))).await;
+    done.result.map(|done| done.answer.value)
+}

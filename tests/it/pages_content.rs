@@ -1,0 +1,291 @@
+//! The pages that say what the service is: the models, how sure results are, and what the operator owes people.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use ep_upstream::testing::{Script, priced};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Reply, Setup};
+
+async fn get(client: &Client, path: &str, accept: &str) -> Reply {
+    client.send(client.request(Method::GET, path).header("accept", accept)).await
+}
+
+/// The first cells of the table's rows, up to the line break.
+fn names(page: &str) -> Vec<String> {
+    let rows = page.split("<th scope=\"row\">").skip(1);
+    rows.map(|row| row.split("<br>").next().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_registry_says_which_presets_ask_a_model() {
+    let service = Setup::scripted(Script::panel(60)).boot().await;
+    let registry = service.anonymous().get("/api/models").await.expect(200);
+    let user = service.user().await;
+    for preset in ["fast_and_cheap", "budget"] {
+        let poll = user
+            .poll(json!({ "preset": preset, "confidence_threshold": 1, "pace": "fast" }))
+            .await
+            .expect(200);
+        let asked: HashSet<&str> =
+            poll["votes"].as_array().unwrap().iter().map(|vote| vote["model_id"].as_str().unwrap()).collect();
+        let named: HashSet<&str> = registry["variants"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|model| model["presets"].as_array().unwrap().contains(&json!(preset)))
+            .map(|model| model["id"].as_str().unwrap())
+            .collect();
+        assert!(!asked.is_empty() && asked.is_subset(&named), "{preset}: {asked:?} of {named:?}");
+        let result = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
+        let result = service.anonymous().get(&result).await.expect(200);
+        let count = |name: &str| result[name].as_u64().unwrap();
+        assert_eq!(named.len() as u64, count("models_requested") + count("models_skipped"));
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_of_models_is_sorted_and_filtered_by_links() {
+    let mut script = Script::panel(320);
+    script.models.push(priced("maker9/<b>bold</b>|", "0.000001", "0.0000025"));
+    let service = Setup::scripted(script).boot().await;
+    let client = service.anonymous();
+    let page = client.get("/models").await;
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    assert_eq!(page.header("cache-control"), "public, max-age=300");
+    assert_eq!(names(&page.text).len(), 321);
+    assert!(page.text.contains("$1.00</td><td class=\"number\">$2.50") && !page.text.contains("<b>bold"));
+    assert!(!page.text.contains("imulated"), "these are no simulated models");
+    let known = client.request(Method::GET, "/models").header("if-none-match", page.header("etag"));
+    assert_eq!(client.send(known).await.status, 304);
+
+    let listed = names(&page.text);
+    let by_name = names(&client.get("/models?sort=model").await.text);
+    let mut expected = listed.clone();
+    expected.sort_by_key(|name| name.to_lowercase());
+    assert_eq!(by_name, expected);
+    assert_ne!(by_name, listed);
+    let dearest = client.get("/models?sort=input").await;
+    assert!(names(&dearest.text).last().unwrap().contains("bold"));
+    assert!(
+        dearest.text.contains("class=\"number\" aria-sort=\"ascending\"><a href=\"/models#models\">Input")
+    );
+    let few = client.get("/models?preset=budget&sort=nonsense").await;
+    let count = names(&few.text).len();
+    assert!(few.text.contains(&format!(" aria-current=\"true\">budget ({count})")), "{count}");
+    assert!((1..=50).contains(&count));
+    assert_eq!(names(&client.get("/models?preset=nonsense").await.text), listed);
+
+    let twin = client.get("/models.md").await;
+    let negotiated = get(&client, "/models", "text/markdown").await;
+    assert_eq!((twin.header("content-type"), &negotiated.text), ("text/markdown; charset=utf-8", &twin.text));
+    assert!(twin.text.contains("\\<b\\>bold\\</b\\>\\|"), "the cell is escaped");
+    assert_eq!(twin.text.lines().filter(|line| line.starts_with("| ")).count(), 322);
+    let sitemap = client.get("/sitemap.xml").await.text;
+    assert!(sitemap.contains(&format!("<loc>{}/models</loc>", service.url)), "{sitemap}");
+}
+
+#[tokio::test]
+async fn the_models_page_says_how_models_did_once_they_have_voted_often_enough() {
+    let service = Setup::scripted(Script::panel(3)).seeded(5).boot().await;
+    let (user, nobody) = (service.user().await, service.anonymous());
+    let ask =
+        json!({ "confidence_threshold": 1, "pace": "fast", "models": ["maker0/*", "maker1/*", "maker2/*"] });
+    let before = nobody.get("/models").await.text;
+    assert!(before.contains("from 30 votes on") && !before.contains("With the majority</a>"));
+    for _ in 0..31 {
+        user.poll(ask.clone()).await.expect(200);
+    }
+    let mut told = Value::Null;
+    for _ in 0..150 {
+        service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
+        told = nobody.get("/api/reputation/models").await.expect(200)["models"][0].clone();
+        if told["votes"] == 31 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(told["votes"], 31, "{told}");
+    let page = nobody.get("/models?sort=majority").await.text;
+    assert!(page.contains("aria-sort=\"descending\"") && page.contains("at least 30 votes"), "{page}");
+    let id = told["model_id"].as_str().unwrap();
+    let row = page.split("<tr>").find(|row| row.contains(&format!(">{id}</code>"))).unwrap();
+    let share = |name: &str| format!("{:.1} %</td>", told[name].as_f64().unwrap() * 100.0);
+    for expected in [share("success_rate"), share("with_outcome_rate")] {
+        assert!(row.contains(&expected), "{row} lacks {expected}");
+    }
+}
+
+#[tokio::test]
+async fn the_models_page_is_plain_about_simulated_models_and_about_none() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    for path in ["/models", "/models.md"] {
+        assert!(client.get(path).await.text.contains("Simulated models"), "{path}");
+    }
+    let off = Setup { script: None, ..Setup::default() }.with("EP_DEMO", "off").boot().await;
+    let client = off.anonymous();
+    let page = get(&client, "/models", "text/html").await;
+    assert_eq!((page.status, page.header("content-type")), (503, "text/html; charset=utf-8"));
+    assert!(page.text.contains("EP_UPSTREAM_URL"), "{}", page.text);
+    client.get("/models").await.refused(503);
+}
+
+#[tokio::test]
+async fn the_texts_say_what_the_operator_has_set() {
+    let plain = Setup::demo().with("EP_BILLING", "off").boot().await;
+    let client = plain.anonymous();
+    let privacy = client.get("/privacy.md").await.text;
+    for words in ["is deleted after 90 days", "after 24 hours without use", "after 14 days at the latest"] {
+        assert!(privacy.contains(words), "{words}: {privacy}");
+    }
+    assert!(privacy.contains("The models here are simulated") && !privacy.contains("Stripe"));
+    let terms = client.get("/terms.md").await.text;
+    assert!(
+        terms.contains("Nothing is charged here")
+            && !terms.contains("## Refunds")
+            && !terms.contains("## Law")
+    );
+    assert!(client.get("/about.md").await.text.contains("The models of this service are simulated"));
+
+    let setup = Setup::default()
+        .with("EP_OPERATOR_NAME", "Example <b>Polls</b> Ltd")
+        .with("EP_OPERATOR_URL", "https://example.com/imprint")
+        .with("EP_CONTACT", "help@example.com")
+        .with("EP_OPERATOR_TERMS_URL", "https://example.com/terms")
+        .with("EP_OPERATOR_PRIVACY_URL", "https://example.com/privacy")
+        .with("EP_OPERATOR_REFUNDS", "Within 14 days what is left is paid back.")
+        .with("EP_OPERATOR_LAW", "Austrian law; the courts of Vienna.")
+        .with("EP_KEEP_ANONYMOUS_DAYS", "0")
+        .with("EP_SESSION_IDLE_HOURS", "7")
+        .with("EP_STRIPE_SECRET_KEY", "sk_test_1")
+        .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_1");
+    let service = setup.boot().await;
+    let client = service.anonymous();
+    let (privacy, terms) = (client.get("/privacy").await, client.get("/terms").await);
+    for (page, words) in [
+        (&privacy, "href=\"https://example.com/privacy\""),
+        (&privacy, "is kept until the operator deletes it"),
+        (&privacy, "after 7 hours without use"),
+        (&privacy, "Card numbers never come here"),
+        (&privacy, "href=\"mailto:help@example.com\""),
+        (&terms, "href=\"https://example.com/terms\""),
+        (&terms, "Within 14 days what is left is paid back."),
+        (&terms, "Austrian law; the courts of Vienna."),
+        (&terms, "charged back is taken off the balance"),
+    ] {
+        assert!(page.text.contains(words), "{words}: {}", page.text);
+    }
+    for path in ["/about", "/privacy", "/terms", "/how-sure"] {
+        let page = client.get(path).await;
+        assert!(page.header("content-security-policy").contains("style-src 'self'"), "{path}");
+        assert!(page.text.contains(&format!("<link rel=\"canonical\" href=\"{}{path}\">", service.url)));
+        assert!(!page.text.contains("<b>Polls"), "{path}");
+        let twin = client.get(&format!("{path}.md")).await;
+        let negotiated = get(&client, path, "text/markdown").await;
+        assert_eq!(
+            (twin.header("content-type"), &twin.text),
+            ("text/markdown; charset=utf-8", &negotiated.text)
+        );
+        assert!(twin.header("link").contains("rel=\"canonical\""), "{path}");
+        for listing in ["/sitemap.xml", "/index.md"] {
+            assert!(client.get(listing).await.text.contains(&format!("{}{path}", service.url)), "{listing}");
+        }
+    }
+    // Every page leads to them, also one about an error.
+    let lost = get(&client, "/nowhere", "text/html").await.text;
+    for path in ["/about", "/privacy", "/terms", "/how-sure", "/models"] {
+        assert!(lost.contains(&format!("<a href=\"{path}\">")), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn how_sure_shows_the_committed_figures() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let page = client.get("/how-sure").await.text;
+    assert_eq!((page.matches("<svg").count(), page.matches("<polyline").count()), (3, 9));
+    assert!(!page.contains('\u{fffc}') && page.contains("stops at 6 to 0, 8 to 1, 9 to 2, 10 to 3 votes"));
+    let text = client.get("/how-sure.md").await.text;
+    assert!(text.contains("agrees less often than its level says at 50 % and 80 %."), "{text}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/stopping-figures.json");
+    let figures: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    for set in figures["sets"].as_array().unwrap() {
+        let name = set["set"].as_str().unwrap();
+        assert!(page.contains(name) && text.contains(name), "{name}");
+        for at in set["thresholds"].as_array().unwrap() {
+            let count = |name: &str| at["bridge"][name].as_f64().unwrap();
+            let asked = 100.0 * count("calls") / count("polls") / set["models"].as_f64().unwrap();
+            let asked = format!("{asked:.1} %");
+            assert!(page.contains(&asked) && text.contains(&asked), "{name}: {asked}");
+        }
+    }
+    let id = client
+        .post("/api/poll", &json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] }))
+        .await
+        .expect(200)["poll_id"]
+        .clone();
+    let result = client.get(&format!("/results/{}", id.as_str().unwrap())).await.text;
+    assert!(
+        result.contains("<dt>How sure</dt>")
+            && result.contains("<a href=\"/how-sure\">How sure is that?</a>")
+    );
+}
+
+/// What `/privacy` says is stored was read from these tables. A new one: say there what it keeps of people and for how long,
+/// then name it here.
+#[test]
+fn the_privacy_page_knows_every_table() {
+    let told = [
+        "a2a_pushes",
+        "a2a_tasks",
+        "accounts",
+        "agent_messages",
+        "api_keys",
+        "ballots",
+        "cancellations",
+        "card_reversals",
+        "checkouts",
+        "deposits",
+        "feedback",
+        "heartbeats",
+        "holds",
+        "identities",
+        "key_spending",
+        "notifications",
+        "polls",
+        "rate_limits",
+        "replays",
+        "reputation_models",
+        "reputation_polls",
+        "reputation_service",
+        "reputation_slots",
+        "sessions",
+        "starter_credits",
+        "transfers",
+        "upstream_registries",
+        "upstream_rungs",
+        "used_nonces",
+        "users",
+        "webhooks",
+    ];
+    let mut tables = BTreeSet::new();
+    for engine in ["sqlite", "postgres"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(engine);
+        for file in std::fs::read_dir(folder).unwrap() {
+            let sql = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let created = sql
+                .lines()
+                .filter_map(|line| line.split("TABLE ").nth(1).filter(|_| line.contains("CREATE")));
+            tables.extend(created.map(|rest| {
+                rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap().to_owned()
+            }));
+        }
+    }
+    tables.remove("kept_users");
+    let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
+    assert_eq!(tables, told);
+}
