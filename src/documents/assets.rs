@@ -31,6 +31,13 @@ pub(super) const RESULT: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/result.js"))))],
 );
 
+pub(super) const SEARCH: Document = asset(
+    "search_script",
+    "Script of the documentation: finds entries by words.",
+    |_| vec!["/assets/search.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
+);
+
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

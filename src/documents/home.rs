@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use axum::body::Bytes;
-use axum::http::header::{CONTENT_SECURITY_POLICY, HeaderName, LINK};
+use axum::http::header::{HeaderName, LINK};
 use ep_kernel::tool::{Agents, Effect, Entry, Task, Tool};
 use ep_tools::service::GetHealth;
 use serde_json::Value;
 
 use super::{
     AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Page, Site,
-    page_policy,
 };
 use crate::config::Operator;
 
@@ -58,19 +57,19 @@ fn headers(site: &Site) -> Vec<(HeaderName, String)> {
         Some(format!("<{}>; rel=\"{relation}\"; type=\"{media_type}\"", site.url_of(name)?))
     });
     let links: Vec<String> = links.collect();
-    vec![(LINK, links.join(", ")), (CONTENT_SECURITY_POLICY, page_policy().to_owned())]
+    vec![(LINK, links.join(", "))]
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn html(site: &Site) -> Option<Bytes> {
     let owner = super::owner();
     let page = Page {
-        title: owner["name"].as_str().unwrap_or_default(),
-        description: owner["tagline"].as_str().unwrap_or_default(),
+        name: NAME,
+        title: owner["tagline"].as_str().unwrap_or_default(),
+        description: owner["description"].as_str().unwrap_or_default(),
         markdown: &text(site),
-        alternate: site.url_of(MARKDOWN_NAME),
+        twin: MARKDOWN_NAME,
     };
-    Some(page.html(site).into())
+    page.html(site)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]

@@ -12,7 +12,9 @@ mod assets;
 mod asyncapi;
 mod auth_guide;
 mod committed;
+mod docs;
 mod error_reference;
+mod guides;
 mod home;
 mod intents;
 mod llms;
@@ -38,6 +40,7 @@ mod surfaces;
 mod tool_reference;
 mod unified_card;
 
+use auth_guide::NAME as AUTH_GUIDE;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
@@ -50,7 +53,7 @@ pub use committed::{EXAMPLE_URL, stale, write};
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
-use page::{Page, policy as page_policy};
+use page::Page;
 pub use protected_resource::ProtectedResource;
 pub use serve::{mirrors, routes, serve, serve_named};
 pub use site::{Site, SiteSettings};
@@ -68,6 +71,8 @@ pub const JWKS: &str = "jwks";
 const API_CATALOG: &str = "api_catalog";
 /// The name of the mark.
 pub const LOGO: &str = "logo";
+/// The name of the page of the documentation.
+pub const DOCS: &str = "docs";
 /// The name of the API reference.
 pub const API_REFERENCE: &str = "api_reference";
 
@@ -166,6 +171,25 @@ pub static DOCUMENTS: &[Document] = &[
     assets::STYLE,
     assets::THEME,
     assets::RESULT,
+    assets::SEARCH,
+    docs::DOCUMENT,
+    docs::MARKDOWN,
+    guides::START.page,
+    guides::START.text,
+    guides::CONNECT.page,
+    guides::CONNECT.text,
+    guides::ACCOUNTS.page,
+    guides::ACCOUNTS.text,
+    guides::OAUTH.page,
+    guides::OAUTH.text,
+    guides::FUNDING.page,
+    guides::FUNDING.text,
+    guides::WEBHOOKS.page,
+    guides::WEBHOOKS.text,
+    guides::PACE.page,
+    guides::PACE.text,
+    guides::ERRORS.page,
+    guides::ERRORS.text,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,

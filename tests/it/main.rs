@@ -54,6 +54,7 @@ mod oauth_clients;
 mod oidc;
 mod openapi;
 mod pages;
+mod pages_docs;
 mod parity;
 mod polls;
 mod real_model;

@@ -124,7 +124,7 @@ pub(super) fn oembed(
     .boxed()
 }
 
-const HTML: &str = "text/html; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 
 /// A request without its body, and the last placeholder of its path.
 fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
