@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ensemble_poll::documents::{API_REFERENCE, DOCS, DOCUMENTS};
 use serde_json::json;
 
-use crate::harness::{Client, Service, Setup};
+use crate::harness::{Client, Reply, Service, Setup};
 use crate::pages::walked;
 
 /// The paths of the guides.
@@ -43,8 +43,13 @@ fn links(page: &str) -> BTreeSet<String> {
     targets.map(|target| target.replace("&amp;", "&")).collect()
 }
 
+/// What a browser gets that follows a link.
+async fn open(client: &Client, path: &str) -> Reply {
+    client.send(client.request(reqwest::Method::GET, path).header("accept", "text/html,*/*;q=0.8")).await
+}
+
 async fn read(client: &Client, path: &str) -> String {
-    let reply = client.send(client.request(reqwest::Method::GET, path).header("accept", "text/html")).await;
+    let reply = open(client, path).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, "text/html; charset=utf-8"), "{path}");
     let policy = reply.header("content-security-policy");
     assert!(policy.contains("script-src 'self'") && !policy.contains("unsafe"), "{path}: {policy}");
@@ -74,7 +79,7 @@ async fn every_link_of_the_documentation_leads_somewhere() {
             let (status, there) = match pages_read.get(to) {
                 Some(read) => read.clone(),
                 None => {
-                    let reply = client.get(if to.is_empty() { page } else { to }).await;
+                    let reply = open(&client, if to.is_empty() { page } else { to }).await;
                     (reply.status, reply.text)
                 }
             };
