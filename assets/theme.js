@@ -31,7 +31,8 @@ addEventListener('DOMContentLoaded', () => {
     button.hidden = false
     const text = button.textContent
     button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(button.dataset.copy)
+      // Without a text of its own it copies what it stands behind.
+      await navigator.clipboard.writeText(button.dataset.copy || button.previousElementSibling.textContent)
       button.textContent = 'Copied'
       setTimeout(() => {
         button.textContent = text

@@ -38,6 +38,13 @@ pub(super) const ASK: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/ask.js"))))],
 );
 
+pub(super) const SEARCH: Document = asset(
+    "search_script",
+    "Script of the documentation: finds entries by words.",
+    |_| vec!["/assets/search.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
+);
+
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

@@ -5,8 +5,11 @@ use askama::Template;
 use super::prose::{self, Prose};
 use super::{Document, Form, MARKDOWN};
 
+/// The name of the guide.
+pub(super) const NAME: &str = "auth_guide";
+
 pub(super) const DOCUMENT: Document = Document::new(
-    "auth_guide",
+    NAME,
     "Tells an agent how it gets access: without a key, by a wallet, a payment, a login or the operator.",
     |_| vec!["/auth.md".into()],
     &[Form::new(MARKDOWN, |site| prose::bytes(&AuthGuide { p: Prose::new(site) }))],

@@ -2,14 +2,13 @@
 
 use askama::Template;
 
+use super::guides::{CONNECT, OAUTH, PACE, WEBHOOKS};
 use super::prose::{self, Prose};
 use super::skills::SKILL;
 use super::{Document, Form, Site, error_reference, tool_reference};
 
 /// The media type of both.
 const PLAIN: &str = "text/plain; charset=utf-8";
-/// The base URL in guides.
-const GUIDES_URL: &str = "https://polls.example.com";
 
 pub(super) const INDEX: Document = Document::new(
     "llms",
@@ -68,16 +67,11 @@ impl Full<'_> {
     /// The guides of the repository, at this service's address; that of OAuth where it has an issuer.
     fn guides(&self) -> String {
         let issuer = self.site.settings.issuer.is_some();
-        let guides = [
-            (true, include_str!("../../docs/clients.md")),
-            (issuer, include_str!("../../docs/oauth.md")),
-            (true, include_str!("../../docs/webhooks.md")),
-            (true, include_str!("../../docs/pace.md")),
-        ];
+        let guides = [(true, CONNECT), (issuer, OAUTH), (true, WEBHOOKS), (true, PACE)];
+        let shown = guides.iter().filter(|(shown, _)| *shown);
         let sections: Vec<String> =
-            guides.iter().filter(|(shown, _)| *shown).map(|(_, guide)| section(guide)).collect();
-        let base_url = &self.site.settings.base_url;
-        sections.join("\n").replace(GUIDES_URL, base_url)
+            shown.filter_map(|(_, guide)| (guide.markdown)(self.site)).map(|guide| section(&guide)).collect();
+        sections.join("\n")
     }
 }
 

@@ -2,13 +2,10 @@
 //! address of its own.
 
 use axum::body::Bytes;
-use axum::http::header::CONTENT_SECURITY_POLICY;
 
-use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Page, Site, page_policy};
+use super::page::{HTML, Page};
+use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, guides};
 
-const GUIDE: &str = include_str!("../../docs/clients.md");
-/// The address that the guide uses for the service.
-const EXAMPLE: &str = "https://polls.example.com";
 /// What the headings of the sections begin with that are shown.
 const SECTIONS: &str = "MCP";
 const TITLE: &str = "Ensemble Poll over MCP";
@@ -22,9 +19,8 @@ pub(super) const DOCUMENT: Document = Document::new(
     NAME,
     "How to connect an MCP client, for people.",
     |_| Vec::new(),
-    &[Form::new("text/html; charset=utf-8", html), Form::markdown(markdown)],
+    &[Form::new(HTML, html), Form::markdown(markdown)],
 )
-.headers(|_| vec![(CONTENT_SECURITY_POLICY, page_policy().to_owned())])
 .unlisted();
 
 pub(super) const MARKDOWN: Document = Document::new(
@@ -39,20 +35,19 @@ fn markdown(site: &Site) -> Option<Bytes> {
     Some(text(site).into())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn html(site: &Site) -> Option<Bytes> {
-    let alternate = site.url_of(MARKDOWN_NAME);
-    Some(Page { title: TITLE, description: ABOUT, markdown: &text(site), alternate }.html(site).into())
+    let markdown = &text(site);
+    let page = Page { name: NAME, title: TITLE, description: ABOUT, markdown, twin: MARKDOWN_NAME };
+    page.html(site)
 }
 
 fn text(site: &Site) -> String {
-    format!("# {TITLE}\n\n{ABOUT}\n\n{}", sections(GUIDE).replace(EXAMPLE, &site.settings.base_url))
+    format!("# {TITLE}\n\n{ABOUT}\n\n{}", sections(&guides::at(site, guides::CLIENTS)))
 }
 
 /// The sections of the guide that are about MCP.
 fn sections(guide: &str) -> String {
-    let about = guide.split("\n## ").skip(1).filter(|section| section.starts_with(SECTIONS));
-    about.flat_map(|section| ["## ", section, "\n"]).collect()
+    guides::sections(guide, |heading| heading.starts_with(SECTIONS))
 }
 
 #[cfg(test)]
@@ -61,7 +56,7 @@ mod tests {
 
     #[test]
     fn the_guide_is_found_in_the_documentation() {
-        let shown = sections(GUIDE);
+        let shown = sections(guides::CLIENTS);
         for line in ["claude mcp add --transport http", "codex mcp add", "\"servers\": {", "ep mcp"] {
             assert!(shown.contains(line), "{line}");
         }

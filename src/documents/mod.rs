@@ -12,7 +12,9 @@ mod assets;
 mod asyncapi;
 mod auth_guide;
 mod committed;
+mod docs;
 mod error_reference;
+mod guides;
 mod home;
 mod how_sure;
 mod intents;
@@ -37,10 +39,10 @@ mod site;
 mod sitemap;
 mod skills;
 mod surfaces;
-mod text_page;
 mod tool_reference;
 mod unified_card;
 
+use auth_guide::NAME as AUTH_GUIDE;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
@@ -54,7 +56,6 @@ pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, NAME as HOME, Way, links as home_
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
-use page::{Page, policy as page_policy};
 pub use protected_resource::ProtectedResource;
 pub use robots::content_usage;
 pub use serve::{mirrors, routes, serve, serve_named};
@@ -73,6 +74,8 @@ pub const JWKS: &str = "jwks";
 const API_CATALOG: &str = "api_catalog";
 /// The name of the mark.
 pub const LOGO: &str = "logo";
+/// The name of the page of the documentation.
+pub const DOCS: &str = "docs";
 /// The name of the API reference.
 pub const API_REFERENCE: &str = "api_reference";
 
@@ -183,6 +186,25 @@ pub static DOCUMENTS: &[Document] = &[
     assets::THEME,
     assets::RESULT,
     assets::ASK,
+    assets::SEARCH,
+    docs::DOCUMENT,
+    docs::MARKDOWN,
+    guides::START.page,
+    guides::START.text,
+    guides::CONNECT.page,
+    guides::CONNECT.text,
+    guides::ACCOUNTS.page,
+    guides::ACCOUNTS.text,
+    guides::OAUTH.page,
+    guides::OAUTH.text,
+    guides::FUNDING.page,
+    guides::FUNDING.text,
+    guides::WEBHOOKS.page,
+    guides::WEBHOOKS.text,
+    guides::PACE.page,
+    guides::PACE.text,
+    guides::ERRORS.page,
+    guides::ERRORS.text,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,

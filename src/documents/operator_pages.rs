@@ -5,13 +5,11 @@ use askama::Template;
 use axum::body::Bytes;
 use ep_identity::FLOW_LIFETIME;
 
+use super::page::{About, HTML};
 use super::prose::{self, Prose};
-use super::text_page::{About, headers};
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 use crate::config::{Content, Limits, Operator};
 use crate::pages::one_line;
-
-const HTML: &str = "text/html; charset=utf-8";
 
 const ABOUT_PAGE: About = About {
     title: "About",
@@ -37,8 +35,7 @@ pub(super) const ABOUT: Document = Document::new(
     ABOUT_PAGE.description,
     |_| vec!["/about".into()],
     &[Form::new(HTML, |site| ABOUT_PAGE.html(site, &text(about(site))?)), Form::markdown(about)],
-)
-.headers(headers);
+);
 
 pub(super) const ABOUT_MARKDOWN: Document = Document::new(
     ABOUT_PAGE.markdown,
@@ -54,8 +51,7 @@ pub(super) const PRIVACY: Document = Document::new(
     PRIVACY_PAGE.description,
     |_| vec!["/privacy".into()],
     &[Form::new(HTML, |site| PRIVACY_PAGE.html(site, &text(privacy(site))?)), Form::markdown(privacy)],
-)
-.headers(headers);
+);
 
 pub(super) const PRIVACY_MARKDOWN: Document = Document::new(
     PRIVACY_PAGE.markdown,
@@ -71,8 +67,7 @@ pub(super) const TERMS: Document = Document::new(
     TERMS_PAGE.description,
     |_| vec!["/terms".into()],
     &[Form::new(HTML, |site| TERMS_PAGE.html(site, &text(terms(site))?)), Form::markdown(terms)],
-)
-.headers(headers);
+);
 
 pub(super) const TERMS_MARKDOWN: Document = Document::new(
     TERMS_PAGE.markdown,

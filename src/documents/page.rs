@@ -1,82 +1,84 @@
-//! The HTML form of pages, from their Markdown: no script, one style sheet, light and dark.
+//! The HTML form of documents that are written in Markdown.
 
-use std::fmt::Write;
-use std::sync::LazyLock;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use pulldown_cmark::{Event, Parser, html};
-use sha2::{Digest, Sha256};
+use askama::Template;
+use axum::body::Bytes;
+use axum::http::header::{HeaderName, LINK};
 
 use super::Site;
+use crate::pages::{Article, Layout, own};
 
-const STYLE: &str = include_str!("page.css");
-
-static POLICY: LazyLock<String> = LazyLock::new(|| policy_with(STYLE));
-
-/// The `Content-Security-Policy` of pages.
-pub fn policy() -> &'static str {
-    &POLICY
-}
-
-/// The policy of a page with this style sheet inside, which is known by its digest: it and images of this origin.
-pub(super) fn policy_with(style: &str) -> String {
-    let digest = BASE64.encode(Sha256::digest(style));
-    format!(
-        "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'"
-    )
-}
+/// The media type of pages.
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 
 /// A page for people.
-pub struct Page<'a> {
+pub(super) struct Page<'a> {
+    /// The document's name.
+    pub(super) name: &'static str,
     /// Its title.
-    pub title: &'a str,
+    pub(super) title: &'a str,
     /// What it is, in one sentence.
-    pub description: &'a str,
+    pub(super) description: &'a str,
     /// Its content. HTML in it is shown as text.
-    pub markdown: &'a str,
-    /// Where its Markdown is, if it has an address of its own.
-    pub alternate: Option<String>,
+    pub(super) markdown: &'a str,
+    /// The name of its Markdown, if that has an address of its own.
+    pub(super) twin: &'a str,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
     /// The page as HTML.
-    pub fn html(&self, site: &Site) -> String {
-        let (title, description) = (escaped(self.title), escaped(self.description));
-        let mut head = String::new();
-        let icon = site.url_of(super::LOGO).map(|url| escaped(&url));
-        if let Some(icon) = &icon {
-            let _ = writeln!(head, "<link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">");
-        }
-        if let Some(url) = &self.alternate {
-            let url = escaped(url);
-            let _ = writeln!(head, "<link rel=\"alternate\" href=\"{url}\" type=\"text/markdown\">");
-        }
-        let mark = icon
-            .map(|icon| format!("<img class=\"mark\" src=\"{icon}\" alt=\"\" width=\"56\" height=\"56\">\n"));
-        let mut body = String::new();
-        html::push_html(&mut body, Parser::new(self.markdown).map(as_text));
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
-             <meta name=\"description\" content=\"{description}\">\n{head}<style>{STYLE}</style>\n</head>\n<body>\n\
-             <main>\n{}{body}</main>\n</body>\n</html>\n",
-            mark.unwrap_or_default()
-        )
+    pub(super) fn html(&self, site: &Site) -> Option<Bytes> {
+        bytes(&self.article(site))
+    }
+
+    /// The page as HTML, one of the guides.
+    pub(super) fn guide(&self, site: &Site) -> Option<Bytes> {
+        bytes(&self.article(site).of_guides())
+    }
+
+    fn article<'s>(&self, site: &'s Site) -> Article<'s> {
+        Article::new(layout(site, self.name, self.twin, self.title, self.description), self.markdown)
     }
 }
 
-/// HTML as the text that it is written with.
-fn as_text(event: Event<'_>) -> Event<'_> {
-    match event {
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        event => event,
+/// What the page of a text says of itself.
+pub(super) struct About {
+    /// The name of the page.
+    pub(super) name: &'static str,
+    /// The name of its Markdown.
+    pub(super) markdown: &'static str,
+    /// Its title.
+    pub(super) title: &'static str,
+    /// What it is, in one sentence.
+    pub(super) description: &'static str,
+}
+
+impl About {
+    /// The page with this text.
+    pub(super) fn html(&self, site: &Site, markdown: &str) -> Option<Bytes> {
+        let Self { name, markdown: twin, title, description } = self;
+        Page { name, title, description, markdown, twin }.html(site)
+    }
+
+    /// The headers of the Markdown: where the page is.
+    pub(super) fn canonical(&self, site: &Site) -> Vec<(HeaderName, String)> {
+        let url = site.url_of(self.name);
+        url.into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
     }
 }
 
-/// A text as HTML has it, also in attributes.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+/// What is around the page of this document, whose Markdown is the document `twin`.
+pub(super) fn layout<'s>(
+    site: &'s Site,
+    name: &str,
+    twin: &str,
+    title: &str,
+    description: &str,
+) -> Layout<'s> {
+    let page = Layout::new(site, title.to_owned(), description.to_owned());
+    Layout { canonical: site.url_of(name), markdown: site.url_of(twin).map(|url| own(&url)), ..page }
+}
+
+/// The bytes of a page.
+pub(super) fn bytes(template: &impl Template) -> Option<Bytes> {
+    template.render().ok().map(Bytes::from)
 }

@@ -16,6 +16,7 @@ use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
 use super::{DOCUMENTS, Document, Form, Mirrors, Site};
+use crate::pages::protect;
 use crate::surface::http::{compressed, reads_gzip};
 use crate::surface::route::{Route, RouteKind};
 
@@ -103,6 +104,9 @@ pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMa
     }
     let open = document.open.then_some(OPEN).into_iter().flatten();
     of.extend(open.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    if form.media_type.starts_with("text/html") {
+        protect(&mut of);
+    }
     let further = (document.headers)(site).into_iter();
     of.extend(further.filter_map(|(name, value)| Some((name, HeaderValue::try_from(value).ok()?))));
     of

@@ -69,7 +69,8 @@ fn operation(text: &mut String, entry: &Entry) {
     let _ = write!(text, "\n```json\n{}\n```\n", spec.example.trim());
 }
 
-fn callers(access: Access) -> String {
+/// Who may call, in words.
+pub(super) fn callers(access: Access) -> String {
     let kinds = [
         (access.anonymous, "anyone without credentials"),
         (access.cookie, "session cookie"),

@@ -1,4 +1,71 @@
-//! Texts of others in Markdown.
+//! Markdown as HTML. What looks like HTML in it is shown as text; nothing of it has a style or a script.
+
+use std::collections::HashSet;
+
+use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+/// A text, as a page shows it.
+pub struct Text {
+    /// What comes before the first section.
+    pub beginning: String,
+    /// The sections.
+    pub contents: Vec<Section>,
+    /// The sections' HTML.
+    pub rest: String,
+}
+
+/// A heading of the second level.
+pub struct Section {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub title: String,
+}
+
+/// A text whose headings have ids and whose code can be copied. Links to `base_url` lead to where the page is open.
+pub fn text(markdown: &str, base_url: &str) -> Text {
+    let mut writer = Writer { base_url, ..Writer::default() };
+    let events: Vec<Event<'_>> = events(markdown).collect();
+    let mut first = None;
+    for (place, event) in events.iter().enumerate() {
+        if let Event::Start(Tag::Heading { level, .. }) = event {
+            let title = words_of_heading(&events[place + 1..]);
+            let id = writer.id(&title);
+            if *level == HeadingLevel::H2 {
+                first = first.or(Some(writer.written.len()));
+                writer.contents.push(Section { id: id.clone(), title });
+            }
+            let heading = Tag::Heading { level: *level, id: Some(id.into()), classes: vec![], attrs: vec![] };
+            writer.written.push(Event::Start(heading));
+        } else {
+            writer.write(event.clone());
+        }
+    }
+    let rest = writer.written.split_off(first.unwrap_or(writer.written.len()));
+    Text { beginning: written(writer.written), contents: writer.contents, rest: written(rest) }
+}
+
+/// A text within a page: its headings come below those of the third level.
+pub fn below(markdown: &str) -> String {
+    let below = |level: HeadingLevel| match level {
+        HeadingLevel::H1 | HeadingLevel::H2 | HeadingLevel::H3 => HeadingLevel::H4,
+        HeadingLevel::H4 => HeadingLevel::H5,
+        _ => HeadingLevel::H6,
+    };
+    let events = events(markdown).map(|event| match event {
+        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
+            Event::Start(Tag::Heading { level: below(level), id, classes, attrs })
+        }
+        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(below(level))),
+        other => other,
+    });
+    written(events)
+}
+
+/// The first heading of the first level.
+pub fn title(markdown: &str) -> Option<&str> {
+    markdown.lines().find_map(|line| line.strip_prefix("# "))
+}
 
 /// A text on one line, what Markdown would make something of behind a backslash (CommonMark 0.31.2 §2.4).
 pub fn one_line(text: &str) -> String {
@@ -14,4 +81,121 @@ pub fn one_line(text: &str) -> String {
         }
     }
     line
+}
+
+fn events(markdown: &str) -> impl Iterator<Item = Event<'_>> {
+    Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
+        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        // Alignment would be written as a style.
+        Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
+        other => other,
+    })
+}
+
+fn written<'a>(events: impl IntoIterator<Item = Event<'a>>) -> String {
+    let mut text = String::new();
+    html::push_html(&mut text, events.into_iter());
+    text
+}
+
+/// What the heading says whose inside begins here.
+fn words_of_heading(events: &[Event<'_>]) -> String {
+    let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
+    let words = inside.filter_map(|event| match event {
+        Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
+        Event::SoftBreak => Some(" "),
+        _ => None,
+    });
+    words.collect()
+}
+
+#[derive(Default)]
+struct Writer<'a> {
+    base_url: &'a str,
+    written: Vec<Event<'a>>,
+    contents: Vec<Section>,
+    taken: HashSet<String>,
+    in_table_head: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn write(&mut self, event: Event<'a>) {
+        match event {
+            Event::Start(Tag::Table(columns)) => {
+                self.html("<div class=\"scroll words\" role=\"group\" aria-label=\"Table\" tabindex=\"0\">");
+                self.written.push(Event::Start(Tag::Table(columns)));
+            }
+            Event::End(TagEnd::Table) => {
+                self.written.push(event);
+                self.html("</div>\n");
+            }
+            Event::Start(Tag::TableHead) | Event::End(TagEnd::TableHead) => {
+                self.in_table_head = matches!(event, Event::Start(_));
+                self.written.push(event);
+            }
+            Event::Start(Tag::TableCell) if self.in_table_head => self.html("<th scope=\"col\">"),
+            Event::End(TagEnd::TableCell) if self.in_table_head => self.html("</th>"),
+            Event::Start(Tag::CodeBlock(_)) => {
+                self.html("<div class=\"code\">");
+                self.written.push(event);
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                self.written.push(event);
+                self.html("<button type=\"button\" data-copy hidden>Copy</button></div>\n");
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let path = dest_url.strip_prefix(self.base_url).filter(|path| path.starts_with('/'));
+                let dest_url = path.map(|path| path.to_owned().into()).unwrap_or(dest_url);
+                self.written.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+            }
+            other => self.written.push(other),
+        }
+    }
+
+    fn html(&mut self, markup: &'static str) {
+        self.written.push(Event::Html(markup.into()));
+    }
+
+    /// An id as GitHub gives it to headings.
+    fn id(&mut self, title: &str) -> String {
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let plain: String = kept.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
+        let numbered = (1_u32..).map(|number| format!("{plain}-{number}"));
+        let mut names = std::iter::once(plain.clone()).chain(numbered);
+        let id = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
+        self.taken.insert(id.clone());
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_becomes_markup_by_itself() {
+        assert_eq!(
+            below("EP-<date> <b>`x`</b>"),
+            "<p>EP-&lt;date&gt; &lt;b&gt;<code>x</code>&lt;/b&gt;</p>\n"
+        );
+        assert_eq!(below("# A"), "<h4>A</h4>\n");
+        let shown = text("# A\n\n<script>x</script>\n\n|a|\n|-:|\n|`b`|", "").beginning;
+        assert!(shown.contains("&lt;script&gt;") && !shown.contains("style"), "{shown}");
+        assert!(
+            shown.contains("<th scope=\"col\">a</th>") && shown.contains("<td><code>b</code></td>"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn sections_have_ids_and_links_stay_here() {
+        let shown = text(
+            "# A\n\nOne.\n\n## To `b`, twice\n\n[c](https://ep.example/c#d)\n\n## To b twice",
+            "https://ep.example",
+        );
+        let ids: Vec<&str> = shown.contents.iter().map(|section| section.id.as_str()).collect();
+        assert_eq!(ids, ["to-b-twice", "to-b-twice-1"]);
+        assert_eq!(shown.beginning, "<h1 id=\"a\">A</h1>\n<p>One.</p>\n");
+        assert!(shown.rest.contains("<a href=\"/c#d\">c</a>"), "{}", shown.rest);
+    }
 }

@@ -1,6 +1,7 @@
 //! Pages for people: what they show, and their HTML and Markdown (`templates/`). They are views: what they show comes from
 //! the operations, through the surfaces.
 
+mod article;
 mod fault;
 mod layout;
 mod markdown;
@@ -9,9 +10,10 @@ mod pictures;
 mod result;
 mod start;
 
+pub use article::Article;
 pub use fault::FaultPage;
 pub use layout::{Layout, own, protect, protect_embedded, protection};
-pub use markdown::one_line;
+pub use markdown::{Section, below, one_line, text, title};
 pub use models::{ModelsAddresses, ModelsPage};
 pub use pictures::Pictures;
 pub use result::{Addresses, ResultPage, Shape};

@@ -140,7 +140,8 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
             }
         }
     }
-    assert!(refused > 3 * routes.len() / 2, "{refused}");
+    let judged = routes.iter().filter(|route| !ignores_credentials(route)).count();
+    assert!(refused > 2 * judged, "{refused} of {judged} routes");
 }
 
 #[tokio::test]

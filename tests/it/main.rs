@@ -56,6 +56,7 @@ mod oidc;
 mod openapi;
 mod pages;
 mod pages_content;
+mod pages_docs;
 mod pages_start;
 mod parity;
 mod polls;

@@ -25,7 +25,7 @@ async fn asked(client: &Client, question: &str, options: &[&str]) -> String {
 }
 
 /// What the checks in a browser say.
-async fn walked(service: &Service, given: Value) {
+pub async fn walked(service: &Service, given: Value) {
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check.mjs");
     let walk =
         Command::new(node()).arg(check).args([&service.url, &given.to_string()]).output().await.unwrap();

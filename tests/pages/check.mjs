@@ -1,5 +1,6 @@
 // Pages in a real browser. Arguments: the service's URL, then what is checked there as JSON: `paths` of pages, `live`, the
-// id of a poll that runs, `hostile`, texts that a page shows and nothing else does with them, `screenshots`, a folder.
+// id of a poll that runs, `hostile`, texts that a page shows and nothing else does with them, `searched`, pages and words that
+// are found there, `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,8 +11,9 @@ import { chromium } from 'playwright-core'
 import stylelint from 'stylelint'
 
 const [base, given = '{}'] = process.argv.slice(2)
-const { paths = [], live, hostile = [], screenshots } = JSON.parse(given)
+const { paths = [], live, hostile = [], searched = [], screenshots } = JSON.parse(given)
 const LIVE_MS = 30_000
+const results = paths.find((path) => path.startsWith('/results/'))
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 const here = (file) => fileURLToPath(new URL(file, import.meta.url))
@@ -78,11 +80,15 @@ async function byKeyboard(path) {
     .filter((element) => element.checkVisibility() && !element.matches(':disabled') && !(element.type === 'radio' && !element.checked)).length)
   await page.keyboard.press('Tab')
   if (!path.startsWith('/embed/')) assert.equal(await page.evaluate(() => document.activeElement.className), 'skip', `${path}: the first stop`)
-  for (let stop = 1; stop < wanted; stop++) {
-    await page.keyboard.press('Tab')
-    const [tag, outline] = await page.evaluate(() => [document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle])
-    assert.ok(tag !== 'BODY' && outline !== 'none', `${path}: stop ${stop} of ${wanted} is ${tag}, outline ${outline}`)
-  }
+  await page.evaluate(() => {
+    window.stops = new Map()
+    addEventListener('focusin', ({ target }) => window.stops.set(target, getComputedStyle(target).outlineStyle))
+  })
+  for (let stop = 1; stop < wanted; stop++) await page.keyboard.press('Tab')
+  const stops = await page.evaluate(() => [...window.stops].map(([element, outline]) => `${element.tagName} ${outline}`))
+  // The first stop came before they were noted.
+  assert.equal(stops.length, wanted - 1, `${path}: what can be used is reached`)
+  assert.ok(!stops.some((stop) => stop.endsWith('none')), `${path}: ${stops}`)
   await close()
 }
 
@@ -200,7 +206,7 @@ const CHECKS = {
     }
   },
   async 'votes are sorted and filtered without a script'() {
-    const { page, close } = await open(paths[0], { javaScriptEnabled: false })
+    const { page, close } = await open(results, { javaScriptEnabled: false })
     const models = () => page.locator('tbody th').allTextContents()
     const all = await models()
     await page.locator('thead a').first().click()
@@ -213,12 +219,44 @@ const CHECKS = {
     assert.ok(keys.every((shown) => shown === key) && (await models()).length < all.length)
     await close()
   },
+  async 'what a page lists is found by words, as one types'() {
+    for (const [path, words] of searched) {
+      const plain = await open(path, { javaScriptEnabled: false })
+      const all = await plain.page.locator('[data-item]:visible').count()
+      assert.equal(await plain.page.locator('input[type="search"]:visible').count(), 0)
+      await plain.close()
+      const { page, close } = await open(path)
+      const shown = () => page.locator('[data-item]:visible').allTextContents()
+      const said = (text) => page.waitForFunction((text) => document.querySelector('[role="status"]').textContent === text, text)
+      const query = () => new URL(page.url()).searchParams.get('q')
+      await page.getByRole('searchbox').fill(words)
+      const found = await shown()
+      assert.ok(found.length > 0 && found.length < all, `${found.length} of ${all}`)
+      for (const text of found) for (const word of words.toLowerCase().split(' ')) assert.ok(text.toLowerCase().includes(word), `${word}: ${text}`)
+      await said(`${found.length} of ${all} match`)
+      assert.equal(query(), words)
+      await page.reload()
+      assert.deepEqual(await shown(), found)
+      // A link leads to what was not shown.
+      const hidden = await page.evaluate(() => document.querySelector('[data-group][hidden] [id]').id)
+      await page.evaluate((id) => { location.hash = id }, hidden)
+      await page.locator(`#${hidden}`).waitFor()
+      await page.getByRole('searchbox').fill('nothing has these words')
+      await said(`None of ${all} match`)
+      assert.deepEqual(await shown(), [])
+      await page.getByRole('searchbox').press('Escape')
+      await said('')
+      assert.deepEqual([(await shown()).length, query()], [all, null])
+      await close()
+    }
+  },
 }
 
 try {
   for (const [name, check] of Object.entries(CHECKS)) {
-    if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)
-      || (/question is asked|refused stays/.test(name) && !paths.includes('/'))) continue
+    if ((name.startsWith('a running poll') && !live) || (name.startsWith('hostile') && !hostile.length)) continue
+    if ((name.startsWith('votes') && !results) || (name.startsWith('what a page lists') && !searched.length)) continue
+    if (/question is asked|refused stays/.test(name) && !paths.includes('/')) continue
     try {
       await check()
     } catch (error) {

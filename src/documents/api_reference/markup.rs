@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
-
 /// HTML that is being written.
 #[derive(Default)]
 pub(super) struct Markup(String);
@@ -42,40 +40,9 @@ impl Markup {
         self.raw("<a href=\"").text(to).raw("\">").text(text).raw("</a>")
     }
 
-    /// A link of the page's head.
-    pub(super) fn link(&mut self, relation: &str, media_type: &str, to: &str) -> &mut Self {
-        self.raw("<link rel=\"")
-            .text(relation)
-            .raw("\" type=\"")
-            .text(media_type)
-            .raw("\" href=\"")
-            .text(to)
-            .raw("\">\n")
-    }
-
     pub(super) fn into_string(self) -> String {
         self.0
     }
-}
-
-/// Markdown as HTML. What looks like HTML in it is text; headings come below those of the page.
-pub(super) fn prose(markdown: &str) -> String {
-    let below = |level: HeadingLevel| match level {
-        HeadingLevel::H1 | HeadingLevel::H2 | HeadingLevel::H3 => HeadingLevel::H4,
-        HeadingLevel::H4 => HeadingLevel::H5,
-        _ => HeadingLevel::H6,
-    };
-    let events = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
-        Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
-            Event::Start(Tag::Heading { level: below(level), id, classes, attrs })
-        }
-        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(below(level))),
-        other => other,
-    });
-    let mut text = String::new();
-    html::push_html(&mut text, events);
-    text
 }
 
 #[cfg(test)]
@@ -90,10 +57,5 @@ mod tests {
             page.into_string(),
             "<p>&lt;script&gt;&amp;&quot;</p><a href=\"x&quot; onclick=&quot;y\">a</a>"
         );
-        assert_eq!(
-            prose("EP-<date> <b>`x`</b>"),
-            "<p>EP-&lt;date&gt; &lt;b&gt;<code>x</code>&lt;/b&gt;</p>\n"
-        );
-        assert_eq!(prose("# A"), "<h4>A</h4>\n");
     }
 }

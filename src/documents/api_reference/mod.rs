@@ -1,5 +1,4 @@
-//! `/api/docs`: the API reference, a page without scripts that loads nothing, rendered from the OpenAPI description; and the
-//! same in Markdown.
+//! `/api/docs`: the API reference, rendered from the OpenAPI description; and the same in Markdown.
 
 mod markup;
 mod operations;
@@ -7,23 +6,21 @@ mod schemas;
 
 use std::fmt::Write;
 
+use askama::Template;
 use axum::body::Bytes;
-use axum::http::header::CONTENT_SECURITY_POLICY;
 use serde_json::Value;
 
-use self::markup::{Markup, prose};
-use super::page::policy_with;
+use self::markup::Markup;
+use super::page::{HTML, bytes, layout};
 use super::{API_REFERENCE, Document, Form, OPENAPI, Site, tool_reference};
-
-const STYLE: &str = include_str!("page.css");
+use crate::pages::{Layout, below};
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_REFERENCE,
-    "The API reference, for people.",
+    "Every endpoint: its parameters, what it answers, its errors and its schemas.",
     |_| vec!["/api/docs".into()],
-    &[Form::new("text/html; charset=utf-8", page), Form::markdown(markdown)],
-)
-.headers(|_| vec![(CONTENT_SECURITY_POLICY, policy_with(STYLE))]);
+    &[Form::new(HTML, page), Form::markdown(markdown)],
+);
 
 pub(super) const MARKDOWN: Document = Document::new(
     "api_reference_markdown",
@@ -33,43 +30,35 @@ pub(super) const MARKDOWN: Document = Document::new(
 )
 .unlisted();
 
+#[derive(Template)]
+#[template(path = "reference.html")]
+struct Reference<'a> {
+    page: Layout<'a>,
+    version: &'a str,
+    about: String,
+    operations: String,
+}
+
 /// The page.
 fn page(site: &Site) -> Option<Bytes> {
     let description: Value = serde_json::from_slice(&site.document(OPENAPI)?).ok()?;
     let info = &description["info"];
-    let mut page = Markup::default();
-    let title = format!("{}: API reference", info["title"].as_str().unwrap_or_default());
-    page.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    page.element("title", "", &title);
-    if let Some(icon) = site.url_of(super::LOGO) {
-        page.link("icon", "image/svg+xml", &icon);
-    }
-    page.link("alternate", "text/markdown", &site.links.url(MARKDOWN.name, &[]));
-    page.link("service-desc", "application/json", &site.links.url(OPENAPI, &[]));
-    page.raw("<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");
-    page.raw("<a class=\"skip\" href=\"#main\">Skip to the operations</a>\n<header>\n");
-    page.element("h1", "", &title);
-    page.raw("<p>Version ")
-        .text(info["version"].as_str().unwrap_or_default())
-        .raw(". The same for programs: ");
-    page.anchor(&site.links.url(OPENAPI, &[]), "OpenAPI").raw(", ");
-    page.anchor(&site.links.url(MARKDOWN.name, &[]), "Markdown").raw(", ");
-    page.anchor(&site.links.url(super::ASYNCAPI, &[]), "AsyncAPI").raw(".</p>\n");
-    page.raw(&prose(info["description"].as_str().unwrap_or_default()));
-    page.raw("</header>\n");
     let groups = operations::groups(&description);
-    operations::contents(&mut page, &groups);
-    page.raw("<main id=\"main\">\n");
-    operations::credentials(&mut page, &description);
+    let mut shown = Markup::default();
+    operations::contents(&mut shown, &groups);
+    operations::credentials(&mut shown, &description);
     for group in &groups {
-        operations::section(&mut page, &description, group);
+        operations::section(&mut shown, &description, group);
     }
-    operations::errors(&mut page, &description);
-    schemas::section(&mut page, &description);
-    page.raw("</main>\n</body>\n</html>\n");
-    Some(page.into_string().into())
+    operations::shared_parameters(&mut shown, &description);
+    operations::errors(&mut shown, &description);
+    schemas::section(&mut shown, &description);
+    bytes(&Reference {
+        page: layout(site, API_REFERENCE, MARKDOWN.name, "API reference", DOCUMENT.summary),
+        version: info["version"].as_str().unwrap_or_default(),
+        about: below(info["description"].as_str().unwrap_or_default()),
+        operations: shown.into_string(),
+    })
 }
 
 /// The reference in Markdown: the operations, and what else is served.

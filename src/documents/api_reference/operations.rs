@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::markup::{Markup, prose};
+use super::markup::Markup;
 use super::schemas;
+use crate::pages::below as prose;
 
 /// Operations of one tag.
 pub(super) struct Group<'a> {
@@ -53,7 +54,7 @@ fn slug(name: &str) -> String {
 
 /// The list of all operations.
 pub(super) fn contents(page: &mut Markup, groups: &[Group<'_>]) {
-    page.raw("<nav aria-label=\"Operations\">\n<ul>\n");
+    page.raw("<nav class=\"contents\" aria-label=\"Operations\" data-contents>\n<ul>\n");
     for group in groups {
         page.raw("<li>").anchor(&format!("#{}", slug(group.name)), group.name).raw("\n<ul>\n");
         for Operation { method, path, described } in &group.operations {
@@ -63,13 +64,13 @@ pub(super) fn contents(page: &mut Markup, groups: &[Group<'_>]) {
         page.raw("</ul></li>\n");
     }
     page.raw(
-        "<li><a href=\"#errors\">Errors</a></li>\n<li><a href=\"#schemas\">Schemas</a></li>\n</ul>\n</nav>\n",
+        "<li><a href=\"#headers\">Headers</a></li>\n<li><a href=\"#errors\">Errors</a></li>\n<li><a href=\"#schemas\">Schemas</a></li>\n</ul>\n</nav>\n",
     );
 }
 
 /// Which credentials there are.
 pub(super) fn credentials(page: &mut Markup, description: &Value) {
-    page.raw("<section aria-labelledby=\"credentials\">\n<h2 id=\"credentials\">Credentials</h2>\n<dl>\n");
+    page.raw("<section aria-labelledby=\"credentials\" data-item>\n<h2 id=\"credentials\">Credentials</h2>\n<dl>\n");
     for (name, scheme) in description["components"]["securitySchemes"].as_object().into_iter().flatten() {
         page.raw("<dt id=\"credential-").text(name).raw("\"><code>").text(name).raw("</code></dt><dd>");
         page.raw(&prose(text(scheme, "description"))).raw("</dd>\n");
@@ -80,7 +81,7 @@ pub(super) fn credentials(page: &mut Markup, description: &Value) {
 /// The operations of a group.
 pub(super) fn section(page: &mut Markup, description: &Value, group: &Group<'_>) {
     let id = slug(group.name);
-    page.raw(&format!("<section aria-labelledby=\"{id}\">\n<h2 id=\"{id}\">"))
+    page.raw(&format!("<section aria-labelledby=\"{id}\" data-group>\n<h2 id=\"{id}\">"))
         .text(group.name)
         .raw("</h2>\n");
     page.element("p", "", group.about).raw("\n");
@@ -93,7 +94,7 @@ pub(super) fn section(page: &mut Markup, description: &Value, group: &Group<'_>)
 fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
     let Operation { method, path, described } = operation;
     let id = text(described, "operationId");
-    page.raw("<article aria-labelledby=\"")
+    page.raw("<article data-item aria-labelledby=\"")
         .text(id)
         .raw("\">\n<h3 id=\"")
         .text(id)
@@ -119,7 +120,7 @@ fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
 
 /// Which credentials are accepted, each a link to what it is.
 fn who(page: &mut Markup, described: &Value) {
-    page.raw("<p class=\"who\">");
+    page.raw("<p class=\"small\">");
     let schemes = described["security"].as_array().map_or(&[][..], Vec::as_slice);
     page.raw(if schemes.is_empty() { "No credential is looked at." } else { "Credential: " });
     for (place, scheme) in schemes.iter().enumerate() {
@@ -140,9 +141,40 @@ fn resolved<'a>(description: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 fn parameters(page: &mut Markup, description: &Value, described: &Value) {
-    let Some(parameters) = described["parameters"].as_array() else { return };
+    let all = described["parameters"].as_array().into_iter().flatten();
+    let (shared, own): (Vec<_>, Vec<_>) = all.partition(|parameter| parameter.get("$ref").is_some());
+    if !own.is_empty() {
+        table(page, &own);
+    }
+    for (place, parameter) in shared.iter().enumerate() {
+        page.raw(if place > 0 { ", " } else { "<p>Headers: " });
+        let name = text(resolved(description, parameter), "name");
+        page.anchor(&format!("#parameter-{name}"), name);
+    }
+    page.raw(if shared.is_empty() { "" } else { "</p>\n" });
+}
+
+/// The parameters that several operations have.
+pub(super) fn shared_parameters(page: &mut Markup, description: &Value) {
+    page.raw("<section aria-labelledby=\"headers\" data-group>\n<h2 id=\"headers\">Headers</h2>\n");
+    for parameter in description["components"]["parameters"].as_object().into_iter().flat_map(Map::values) {
+        let name = text(parameter, "name");
+        page.raw("<article data-item aria-labelledby=\"parameter-")
+            .text(name)
+            .raw("\">\n<h3 id=\"parameter-")
+            .text(name);
+        page.raw("\"><code>").text(name).raw("</code></h3>\n");
+        page.raw(&prose(text(parameter, "description")));
+        page.raw("<p>");
+        schemas::shape(page, &parameter["schema"]);
+        page.raw("</p>\n</article>\n");
+    }
+    page.raw("</section>\n");
+}
+
+fn table(page: &mut Markup, parameters: &[&Value]) {
     page.raw("<table>\n<caption>Parameters</caption>\n<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">In</th><th scope=\"col\">Type</th><th scope=\"col\">What it is</th></tr></thead>\n<tbody>\n");
-    for parameter in parameters.iter().map(|parameter| resolved(description, parameter)) {
+    for parameter in parameters {
         page.raw("<tr><th scope=\"row\"><code>").text(text(parameter, "name")).raw("</code>");
         page.raw(if parameter["required"] == true { " <em>required</em>" } else { "" }).raw("</th><td>");
         page.text(text(parameter, "in")).raw("</td><td>");
@@ -157,7 +189,7 @@ fn examples(page: &mut Markup, media: &Value) {
     let several = several.into_iter().flat_map(Map::values).map(|example| &example["value"]);
     for example in media.get("example").into_iter().chain(several) {
         let shown = serde_json::to_string_pretty(example).unwrap_or_default();
-        page.raw("<pre tabindex=\"0\"><code>").text(&shown).raw("</code></pre>\n");
+        page.raw("<pre><code>").text(&shown).raw("</code></pre>\n");
     }
 }
 
@@ -190,9 +222,9 @@ fn bodies(page: &mut Markup, response: &Value) {
 
 /// What operations answer where something goes wrong.
 pub(super) fn errors(page: &mut Markup, description: &Value) {
-    page.raw("<section aria-labelledby=\"errors\">\n<h2 id=\"errors\">Errors</h2>\n");
+    page.raw("<section aria-labelledby=\"errors\" data-group>\n<h2 id=\"errors\">Errors</h2>\n");
     for (name, response) in description["components"]["responses"].as_object().into_iter().flatten() {
-        page.raw("<article aria-labelledby=\"error-")
+        page.raw("<article data-item aria-labelledby=\"error-")
             .text(name)
             .raw("\">\n<h3 id=\"error-")
             .text(name)

@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::markup::{Markup, prose};
+use super::markup::Markup;
+use crate::pages::below as prose;
 
 /// Every schema, with its members.
 pub(super) fn section(page: &mut Markup, description: &Value) {
-    page.raw("<section aria-labelledby=\"schemas\">\n<h2 id=\"schemas\">Schemas</h2>\n");
+    page.raw("<section aria-labelledby=\"schemas\" data-group>\n<h2 id=\"schemas\">Schemas</h2>\n");
     for (name, schema) in description["components"]["schemas"].as_object().into_iter().flatten() {
-        page.raw("<article aria-labelledby=\"schema-")
+        page.raw("<article data-item aria-labelledby=\"schema-")
             .text(name)
             .raw("\">\n<h3 id=\"schema-")
             .text(name)

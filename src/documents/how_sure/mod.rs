@@ -11,8 +11,8 @@ use ep_polling::threshold::Threshold;
 
 use self::chart::{Chart, Line};
 use self::figures::{Figures, Set};
+use super::page::{About, HTML};
 use super::prose::{self, Prose};
-use super::text_page::{About, body, headers};
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site};
 
 const PAGE: About = About {
@@ -26,9 +26,8 @@ pub(super) const DOCUMENT: Document = Document::new(
     PAGE.name,
     PAGE.description,
     |_| vec!["/how-sure".into()],
-    &[Form::new("text/html; charset=utf-8", html), Form::markdown(markdown)],
-)
-.headers(headers);
+    &[Form::new(HTML, html), Form::markdown(markdown)],
+);
 
 pub(super) const MARKDOWN: Document = Document::new(
     PAGE.markdown,
@@ -68,11 +67,11 @@ fn html(site: &Site) -> Option<Bytes> {
     // A paragraph of the object replacement character and a number holds the place of a picture.
     let places = [0, 1, 2].map(|place| format!("\u{fffc}{place}"));
     let written = String::from_utf8(prose::bytes(&text(site, &figures, places.clone()))?.into()).ok()?;
-    let mut body = body(&written);
+    let mut page = String::from_utf8(PAGE.html(site, &written)?.into()).ok()?;
     for (place, chart) in places.iter().zip(&charts) {
-        body = body.replace(&format!("<p>{place}</p>"), &chart.drawn().render().ok()?);
+        page = page.replace(&format!("<p>{place}</p>"), &chart.drawn().render().ok()?);
     }
-    PAGE.page(site, body)
+    Some(page.into())
 }
 
 fn text<'a>(site: &'a Site, figures: &'a Figures, pictures: [String; 3]) -> Text<'a> {

@@ -1,23 +1,20 @@
 //! Signs a browser out.
 
+use askama::Template;
 use axum::body::Body;
 use axum::http::Response;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, SET_COOKIE,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, SET_COOKIE, VARY};
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::SessionChange;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::{redirect, start_page};
+use super::pages::HTML;
+use super::{LOGOUT, redirect, start_page};
+use crate::documents::{MARKDOWN, Site, wants_markdown};
+use crate::pages::{Article, Layout, own, protect};
 use crate::surface::http::{AppState, Exchange, session_cookie};
-
-/// What a visitor sees whom another website has sent here.
-const CONFIRM: &str = "<!doctype html><html lang=en><meta charset=utf-8>\
-    <meta name=viewport content=\"width=device-width\"><title>Sign out</title>\
-    <p>Another website has sent you here to be signed out.</p><p><a href=\"logout\">Sign out</a></p></html>";
 
 /// Ends the session wherever its cookie is, and sends the browser on: to the identity provider, if it signed in
 /// there, otherwise to the start page.
@@ -25,7 +22,7 @@ pub(super) fn handle(exchange: Exchange, _: Admission) -> BoxFuture<'static, Res
     async move {
         let headers = exchange.request.headers();
         if !is_own_wish(headers) {
-            return Ok(confirm());
+            return confirm(&exchange.state.site, headers);
         }
         let AppState { app, oidc, .. } = &exchange.state;
         let provider_token = match &exchange.head.credential {
@@ -51,12 +48,22 @@ fn is_own_wish(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
-fn confirm() -> Response<Body> {
-    let mut response = Response::new(Body::from(CONFIRM));
+/// Asks a visitor whom another website has sent here.
+fn confirm(site: &Site, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
+    let (title, about) = ("Sign out", "Another website has sent you here to be signed out.");
+    let url = own(&site.links.url(LOGOUT, &[]));
+    let text = format!("# {title}\n\n{about}\n\n[Sign out]({url})\n");
+    let (bytes, media_type) = if wants_markdown(headers) {
+        (text, MARKDOWN)
+    } else {
+        let page = Layout { noindex: true, ..Layout::new(site, title.into(), about.into()) };
+        (Article::new(page, &text).render().map_err(Fault::internal)?, HTML)
+    };
+    let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    response
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    protect(headers);
+    Ok(response)
 }

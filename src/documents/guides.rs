@@ -1,0 +1,185 @@
+//! `/docs/…`: the guides, for people and in Markdown: the files of `docs/` at this service's addresses, and what other
+//! documents and the operations' manuals say. Nothing is written here a second time.
+
+use std::fmt::Write;
+
+use axum::body::Bytes;
+use ep_kernel::tool::{Spec, Tool};
+use ep_tools::account::{CreateCheckout, GetBalance};
+use ep_tools::keys::FundKey;
+
+use super::page::{HTML, Page};
+use super::skills::SKILL;
+use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Site, error_reference};
+use crate::pages::title;
+
+/// The guide to clients.
+pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");
+/// The address that guides use for the service.
+const EXAMPLE: &str = "https://polls.example.com";
+/// What they say of it, which is of no use where it is the address.
+const ABOUT_EXAMPLE: &str = "`https://polls.example.com` stands for the service's address. ";
+/// The sections of the skill that a person begins with.
+const BEGINNING: [&str; 5] =
+    ["Ask without a key", "Ask with a key", "Read the result", "Polls that take long", "What it costs"];
+
+/// A guide: its page, and its Markdown at an address of its own.
+pub(super) struct Guide {
+    /// The page.
+    pub(super) page: Document,
+    /// Its Markdown.
+    pub(super) text: Document,
+    /// Its file in `docs/`, if it has one there.
+    file: &'static str,
+    /// Renders its Markdown; `None` where this configuration has no such guide.
+    pub(super) markdown: fn(&Site) -> Option<String>,
+}
+
+macro_rules! guide {
+    ($name:literal, $about:literal, $absent:expr, $file:literal, $markdown:expr) => {{
+        const NAME: &str = concat!("guide_", $name);
+        const TEXT: &str = concat!("guide_", $name, "_markdown");
+        const MARKDOWN_OF: fn(&Site) -> Option<String> = $markdown;
+        fn html(site: &Site) -> Option<Bytes> {
+            let markdown = &MARKDOWN_OF(site)?;
+            let title = title(markdown)?;
+            Page { name: NAME, title, description: $about, markdown, twin: TEXT }.guide(site)
+        }
+        fn text(site: &Site) -> Option<Bytes> {
+            MARKDOWN_OF(site).map(Bytes::from)
+        }
+        Guide {
+            page: Document::new(
+                NAME,
+                $about,
+                |_| vec![concat!("/docs/", $name).into()],
+                &[Form::new(HTML, html), Form::markdown(text)],
+            )
+            .absent($absent),
+            text: Document::new(
+                TEXT,
+                $about,
+                |_| vec![concat!("/docs/", $name, ".md").into()],
+                &[Form::new(MARKDOWN, text)],
+            )
+            .absent($absent)
+            .unlisted(),
+            file: $file,
+            markdown: MARKDOWN_OF,
+        }
+    }};
+}
+
+pub(super) const START: Guide = guide!(
+    "start",
+    "Ask a first poll with curl, without a key and with one, and read the result.",
+    "this service takes no polls",
+    "",
+    start
+);
+pub(super) const CONNECT: Guide = guide!(
+    "clients",
+    "Connect over MCP or A2A, sign in with a wallet, pay in USDC; and which clients were tested.",
+    "",
+    "clients.md",
+    |site| Some(at(site, CLIENTS))
+);
+pub(super) const ACCOUNTS: Guide = guide!(
+    "accounts",
+    "Get an account and keys: by a wallet, a payment, a login or the operator.",
+    "this service has no accounts",
+    "",
+    |site| text_of(site, AUTH_GUIDE)
+);
+pub(super) const OAUTH: Guide = guide!(
+    "oauth",
+    "Call with access tokens of an identity provider, and what the operator's provider must offer.",
+    "",
+    "oauth.md",
+    |site| Some(at(site, include_str!("../../docs/oauth.md")))
+);
+pub(super) const FUNDING: Guide = guide!(
+    "funding",
+    "Fund an account by card or in USDC, read its balance, and put money on a key.",
+    "this service has no accounts",
+    "",
+    funding
+);
+pub(super) const WEBHOOKS: Guide = guide!(
+    "webhooks",
+    "Be told when a poll has ended, and check that it is us.",
+    "",
+    "webhooks.md",
+    |site| Some(at(site, include_str!("../../docs/webhooks.md")))
+);
+pub(super) const PACE: Guide = guide!(
+    "pace",
+    "Choose between fewer calls and less waiting: how many models a poll asks at once before it stops.",
+    "",
+    "pace.md",
+    |site| Some(at(site, include_str!("../../docs/pace.md")))
+);
+pub(super) const ERRORS: Guide = guide!(
+    "errors",
+    "Every error with its status, its codes in each protocol, and what to do about it.",
+    "",
+    "errors.md",
+    |_| Some(format!("# Errors\n\n{}", error_reference::table()))
+);
+
+/// Every guide, in the order in which they are listed.
+pub(super) static GUIDES: [Guide; 8] = [START, CONNECT, ACCOUNTS, OAUTH, FUNDING, WEBHOOKS, PACE, ERRORS];
+
+/// A file of `docs/` at this service's addresses; what it links in its folder leads to the pages.
+pub(super) fn at(site: &Site, file: &str) -> String {
+    let here = file.replace(ABOUT_EXAMPLE, "").replace(EXAMPLE, &site.settings.base_url);
+    GUIDES.iter().filter(|guide| !guide.file.is_empty()).fold(here, |text, guide| {
+        let url = site.links.url(guide.page.name, &[]);
+        text.replace(&format!("]({}", guide.file), &format!("]({url}"))
+    })
+}
+
+/// The sections of a text whose heading this accepts.
+pub(super) fn sections(markdown: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let sections = markdown.split("\n## ").skip(1);
+    let wanted = sections.filter(|section| wanted(section.lines().next().unwrap_or_default()));
+    wanted.flat_map(|section| ["## ", section, "\n"]).collect()
+}
+
+fn text_of(site: &Site, document: &str) -> Option<String> {
+    String::from_utf8(site.document(document)?.to_vec()).ok()
+}
+
+fn start(site: &Site) -> Option<String> {
+    let skill = text_of(site, SKILL)?;
+    Some(format!("# Getting started\n\n{}", sections(&skill, |heading| BEGINNING.contains(&heading))))
+}
+
+fn funding(site: &Site) -> Option<String> {
+    let mut text = String::from("# Funding\n\n");
+    manual(site, &mut text, &CreateCheckout::SPEC)?;
+    text.push_str(&sections(&at(site, CLIENTS), |heading| heading == "Paying in USDC"));
+    manual(site, &mut text, &GetBalance::SPEC)?;
+    manual(site, &mut text, &FundKey::SPEC)?;
+    Some(text)
+}
+
+/// What the manual of an operation says; `None` where the service has no such operation.
+fn manual(site: &Site, text: &mut String, spec: &Spec) -> Option<()> {
+    let route = site.routes.iter().find(|route| route.name == spec.name)?;
+    let address = format!("{} {}", route.method.as_str(), site.url_of(spec.name)?);
+    let (title, manual) = (spec.title.trim_end_matches('.'), spec.manual.trim());
+    write!(text, "## {title}\n\n`{address}`\n\n{manual}\n\n").ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_found_by_their_headings() {
+        let page = "# A\n\nx\n\n## B\n\ny\n\n## C\nz";
+        assert_eq!(sections(page, |heading| heading == "B"), "## B\n\ny\n\n");
+        assert_eq!(sections(page, |_| true), "## B\n\ny\n\n## C\nz\n");
+    }
+}
