@@ -24,7 +24,7 @@ pub(super) struct Page<'a> {
     pub(super) twin: &'a str,
 }
 
-impl<'a> Page<'a> {
+impl Page<'_> {
     /// The page as HTML.
     pub(super) fn html(&self, site: &Site) -> Option<Bytes> {
         bytes(&self.article(site))

@@ -76,17 +76,14 @@ async fn every_link_of_the_documentation_leads_somewhere() {
                 continue;
             }
             let (to, fragment) = own.split_once('#').unwrap_or((own, ""));
-            let (status, there) = match pages_read.get(to) {
-                Some(read) => read.clone(),
-                None => {
-                    let reply = open(&client, if to.is_empty() { page } else { to }).await;
-                    (reply.status, reply.text)
-                }
-            };
-            assert_eq!(status, 200, "{page} links {target}");
+            if !pages_read.contains_key(to) {
+                let reply = open(&client, if to.is_empty() { page } else { to }).await;
+                pages_read.insert(to.to_owned(), (reply.status, reply.text));
+            }
+            let (status, there) = &pages_read[to];
+            assert_eq!(*status, 200, "{page} links {target}");
             let is_there = fragment.is_empty() || there.contains(&format!(" id=\"{fragment}\""));
             assert!(is_there, "{page} links {target}");
-            pages_read.insert(to.to_owned(), (status, there));
             seen += 1;
         }
     }
