@@ -57,6 +57,7 @@ mod openapi;
 mod pages;
 mod pages_content;
 mod pages_docs;
+mod pages_security;
 mod pages_start;
 mod parity;
 mod polls;
