@@ -167,6 +167,8 @@ pub static DOCUMENTS: &[Document] = &[
     assets::THEME,
     assets::RESULT,
     assets::ASK,
+    assets::ACCOUNT,
+    assets::WALLET,
     skills::FILE,
     skills::INDEX,
     skills::BUNDLE,

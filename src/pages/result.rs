@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::view::Query;
-pub(super) use self::view::View;
+pub(super) use self::view::{View, markdown_cell};
 use super::Layout;
 use super::layout::own;
 use crate::documents::Site;

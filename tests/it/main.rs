@@ -54,6 +54,7 @@ mod oauth_clients;
 mod oidc;
 mod openapi;
 mod pages;
+mod pages_account;
 mod pages_start;
 mod parity;
 mod polls;

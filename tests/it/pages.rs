@@ -150,7 +150,7 @@ async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
         ("/results/x", 404, "There is no poll x"),
-        ("/api/balance", 401, "auth.md"),
+        ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
     ] {
         let page = get(&client, path, &[("accept", BROWSER)]).await;
         assert_eq!(

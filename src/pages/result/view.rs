@@ -337,7 +337,7 @@ fn plain_cell(text: &str) -> String {
 }
 
 /// A text on one line, what Markdown would make something of behind a backslash.
-fn markdown_cell(text: &str) -> String {
+pub(in crate::pages) fn markdown_cell(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
