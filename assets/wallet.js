@@ -56,7 +56,7 @@ async function signIn(wallet) {
     return
   }
   // A new account's first key is in this answer alone.
-  say('Your account is ready. This is its first API key, which is shown this once:')
+  say(`Your account is ready. ${signedIn.notice ? `${signedIn.notice}. ` : ''}This is its first API key, which is shown this once:`)
   const key = Object.assign(document.createElement('pre'), { tabIndex: 0 })
   key.append(Object.assign(document.createElement('code'), { id: 'key', textContent: signedIn.api_key }))
   const copy = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Copy the key' })
@@ -131,11 +131,12 @@ async function signed(wallet, amount) {
 async function deposit(wallet) {
   const input = section.querySelector('input')
   const amount = Number(input.value.trim().replace(/^\$/, ''))
-  input.toggleAttribute('aria-invalid', false)
-  if (!(amount > 0)) {
+  input.removeAttribute('aria-invalid')
+  const { least, most } = section.dataset
+  if (!(amount >= Number(least) && amount <= Number(most) && Number(amount.toFixed(2)) === amount)) {
     input.setAttribute('aria-invalid', 'true')
     input.focus()
-    throw new Words('Write an amount in US dollars, for example 10.')
+    throw new Words(`Write an amount from ${least} to ${most} US dollars, for example 10 or 12.50.`)
   }
   open ??= await signed(wallet, amount)
   for (let time = 0; time < REPEATS; time++) {
@@ -182,6 +183,7 @@ function offer(name, wallet) {
   say('')
 }
 
+say('Looking for wallets in this browser …')
 addEventListener('eip6963:announceProvider', ({ detail }) => offer(String(detail.info.name).slice(0, 40), detail.provider))
 dispatchEvent(new Event('eip6963:requestProvider'))
 setTimeout(() => {

@@ -54,6 +54,7 @@ async fn pages_hold_in_a_browser() {
         page("EP-20260101-0000000000"),
         embedded,
         "/".to_owned(),
+        "/login?return_to=/dashboard".to_owned(),
     ];
     walked(
         &service,

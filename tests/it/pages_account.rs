@@ -135,6 +135,12 @@ async fn the_ways_to_sign_in_are_those_that_are_set_up() {
     let service = with.boot().await;
     let page = service.anonymous().get("/login?return_to=/results/EP-1").await.text;
     assert!(page.contains("href=\"/api/auth/login?return_to=%2Fresults%2FEP-1\""), "{page}");
+    // A sign-in that failed is begun anew, and its steps are nowhere to come back to.
+    let client = service.anonymous();
+    let failed = client.request(Method::GET, "/api/auth/callback?code=x").header("accept", BROWSER);
+    let failed = client.send(failed).await;
+    assert!(failed.status == 401 && failed.text.contains("href=\"/login\""), "{}", failed.text);
+    assert!(failed.text.contains("not begun in this browser"), "{}", failed.text);
     let without = Setup::demo().boot().await.anonymous().get("/login").await.text;
     assert!(!without.contains("/api/auth/login") && without.contains("needs JavaScript"), "{without}");
 }

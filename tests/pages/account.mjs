@@ -41,7 +41,7 @@ async function person(options = {}) {
   })
   page.on('console', (message) => {
     // A refusal with a reason is an error to the browser alone; the favicon is that of another service.
-    const answered = /the server responded with a status of (400|401|402|404|503)/.test(message.text())
+    const answered = /the server responded with a status of (400|401|402|403|404|503)/.test(message.text())
     if (['error', 'warning'].includes(message.type()) && !answered) wrong.push(`console: ${message.text()}`)
   })
   return {
@@ -54,7 +54,7 @@ async function person(options = {}) {
 }
 
 /** A wallet in the page (EIP-1193, EIP-6963) whose signatures come from viem. */
-async function withWallet({ page }, privateKey) {
+async function withWallet({ page }, privateKey, older = false) {
   const account = privateKeyToAccount(privateKey)
   const state = { chainId: 1, knows: [1], decline: false, asked: [], address: account.address }
   const methods = {
@@ -85,7 +85,7 @@ async function withWallet({ page }, privateKey) {
       return { error: { code, message } }
     }
   })
-  await page.addInitScript(() => {
+  await page.addInitScript((older) => {
     const provider = {
       async request(given) {
         const { result, error } = await window.testWallet(given)
@@ -93,11 +93,20 @@ async function withWallet({ page }, privateKey) {
         return result
       },
     }
-    const detail = Object.freeze({ info: { uuid: '1', name: 'Test <b>Wallet</b>', icon: 'data:,', rdns: 'test' }, provider })
-    const announce = () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+    if (older) {
+      window.ethereum = provider
+      return
+    }
+    const other = { request: () => Promise.reject(Object.assign(new Error('Locked'), { code: -32002 })) }
+    const announce = () => {
+      for (const [name, wallet] of [['Test <b>Wallet</b>', provider], ['Other Wallet', other]]) {
+        const detail = Object.freeze({ info: { uuid: name, name, icon: 'data:,', rdns: 'test' }, provider: wallet })
+        dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+      }
+    }
     addEventListener('eip6963:requestProvider', announce)
     announce()
-  })
+  }, older)
   return state
 }
 
@@ -201,7 +210,9 @@ const CHECKS = {
     for (const asked of ['Which planet has the most moons? [Jupiter, Saturn]', 'Is a tomato a fruit? [Yes, No]']) {
       await page.goto(`${base}/`)
       await page.fill('#question', asked)
-      await page.getByLabel('quick', { exact: false }).check()
+      // The estimate moves what stands below it.
+      await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
+      await page.getByLabel('quick').check()
       await page.getByRole('button', { name: 'Ask the models' }).click()
       await page.waitForURL(/\/results\/EP-/)
     }
@@ -246,12 +257,21 @@ const CHECKS = {
     await page.getByRole('link', { name: 'Go to the payment page' }).click()
     await page.waitForURL((url) => others.includes(url.origin))
     await page.goto(`${base}/dashboard`)
+    for (const [form, fields] of [
+      ['keys', { label: LABEL, nonce: '1' }], ['keys', { label: 'x'.repeat(65), nonce: '2' }], ['checkout', { amount: '7', nonce: '3' }],
+      ['checkout', { amount: '<b>', nonce: '4' }], ['keys/revoke', { key_id: '<b>', nonce: '5' }], ['polls/cancel', { poll_id: '<b>', nonce: '6' }],
+    ]) {
+      const reply = await visitor.context.request.post(`${base}/dashboard/${form}`, { form: fields, headers: { origin: base } })
+      await valid(await reply.text(), `${form} ${JSON.stringify(fields)}`)
+    }
     // The session ends elsewhere, while a form is open.
     await page.getByLabel('Label of a new key').fill('kept through the sign-in')
     const other = await visitor.context.newPage()
     await other.goto(`${base}/api/auth/logout`)
     await page.getByRole('button', { name: 'Create a key' }).click()
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    const ended = await fetch(`${base}/dashboard/keys`, { method: 'POST', body: new URLSearchParams({ label: LABEL, nonce: '7' }) })
+    await valid(await ended.text(), 'an ended session')
     await other.goto(`${base}/login`)
     await other.getByRole('link', { name: 'Sign in at the identity provider' }).click()
     await other.waitForURL(`${base}/dashboard`)
@@ -265,6 +285,9 @@ const CHECKS = {
     const { page } = visitor
     await page.goto(`${base}/login?return_to=/`)
     const button = page.getByRole('button', { name: 'Sign in with Test <b>Wallet</b>' })
+    assert.equal(await page.locator('.wallets li').count(), 2, 'each wallet once')
+    await page.getByRole('button', { name: 'Sign in with Other Wallet' }).click()
+    await page.getByText('Your wallet is waiting for you').waitFor()
     wallet.decline = true
     await button.click()
     await page.getByText('You declined in your wallet').waitFor()
@@ -285,10 +308,10 @@ const CHECKS = {
   },
   async 'a wallet pays in USDC'() {
     const visitor = await person()
-    const wallet = await withWallet(visitor, rich)
+    const wallet = await withWallet(visitor, rich, true)
     const { page } = visitor
     await page.goto(`${base}/login`)
-    await page.getByRole('button', { name: 'Sign in with' }).click()
+    await page.getByRole('button', { name: 'Sign in with the wallet of this browser' }).click()
     await page.getByRole('link', { name: 'Go on' }).click()
     await page.waitForURL(`${base}/dashboard`)
     const before = await balance(visitor)
@@ -298,7 +321,8 @@ const CHECKS = {
     await page.getByText('Write an amount').waitFor()
     await page.getByLabel('Amount, in US dollars').fill('5000')
     await pay.click()
-    await page.getByText('from 1 to 1000').waitFor()
+    await page.getByText('Write an amount from 1 to 1000').waitFor()
+    assert.equal(wallet.asked.filter((method) => /Typed/.test(method)).length, 0)
     await page.getByLabel('Amount, in US dollars').fill('12.50')
     await pay.click()
     await page.getByText(`does not know the network with the number ${chainId}`).waitFor()

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::shown;
-use crate::pages::result::markdown_cell;
+use crate::pages::result::{markdown_cell, quoted};
 
 /// Who is signed in.
 #[derive(Deserialize)]
@@ -27,9 +27,9 @@ impl Balance {
         Some(self.held_cents).filter(|cents| *cents > 0).map(dollars)
     }
 
-    /// What was spent in all.
-    pub(super) fn used(&self) -> String {
-        dollars(self.usage_cents)
+    /// What was spent in all, where that is a cent at least.
+    pub(super) fn used(&self) -> Option<String> {
+        Some(self.usage_cents).filter(|cents| *cents > 0).map(dollars)
     }
 }
 
@@ -76,9 +76,9 @@ impl Spending {
         figure(self.total_usd)
     }
 
-    /// The most that was spent on one day.
-    pub(super) fn most(&self) -> String {
-        figure(self.highest())
+    /// The most that was spent on one day, where there are several.
+    pub(super) fn most(&self) -> Option<String> {
+        (self.active().count() > 1).then(|| figure(self.highest()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -171,7 +171,7 @@ impl Past {
         let votes = format!("{} of {} models voted", listed.models_succeeded, listed.models_requested);
         let outcome = match &listed.winning_option {
             _ if running => format!("Running: {} votes so far", listed.models_succeeded),
-            Some(option) => format!("{option} won; {votes}"),
+            Some(option) => format!("{} won; {votes}", quoted(option)),
             None if listed.is_tie => format!("A tie; {votes}"),
             None => format!("No result; {votes}"),
         };

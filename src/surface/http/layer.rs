@@ -17,6 +17,7 @@ use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, s
 use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
 use crate::documents::MARKDOWN;
 use crate::pages::{FaultPage, protect};
+use crate::surface::web::is_sign_in;
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -39,7 +40,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),
     });
-    let wanted = parts.method.is_safe().then(|| parts.uri.path().to_owned());
+    let wanted =
+        (parts.method.is_safe() && !is_sign_in(parts.uri.path())).then(|| parts.uri.path().to_owned());
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {

@@ -121,6 +121,11 @@ pub fn to_page(operation: &str, exchange: &Exchange) -> Option<Response<Body>> {
 /// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
 const COOKIE_PATH: &str = "/api/auth";
 
+/// Whether this is a step of signing in or out, to which nobody comes back.
+pub fn is_sign_in(path: &str) -> bool {
+    path.starts_with(COOKIE_PATH)
+}
+
 /// Where a visitor is sent who has signed in and wanted to go nowhere else.
 pub const DASHBOARD_PATH: &str = "/dashboard";
 
