@@ -7,7 +7,6 @@ use askama::Template;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
 use ep_kernel::tool::Tool;
-use ep_polling::time::Timestamp;
 use ep_tools::account::GetBalance;
 use serde_json::Value;
 
@@ -295,9 +294,4 @@ fn in_words(fault: &Fault) -> String {
         }
     }
     text
-}
-
-/// A time for people, in UTC; a script shows it in the reader's zone.
-fn shown(time: Timestamp) -> String {
-    time.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string()
 }

@@ -4,7 +4,6 @@ use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::shown;
 use crate::pages::result::{markdown_cell, quoted};
 
 /// Who is signed in.
@@ -127,6 +126,21 @@ fn polls(count: u32) -> String {
     if count == 1 { "1 poll".to_owned() } else { format!("{count} polls") }
 }
 
+/// A time, for programs and for people.
+#[derive(Deserialize)]
+#[serde(from = "Timestamp")]
+pub(super) struct Moment {
+    pub(super) at: Timestamp,
+    pub(super) shown: String,
+}
+
+impl From<Timestamp> for Moment {
+    fn from(at: Timestamp) -> Self {
+        // In UTC; a script shows it in the reader's zone.
+        Self { at, shown: at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string() }
+    }
+}
+
 /// A poll of the account.
 pub(super) struct Past {
     pub(super) id: String,
@@ -135,8 +149,7 @@ pub(super) struct Past {
     pub(super) outcome: String,
     pub(super) cost: Option<String>,
     pub(super) took: Option<String>,
-    pub(super) at: Timestamp,
-    pub(super) created: String,
+    pub(super) created_at: Moment,
 }
 
 #[derive(Deserialize)]
@@ -183,8 +196,7 @@ impl Past {
             outcome,
             cost: cost.map(|cost: f64| if cost == 0.0 { "free".to_owned() } else { figure(cost) }),
             took: listed.total_ms.map(|ms| format!("{:.1} s", ms as f64 / 1000.0)),
-            at: listed.created_at,
-            created: shown(listed.created_at),
+            created_at: listed.created_at.into(),
         }
     }
 }
@@ -226,10 +238,10 @@ pub(super) struct Key {
     pub(super) key_prefix: String,
     label: String,
     scope: String,
-    pub(super) created_at: Timestamp,
-    pub(super) last_used_at: Option<Timestamp>,
-    pub(super) expires_at: Option<Timestamp>,
-    pub(super) revoked_at: Option<Timestamp>,
+    pub(super) created_at: Moment,
+    pub(super) last_used_at: Option<Moment>,
+    pub(super) expires_at: Option<Moment>,
+    pub(super) revoked_at: Option<Moment>,
 }
 
 impl Key {
@@ -250,9 +262,5 @@ impl Key {
             "polls" => "asking and reading",
             _ => "reading",
         }
-    }
-
-    pub(super) fn shown(&self, time: &Timestamp) -> String {
-        shown(*time)
     }
 }
