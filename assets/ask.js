@@ -90,7 +90,6 @@ let asked = 0
 
 async function estimate() {
   const chosen = form.querySelector('input[name=who]:checked')
-  for (const place of form.querySelectorAll('[data-estimate]')) place.textContent = ''
   if (!chosen) return
   document.getElementById('paid').disabled = chosen.value === 'free' && !form.dataset.account
   const query = new URLSearchParams(chosen.dataset.query)
@@ -99,7 +98,10 @@ async function estimate() {
   if (confidence && chosen.value !== 'free') query.set('confidence_threshold', confidence)
   const turn = ++asked
   const response = await fetch(`${form.dataset.estimates}?${query}`, { headers: { accept: 'application/json' } }).catch(() => null)
-  if (!response?.ok || turn !== asked) return
+  if (turn !== asked) return
+  // Not before: leaving a field must not move what is being pressed.
+  for (const place of form.querySelectorAll('[data-estimate]')) place.textContent = ''
+  if (!response?.ok) return
   const known = await response.json()
   const time = known.typical_vote_ms ? ` A vote takes about ${(known.typical_vote_ms / 1000).toFixed(1)} s.` : ''
   const cost = known.cost_usd_typical_full_roster === 0

@@ -54,6 +54,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         entry::<wallets::RevokeKeyByWallet>(),
         entry::<wallets::RotateKeyByWallet>(),
         entry::<account::GetCurrentUser>(),
+        entry::<account::ListSpending>(),
         entry::<account::CreateCheckout>(),
         entry::<account::GetConfirmation>(),
         entry::<account::SetConfirmation>(),

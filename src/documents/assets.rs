@@ -45,6 +45,20 @@ pub(super) const SEARCH: Document = asset(
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/search.js"))))],
 );
 
+pub(super) const ACCOUNT: Document = asset(
+    "account_script",
+    "Script of an account's page: leads to the payment page, sends each form once.",
+    |_| vec!["/assets/account.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/account.js"))))],
+);
+
+pub(super) const WALLET: Document = asset(
+    "wallet_script",
+    "Script of the pages that use a wallet: signing in, deposits.",
+    |_| vec!["/assets/wallet.js".into()],
+    &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/wallet.js"))))],
+);
+
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

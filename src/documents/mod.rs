@@ -187,6 +187,8 @@ pub static DOCUMENTS: &[Document] = &[
     assets::RESULT,
     assets::ASK,
     assets::SEARCH,
+    assets::ACCOUNT,
+    assets::WALLET,
     docs::DOCUMENT,
     docs::MARKDOWN,
     guides::START.page,

@@ -12,7 +12,7 @@ use ep_kernel::tool::{Effect, Rate};
 use super::{Document, Form, Site};
 use crate::config::Content;
 use crate::surface::route::{Route, RouteKind};
-use crate::surface::web::DASHBOARD;
+use crate::surface::web::UNLISTED_PATHS;
 
 pub(super) const DOCUMENT: Document = Document::new(
     "robots",
@@ -103,7 +103,10 @@ fn rules(site: &Site) -> String {
     for folder in &folders {
         let _ = writeln!(rules, "Disallow: {folder}");
     }
-    let _ = writeln!(rules, "Disallow: {DASHBOARD}\nAllow: /");
+    for path in UNLISTED_PATHS {
+        let _ = writeln!(rules, "Disallow: {path}");
+    }
+    let _ = writeln!(rules, "Allow: /");
     rules
 }
 

@@ -1,12 +1,13 @@
 //! What a person reads where something was refused or failed.
 
 use askama::Template;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::links::Links;
 
 use super::Layout;
 use super::layout::own;
-use crate::documents::Site;
+use crate::documents::{self, Site};
+use crate::surface::web::{DASHBOARD, FUNDS, LOGIN_PAGE};
 
 /// A fault as a page.
 #[derive(Template)]
@@ -38,8 +39,31 @@ pub(super) struct Action {
     pub(super) url: Option<String>,
 }
 
-/// What people can do about a fault.
-pub(super) fn actions(fault: &Fault, links: &Links) -> Vec<Action> {
+/// What people can do about a fault. `wanted` is the page that they asked for.
+pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec<Action> {
+    let page = |text: &str, name: &str, behind: &str| Action {
+        text: text.to_owned(),
+        url: Some(format!("{}{behind}", own(&links.url(name, &[])))),
+    };
+    match fault.kind() {
+        Kind::Unauthenticated => {
+            let behind = wanted.map_or_else(String::new, return_to);
+            return vec![
+                page("Sign in, and come back.", LOGIN_PAGE, &behind),
+                page("Ask the free models, without an account.", documents::HOME, ""),
+            ];
+        }
+        Kind::InsufficientBalance => {
+            return vec![
+                page("Add funds to your account.", DASHBOARD, FUNDS),
+                Action {
+                    text: "Or choose a cheaper panel: the free models cost nothing.".to_owned(),
+                    url: None,
+                },
+            ];
+        }
+        _ => {}
+    }
     let actions = fault.problem(links, "").recovery_actions.into_iter().map(|action| Action {
         // What takes another method is for programs.
         url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
@@ -48,15 +72,34 @@ pub(super) fn actions(fault: &Fault, links: &Links) -> Vec<Action> {
     actions.collect()
 }
 
+/// What happened, in words for people: what programs are told of credentials is not for them.
+pub(super) fn message(fault: &Fault) -> String {
+    if fault.rejects_credential() {
+        "Your session has ended.".to_owned()
+    } else if fault.asks_for_credential() {
+        "This needs an account: sign in first.".to_owned()
+    } else {
+        capitalized(fault.message())
+    }
+}
+
+/// The query by which somebody who signs in comes back to this path.
+pub fn return_to(path: &str) -> String {
+    format!(
+        "?{}",
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("return_to", path).finish()
+    )
+}
+
 impl<'a> FaultPage<'a> {
-    /// A page about this fault, for the request of this id.
-    pub fn new(site: &'a Site, fault: &Fault, request_id: String) -> Self {
+    /// A page about this fault, for the request of this id; `wanted` is the path of the page that was asked for.
+    pub fn new(site: &'a Site, fault: &Fault, request_id: String, wanted: Option<&str>) -> Self {
         let row = fault.kind().row();
         let inner = Content {
             status: row.http,
-            message: capitalized(fault.message()),
+            message: message(fault),
             wait: fault.retry_after_seconds(),
-            actions: actions(fault, &site.links),
+            actions: actions(fault, &site.links, wanted),
             request_id,
             title: row.title.to_owned(),
         };
@@ -74,4 +117,10 @@ impl<'a> FaultPage<'a> {
 pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A text as it stands within a sentence.
+pub(super) fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }

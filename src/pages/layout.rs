@@ -38,6 +38,18 @@ pub fn protect(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
 }
 
+/// A page that belongs to one visit.
+pub trait Renders {
+    /// Its HTML.
+    fn html(&self) -> askama::Result<String>;
+    /// The same in Markdown.
+    fn markdown(&self) -> askama::Result<String>;
+    /// Whether its visitor is not signed in, so that the cookie of an ended session can go.
+    fn is_for_nobody(&self) -> bool {
+        false
+    }
+}
+
 /// What the frame of a page says. Templates see it as `page`.
 pub struct Layout<'a> {
     /// What is served.

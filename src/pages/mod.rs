@@ -1,18 +1,22 @@
 //! Pages for people: what they show, and their HTML and Markdown (`templates/`). They are views: what they show comes from
 //! the operations, through the surfaces.
 
+mod account;
 mod article;
 mod fault;
 mod layout;
+mod login;
 mod markdown;
 mod models;
 mod pictures;
 mod result;
 mod start;
 
+pub use account::{AccountData, AccountPage, AccountView, CheckoutPage, SignedOutPage};
 pub use article::Article;
-pub use fault::FaultPage;
-pub use layout::{Layout, own, protect, protect_embedded, protection};
+pub use fault::{FaultPage, return_to};
+pub use layout::{Layout, Renders, own, protect, protect_embedded, protection};
+pub use login::LoginPage;
 pub use markdown::{Section, below, one_line, text, title};
 pub use models::{ModelsAddresses, ModelsPage};
 pub use pictures::Pictures;

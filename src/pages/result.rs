@@ -3,6 +3,8 @@
 mod view;
 mod words;
 
+pub(super) use self::words::quoted;
+
 use askama::Template;
 use ep_kernel::tool::Tool;
 use ep_share_image::Card;

@@ -13,7 +13,7 @@ use ep_tools::polls::{EstimatePoll, PollFree};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::fault::{Action, actions, capitalized};
+use super::fault::{Action, actions, capitalized, message};
 use super::layout::{linked_data, own};
 use super::result::View;
 use super::{Layout, ResultPage};
@@ -126,13 +126,13 @@ impl Refused {
     fn new(fault: &Fault, links: &Links) -> Self {
         let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
         let fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
-        let message = if fields.is_empty() { capitalized(fault.message()) } else { String::new() };
+        let message = if fields.is_empty() { message(fault) } else { String::new() };
         Self {
             title: fault.kind().row().title.to_owned(),
             message,
             fields,
             wait: fault.retry_after_seconds(),
-            actions: actions(fault, links),
+            actions: actions(fault, links, None),
         }
     }
 

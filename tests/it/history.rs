@@ -29,6 +29,7 @@ async fn polls_are_listed_as_their_results_say() {
             members,
             [
                 "resultId",
+                "question",
                 "status",
                 "pollType",
                 "winningOption",
@@ -42,6 +43,7 @@ async fn polls_are_listed_as_their_results_say() {
         );
         for (member, of_result) in [
             ("resultId", "poll_id"),
+            ("question", "question"),
             ("status", "status"),
             ("pollType", "poll_type"),
             ("winningOption", "winning_option"),
@@ -60,7 +62,7 @@ async fn polls_are_listed_as_their_results_say() {
     assert!((cost - used.as_usd()).abs() < 1e-9 && cost > 0.0, "{cost} of {used}");
 
     let recent = client.get("/api/results/recent").await.expect(200);
-    let without = ["status", "totalCostUsd", "totalMs"];
+    let without = ["question", "status", "totalCostUsd", "totalMs"];
     let expected: Vec<Value> = listed
         .as_array()
         .unwrap()

@@ -55,6 +55,7 @@ mod oauth_clients;
 mod oidc;
 mod openapi;
 mod pages;
+mod pages_account;
 mod pages_content;
 mod pages_docs;
 mod pages_security;

@@ -49,7 +49,10 @@ async fn pages_hold_in_a_browser() {
     let embedded = format!("/embed/{plain}");
     let mut paths =
         vec![page(&plain), page(&right_to_left), page(&long), page("EP-20260101-0000000000"), embedded];
-    paths.extend(["/", "/models", "/how-sure", "/about", "/privacy", "/terms"].map(str::to_owned));
+    paths.extend(
+        ["/", "/login?return_to=/dashboard", "/models", "/how-sure", "/about", "/privacy", "/terms"]
+            .map(str::to_owned),
+    );
     walked(
         &service,
         json!({ "paths": paths, "hostile": [[page(&right_to_left), script], [page(&long), image]] }),
@@ -157,7 +160,7 @@ async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
         ("/results/x", 404, "There is no poll x"),
-        ("/api/balance", 401, "auth.md"),
+        ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
     ] {
         let page = get(&client, path, &[("accept", BROWSER)]).await;
         assert_eq!(

@@ -4,10 +4,12 @@ mod create_checkout;
 mod get_balance;
 mod get_confirmation;
 mod get_current_user;
+mod list_spending;
 mod set_confirmation;
 
 pub use create_checkout::CreateCheckout;
 pub use get_balance::GetBalance;
 pub use get_confirmation::GetConfirmation;
 pub use get_current_user::GetCurrentUser;
+pub use list_spending::ListSpending;
 pub use set_confirmation::SetConfirmation;

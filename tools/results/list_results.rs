@@ -26,7 +26,19 @@ pub struct Page {
     /// How many newer ones to leave out.
     #[serde(default)]
     pub offset: u32,
+    /// Words that the question contains, each of them, in any order and case.
+    #[serde(default)]
+    #[schemars(length(max = MAX_SEARCH))]
+    pub search: Option<String>,
+    /// Only those that run.
+    #[serde(default)]
+    pub running: bool,
 }
+
+/// The most characters of a search.
+const MAX_SEARCH: usize = 200;
+/// The most words of a search.
+const MAX_WORDS: usize = 16;
 
 /// The most of one page.
 pub const MAX_LIMIT: u32 = 100;
@@ -58,6 +70,8 @@ pub struct ResultList {
 pub struct HistoryResult {
     /// The poll's id, by which `get_poll_result` reads all of it.
     pub result_id: PollId,
+    /// The question.
+    pub question: String,
     /// Whether all, some or none of the models that counted voted; `running` until the poll has ended.
     pub status: Status,
     /// What it came to.
@@ -97,6 +111,7 @@ impl From<PastPoll> for HistoryResult {
             total_cost_usd: poll.end.map(|end| dollars(end.cost)),
             total_ms: poll.end.map(|end| end.total_ms),
             result_id: poll.id,
+            question: poll.question,
             created_at: poll.created_at,
         }
     }
@@ -142,6 +157,7 @@ impl Tool for ListResults {
             "what did my polls cost",
             "history of my polls with their costs",
             "show older results",
+            "search my polls for a word",
             "list past results of my account",
         ],
         faults: &[],
@@ -151,7 +167,17 @@ impl Tool for ListResults {
 
     async fn call(cx: &Ctx, page: Page) -> Result<ResultList, Fault> {
         check_limit(page.limit)?;
-        let polls = cx.history().polls_of(cx.account()?, page.limit, page.offset).await?;
+        let search = page.search.as_deref().unwrap_or_default();
+        if search.chars().count() > MAX_SEARCH {
+            return Err(Fault::invalid("search", format!("must have at most {MAX_SEARCH} characters")));
+        }
+        let words: Vec<&str> = search.split_whitespace().take(MAX_WORDS).collect();
+        let (user, history) = (cx.account()?, cx.history());
+        let polls = if words.is_empty() && !page.running {
+            history.polls_of(user, page.limit, page.offset).await?
+        } else {
+            history.find_polls(user, &words, page.running, page.limit, page.offset).await?
+        };
         Ok(ResultList { results: polls.into_iter().map(Into::into).collect() })
     }
 }

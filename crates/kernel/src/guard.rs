@@ -359,8 +359,7 @@ impl Guard {
         };
         let token = if access.key && self.tokens.is_some() { " or an access token" } else { "" };
         let hint = policy.credential_hint;
-        let text = format!("authentication required: {advice}{token}{hint}");
-        Err(Fault::new(Kind::Unauthenticated, text))
+        Err(Fault::needs_credential(format!("authentication required: {advice}{token}{hint}")))
     }
 
     /// Counts one request against the caller's allowance; `None` if there is no limit.

@@ -52,6 +52,10 @@ pub(crate) trait Connection: Send {
     const POLLS_OF_USER: &'static str;
     /// The same after one of them.
     const POLLS_AFTER: &'static str;
+    /// The same with words in their questions.
+    const FIND_POLLS: &'static str;
+    /// The same of those that run.
+    const FIND_RUNNING: &'static str;
     /// Takes notifications whose time has come, without waiting for those that another transaction is taking.
     const DUE_NOTIFICATIONS: &'static str;
     /// Takes the places at which the ends of tasks are told, likewise.
@@ -209,7 +213,7 @@ where
 }
 
 macro_rules! connection {
-    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr) => {
+    ($connection:ty, $driver:ty, available: $available:expr, adopt_polls: $adopt:expr, due_notifications: $due_notifications:expr, due_pushes: $due_pushes:expr, renew_leases: $renew:expr, add_model_sums: $add_model_sums:expr, add_slot_sums: $add_slot_sums:expr, polls_of_user: $polls_of_user:expr, polls_after: $polls_after:expr, find_polls: $find_polls:expr, find_running: $find_running:expr) => {
         impl Connection for $connection {
             const AVAILABLE: &'static str = $available;
             const ADOPT_POLLS: &'static str = $adopt;
@@ -220,6 +224,8 @@ macro_rules! connection {
             const ADD_SLOT_SUMS: &'static str = $add_slot_sums;
             const POLLS_OF_USER: &'static str = $polls_of_user;
             const POLLS_AFTER: &'static str = $polls_after;
+            const FIND_POLLS: &'static str = $find_polls;
+            const FIND_RUNNING: &'static str = $find_running;
 
             async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StoreError> {
                 let done = query::<$driver>(sql, values).execute(self).await.map_err(database_error)?;
@@ -258,7 +264,9 @@ connection!(
     add_model_sums: sql::ADD_MODEL_SUMS,
     add_slot_sums: sql::ADD_SLOT_SUMS,
     polls_of_user: sql::POLLS_OF_USER,
-    polls_after: sql::POLLS_AFTER
+    polls_after: sql::POLLS_AFTER,
+    find_polls: sql::FIND_POLLS,
+    find_running: sql::FIND_RUNNING
 );
 connection!(
     PgConnection, Postgres,
@@ -270,5 +278,7 @@ connection!(
     add_model_sums: sql::ADD_MODEL_SUMS_POSTGRES,
     add_slot_sums: sql::ADD_SLOT_SUMS_POSTGRES,
     polls_of_user: sql::POLLS_OF_USER_POSTGRES,
-    polls_after: sql::POLLS_AFTER_POSTGRES
+    polls_after: sql::POLLS_AFTER_POSTGRES,
+    find_polls: sql::FIND_POLLS_POSTGRES,
+    find_running: sql::FIND_RUNNING_POSTGRES
 );

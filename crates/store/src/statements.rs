@@ -42,31 +42,6 @@ macro_rules! renew_leases {
     };
 }
 
-/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
-/// before anything but the index is read, and options are taken out of a plan once per poll.
-macro_rules! polls_of_user {
-    ($options:literal, $after:literal, $offset:literal) => {
-        concat!(
-            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE owner = $1 ",
-            $after,
-            " ORDER BY created_at DESC, id DESC LIMIT $2 ",
-            $offset,
-            "), \
-             listed AS MATERIALIZED (SELECT id, created_at, closing, unused_cost, ",
-            $options,
-            " AS options, \
-                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
-                 FROM polls WHERE id IN (SELECT id FROM page)), \
-             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
-                 FROM ballots WHERE poll_id IN (SELECT id FROM page) GROUP BY poll_id, choice) \
-             SELECT listed.id AS id, created_at, closing, unused_cost, options, captured, \
-                 choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
-             FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
-             ORDER BY created_at DESC, listed.id DESC"
-        )
-    };
-}
-
 /// The columns of [`crate::rows::TransferRow`].
 macro_rules! transfer_columns {
     () => {
@@ -137,9 +112,11 @@ macro_rules! available {
 pub(crate) use ballot_columns;
 
 mod agent_tasks;
+mod history;
 mod reputation;
 
 pub(crate) use agent_tasks::*;
+pub(crate) use history::*;
 pub(crate) use reputation::*;
 
 // Polls.
@@ -177,14 +154,6 @@ pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
 /// For an audit; otherwise engines read ballots in their own way.
 pub(crate) const BALLOTS: &str =
     concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 ORDER BY seq");
-
-pub(crate) const POLLS_OF_USER: &str = polls_of_user!("plan -> 'options'", "", "OFFSET $3");
-pub(crate) const POLLS_OF_USER_POSTGRES: &str =
-    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)", "", "OFFSET $3");
-pub(crate) const POLLS_AFTER: &str =
-    polls_of_user!("plan -> 'options'", "AND (created_at, id) < ($3, $4)", "");
-pub(crate) const POLLS_AFTER_POSTGRES: &str =
-    polls_of_user!("CAST(CAST(plan AS json) -> 'options' AS text)", "AND (created_at, id) < ($3, $4)", "");
 
 // Webhooks.
 

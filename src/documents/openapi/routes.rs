@@ -145,6 +145,17 @@ fn own_page(route: &Route) -> Part {
     let schema = |kind: &str| json!({ "type": if kind == JSON { "object" } else { "string" } });
     let content = web::media_types(route.name).iter().map(|kind| (*kind, schema(kind)));
     let query = web::query(route.name).iter().map(in_query);
+    if web::leads_on(route.name) {
+        let elsewhere = Success {
+            status: 303,
+            description: "The browser goes on: who is not signed in to the page where one signs in."
+                .to_owned(),
+            headers: vec![LOCATION],
+            content: Vec::new(),
+        };
+        let successes = vec![ok(content.collect(), &[]), elsewhere];
+        return Part { parameters: query.collect(), successes, ..plain(route) };
+    }
     Part {
         parameters: query.chain([parameters::header(IF_NONE_MATCH)]).collect(),
         successes: vec![ok(content.collect(), &CACHING), not_modified()],

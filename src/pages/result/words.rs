@@ -159,7 +159,7 @@ pub(super) fn progress(poll: &Poll) -> String {
 }
 
 /// An option in a sentence: its direction is its own (Unicode Annex 9, isolates).
-fn quoted(option: &str) -> String {
+pub(in crate::pages) fn quoted(option: &str) -> String {
     format!("“\u{2068}{option}\u{2069}”")
 }
 

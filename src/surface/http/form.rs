@@ -32,6 +32,11 @@ impl Form {
         Self(fields.map(|(name, value)| (name.into_owned(), value.replace("\r\n", "\n"))).collect())
     }
 
+    /// Every field that was sent, as it was sent.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// A field's text without the space around it; empty if it was not sent.
     pub fn text(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.trim())

@@ -18,6 +18,7 @@ use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, s
 use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
 use crate::documents::MARKDOWN;
 use crate::pages::{FaultPage, protect};
+use crate::surface::web::is_sign_in;
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -41,6 +42,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),
     });
+    let wanted =
+        (parts.method.is_safe() && !is_sign_in(parts.uri.path())).then(|| parts.uri.path().to_owned());
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
@@ -51,7 +54,7 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         }
     };
     if let Some(FaultReply(fault)) = response.extensions_mut().remove() {
-        write_fault(&state, &head, &fault, &mut response);
+        write_fault(&state, &head, &fault, wanted.as_deref(), &mut response);
     }
     let allowance = match response.extensions_mut().remove() {
         Some(Counted(allowance)) => allowance,
@@ -79,12 +82,18 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     response
 }
 
-fn write_fault(state: &AppState, head: &RequestHead, fault: &Fault, response: &mut Response<Body>) {
+fn write_fault(
+    state: &AppState,
+    head: &RequestHead,
+    fault: &Fault,
+    wanted: Option<&str>,
+    response: &mut Response<Body>,
+) {
     let links = state.links();
     let problem = || fault.problem(links, &head.request_id.to_string());
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
     let challenge: Challenge = response.extensions_mut().remove().unwrap_or_default();
-    let page = || FaultPage::new(&state.site, fault, head.request_id.to_string());
+    let page = || FaultPage::new(&state.site, fault, head.request_id.to_string(), wanted);
     let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
         ErrorStyle::Plain => plain(),

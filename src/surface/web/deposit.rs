@@ -151,16 +151,19 @@ fn amount(body: &[u8]) -> Result<u32, Fault> {
             serde_json::error::Category::Data => rule(),
             _ => malformed_body(&error),
         })?;
-    let text = amount_usd.get();
+    cents_of(amount_usd.get()).filter(|cents| AMOUNTS.contains(cents)).ok_or_else(rule)
+}
+
+/// The cents of an amount of dollars: a plain decimal number with at most two decimals.
+pub(super) fn cents_of(text: &str) -> Option<u32> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let digits =
         |text: &str| !text.is_empty() && text.len() <= 7 && text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
-        return Err(rule());
+        return None;
     }
-    let cents: u32 = format!("{decimals:0<2}").parse().map_err(|_| rule())?;
-    let whole: u32 = whole.parse().map_err(|_| rule())?;
-    Some(whole * 100 + cents).filter(|cents| AMOUNTS.contains(cents)).ok_or_else(rule)
+    let cents: u32 = format!("{decimals:0<2}").parse().ok()?;
+    whole.parse::<u32>().ok()?.checked_mul(100)?.checked_add(cents)
 }
 
 fn payment_header(headers: &HeaderMap) -> Option<&str> {

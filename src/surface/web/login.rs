@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
-use super::{COOKIE_PATH, DASHBOARD, QueryMember, redirect};
+use super::{COOKIE_PATH, DASHBOARD_PATH, QueryMember, redirect};
 use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
 
 /// The cookie that a browser brings back from the provider.
@@ -44,7 +44,8 @@ pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
         let oidc = provider(&exchange.state)?;
         let base_url = exchange.state.links().base_url();
         let wanted = query::<LoginQuery>(&exchange).return_to;
-        let return_to = wanted.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD.into());
+        let return_to =
+            wanted.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD_PATH.into());
         let begun = oidc.begin(return_to).await?;
         let mut response = redirect(&begun.url)?;
         let cookie = begun.cookie.expose_secret();
@@ -106,7 +107,7 @@ fn set_cookie(response: &mut Response<Body>, value: &str, lifetime: Duration, ba
 }
 
 /// Whether this is a path of this service: anything else could send a visitor to another website.
-fn is_own_path(path: &str, base_url: &str) -> bool {
+pub(super) fn is_own_path(path: &str, base_url: &str) -> bool {
     let Ok(base) = Url::parse(base_url) else { return false };
     let plain = path.starts_with('/') && path.len() <= 512 && !path.contains(['\\', '?', '#']);
     plain

@@ -1,12 +1,14 @@
 //! What browsers are sent through (signing in at the identity provider, signing out), what other services call, and what
 //! is passed on of them.
 
+mod account;
 mod deposit;
 mod discovery;
 mod login;
 mod logout;
 mod models;
 mod pages;
+mod sign_in;
 mod start;
 mod stripe;
 
@@ -43,6 +45,35 @@ pub const LOGOUT: &str = "logout";
 /// The name of the route that takes deposits of USDC.
 pub const DEPOSIT: &str = "deposit";
 
+/// The name of the page where people sign in.
+pub const LOGIN_PAGE: &str = "login_page";
+
+/// The name of the page of an account.
+pub const DASHBOARD: &str = "dashboard";
+
+/// Where on that page the account is funded.
+pub const FUNDS: &str = "#funds";
+
+/// The names of what the forms of that page are sent to.
+pub const ACCOUNT_FORMS: AccountForms = AccountForms {
+    keys: "account_keys",
+    revocation: "account_key_revocation",
+    checkout: "account_checkout",
+    cancellation: "account_cancellation",
+};
+
+/// See [`ACCOUNT_FORMS`].
+pub struct AccountForms {
+    /// A new key.
+    pub keys: &'static str,
+    /// The end of a key.
+    pub revocation: &'static str,
+    /// A payment by card.
+    pub checkout: &'static str,
+    /// The end of a poll.
+    pub cancellation: &'static str,
+}
+
 /// The name of what the start page's form is sent to.
 pub const ASK: &str = "ask";
 
@@ -68,12 +99,17 @@ pub const MODELS_MARKDOWN: &str = "models_markdown";
 pub fn media_types(page: &str) -> &'static [&'static str] {
     match page {
         RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
-        HOME => &["text/html", "text/markdown"],
+        HOME | LOGIN_PAGE | DASHBOARD => &["text/html", "text/markdown"],
         OEMBED => &["application/json"],
         MODELS_PAGE => &["text/html", "text/markdown"],
         MODELS_MARKDOWN => &["text/markdown"],
         _ => &["text/html"],
     }
+}
+
+/// Whether a page sends some visitors on to another one.
+pub fn leads_on(page: &str) -> bool {
+    matches!(page, LOGIN_PAGE | DASHBOARD)
 }
 
 /// The page that shows people what an operation answers: a browser that opens the operation's address is sent there.
@@ -94,11 +130,36 @@ pub fn to_page(operation: &str, exchange: &Exchange) -> Option<Response<Body>> {
 /// What the paths of signing in begin with: browsers send the cookie of a sign-in nowhere else.
 const COOKIE_PATH: &str = "/api/auth";
 
+/// Whether this is a step of signing in or out, to which nobody comes back.
+pub fn is_sign_in(path: &str) -> bool {
+    path.starts_with(COOKIE_PATH)
+}
+
 /// Where a visitor is sent who has signed in and wanted to go nowhere else.
-pub const DASHBOARD: &str = "/dashboard";
+pub const DASHBOARD_PATH: &str = "/dashboard";
+
+/// The paths of pages that no search engine is to read.
+pub const UNLISTED_PATHS: [&str; 2] = [DASHBOARD_PATH, LOGIN_PATH];
+
+const LOGIN_PATH: &str = "/login";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 14] = [
+pub static ROUTES: [Route; 24] = [
+    page(LOGIN_PAGE, LOGIN_PATH, sign_in::show, "The page where people sign in."),
+    page(
+        DASHBOARD,
+        DASHBOARD_PATH,
+        account::show,
+        "The page of the account that this browser is signed in to.",
+    ),
+    form(ACCOUNT_FORMS.keys, "/dashboard/keys", account::create_key, "Creates an API key."),
+    opened(ACCOUNT_FORMS.keys, "/dashboard/keys"),
+    form(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke", account::revoke_key, "Revokes an API key."),
+    opened(ACCOUNT_FORMS.revocation, "/dashboard/keys/revoke"),
+    form(ACCOUNT_FORMS.checkout, "/dashboard/checkout", account::checkout, "Begins a payment by card."),
+    opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"),
+    form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", account::cancel_poll, "Cancels a poll."),
+    opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"),
     page(HOME, "/", start::show, "The start page: what this service is, and a place to try it."),
     form(ASK, "/ask", start::ask, "Asks what the start page's form says."),
     opened(ASK, "/ask"),
@@ -184,8 +245,7 @@ const fn opened(name: &'static str, path: &'static str) -> Route {
 
 fn to_page_of_form(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     let path = exchange.request.uri().path();
-    let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-    let page = if above.is_empty() { "/" } else { above };
+    let page = if path.starts_with(DASHBOARD_PATH) { DASHBOARD_PATH } else { "/" };
     std::future::ready(see_other(page)).boxed()
 }
 
@@ -241,7 +301,8 @@ impl QueryMember {
 /// The members of the query of what is no operation.
 pub fn query(name: &str) -> &'static [QueryMember] {
     match name {
-        LOGIN => &login::QUERY,
+        LOGIN | LOGIN_PAGE => &login::QUERY,
+        DASHBOARD => &account::QUERY,
         CALLBACK => &login::CALLBACK_QUERY,
         OEMBED => &pages::OEMBED_QUERY,
         MODELS_PAGE | MODELS_MARKDOWN => &models::QUERY,
@@ -254,7 +315,6 @@ pub fn start_page(base_url: &str) -> String {
     format!("{base_url}/")
 }
 
-/// Sends a browser elsewhere. Nobody may keep the response: it belongs to one visit.
 /// Sends a browser to a page after what its form asked for has been done, so that a reload does not do it again.
 fn see_other(to: &str) -> Result<Response<Body>, Fault> {
     let mut response = redirect(to)?;
@@ -262,6 +322,7 @@ fn see_other(to: &str) -> Result<Response<Body>, Fault> {
     Ok(response)
 }
 
+/// Sends a browser elsewhere. Nobody may keep the response: it belongs to one visit.
 fn redirect(to: &str) -> Result<Response<Body>, Fault> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::FOUND;

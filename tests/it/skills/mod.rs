@@ -251,7 +251,7 @@ async fn auth_md_offers_what_this_configuration_has() {
         .with("EP_CONTACT", "keys@example.com")
         .with("EP_STARTER_CREDIT_USD", "2.50");
     let full = text(&full.boot().await.anonymous(), "/auth.md").await;
-    for words in ["https://login.example.com", "/api/auth/login", "keys@example.com"] {
+    for words in ["https://login.example.com", "/login, and makes keys there", "keys@example.com"] {
         assert!(full.contains(words) && !plain.contains(words), "{words}");
     }
     assert!(plain.contains("starts with $1.00") && full.contains("starts with $2.50"));

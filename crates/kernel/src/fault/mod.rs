@@ -32,6 +32,7 @@ pub struct Fault {
     source: Option<Arc<dyn Error + Send + Sync>>,
     replayed: bool,
     rejects_credential: bool,
+    asks_for_credential: bool,
     missing_scope: Option<KeyScope>,
 }
 
@@ -68,6 +69,7 @@ impl Fault {
             source: None,
             replayed: false,
             rejects_credential: false,
+            asks_for_credential: false,
             missing_scope: None,
         }
     }
@@ -75,6 +77,11 @@ impl Fault {
     /// A credential that is wrong, expired or revoked, in contrast to one that is not accepted here.
     pub fn wrong_credential(message: impl Into<String>) -> Self {
         Self { rejects_credential: true, ..Self::new(Kind::Unauthenticated, message) }
+    }
+
+    /// A credential that is missing, or is not accepted here.
+    pub fn needs_credential(message: impl Into<String>) -> Self {
+        Self { asks_for_credential: true, ..Self::new(Kind::Unauthenticated, message) }
     }
 
     /// An access token whose scope does not reach as far as this.
@@ -179,6 +186,11 @@ impl Fault {
         self.rejects_credential
     }
 
+    /// Whether another credential is needed than the one that was sent, if any.
+    pub const fn asks_for_credential(&self) -> bool {
+        self.asks_for_credential
+    }
+
     /// The scope that an access token would need.
     pub const fn missing_scope(&self) -> Option<KeyScope> {
         self.missing_scope
@@ -243,6 +255,7 @@ impl From<StoredFault> for Fault {
             source: None,
             replayed: true,
             rejects_credential: false,
+            asks_for_credential: false,
             missing_scope: None,
         }
     }

@@ -16,6 +16,8 @@ pub struct PastPoll {
     pub id: PollId,
     /// When it was accepted.
     pub created_at: Timestamp,
+    /// The question.
+    pub question: String,
     /// The options, in the caller's order.
     pub options: Vec<String>,
     /// Votes per option, so far or in the end.
@@ -38,6 +40,17 @@ pub struct PastEnd {
     pub cost: MicroUsd,
 }
 
+/// What the polls of one day came to that have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DaySpending {
+    /// When the day begins (UTC).
+    pub day: Timestamp,
+    /// How many were accepted on it.
+    pub polls: u32,
+    /// What they cost: see [`PastEnd::cost`].
+    pub cost: MicroUsd,
+}
+
 /// Lists polls.
 #[async_trait]
 pub trait PollHistory: Send + Sync {
@@ -52,4 +65,18 @@ pub trait PollHistory: Send + Sync {
         limit: u32,
         after: Option<(Timestamp, &PollId)>,
     ) -> Result<Vec<PastPoll>, StoreError>;
+
+    /// The same as [`polls_of`](Self::polls_of), of the polls alone whose question contains each of these words, in
+    /// whatever case; where `running`, of those alone that run.
+    async fn find_polls(
+        &self,
+        user: UserId,
+        words: &[&str],
+        running: bool,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<PastPoll>, StoreError>;
+
+    /// What this user's polls came to that were accepted since then, by day, oldest first; days without any are left out.
+    async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError>;
 }

@@ -36,12 +36,18 @@ row! {
         created_at: i64,
         closing: Option<String>,
         unused_cost: Option<i64>,
+        question: String,
         options: String,
         captured: Option<i64>,
         choice: Option<i64>,
         answers: i64,
         cost: i64,
     }
+}
+
+row! {
+    /// The polls of one day, counted from 1970.
+    DaySpendingRow { day: i64, polls: i64, cost: i64 }
 }
 
 row! {
@@ -223,6 +229,7 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
         created_at: Timestamp::from_millis(first.created_at),
         tally,
         answered: rows.iter().map(|row| row.answers).sum::<i64>() as u32,
+        question: first.question.clone(),
         options,
         end: closing.map(|closing| PastEnd {
             unused_calls: closing.unused_calls,

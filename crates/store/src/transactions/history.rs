@@ -3,13 +3,15 @@
 use async_trait::async_trait;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{PastPoll, PollHistory, StoreError};
+use ep_kernel::ports::{DaySpending, PastPoll, PollHistory, StoreError};
+use ep_polling::money::MicroUsd;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
 use super::Database;
 use crate::engine::{Connection, Engine};
-use crate::rows::{self, PastPollRow};
+use crate::rows::{self, DaySpendingRow, PastPollRow};
+use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
@@ -29,6 +31,45 @@ impl<E: Engine> PollHistory for Database<E> {
         let page = values![user, limit, at, id];
         past_polls(self.0.fetch_all(E::Connection::POLLS_AFTER, page).await?)
     }
+
+    async fn find_polls(
+        &self,
+        user: UserId,
+        words: &[&str],
+        running: bool,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Vec<PastPoll>, StoreError> {
+        let forms: Vec<Vec<String>> = words.iter().map(|word| forms(word)).collect();
+        let forms = rows::json(&forms)?;
+        let find = if running { E::Connection::FIND_RUNNING } else { E::Connection::FIND_POLLS };
+        past_polls(self.0.fetch_all(find, values![user, limit, offset, forms.as_str()]).await?)
+    }
+
+    async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
+        let days: Vec<DaySpendingRow> =
+            self.0.fetch_all(sql::SPENDING_BY_DAY, values![user, since.millis()]).await?;
+        let days = days.into_iter().map(|row| DaySpending {
+            day: Timestamp::from_millis(row.day * DAY_MS),
+            polls: row.polls as u32,
+            cost: MicroUsd::new(row.cost),
+        });
+        Ok(days.collect())
+    }
+}
+
+const DAY_MS: i64 = 86_400_000;
+
+/// How a word can stand in a question. The engines agree on the case of ASCII letters alone, and compare in lower case.
+fn forms(word: &str) -> Vec<String> {
+    let lower = word.to_lowercase();
+    let mut rest = lower.chars();
+    let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect::<String>());
+    let forms = [word.to_owned(), word.to_uppercase(), lower].into_iter().chain(capitalized);
+    let mut forms: Vec<String> = forms.map(|form| form.to_ascii_lowercase()).collect();
+    forms.sort_unstable();
+    forms.dedup();
+    forms
 }
 
 fn past_polls(rows: Vec<PastPollRow>) -> Result<Vec<PastPoll>, StoreError> {

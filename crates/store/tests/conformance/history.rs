@@ -1,12 +1,19 @@
 //! Lists of an account's polls.
 
-use ep_kernel::ports::{Closing, Epoch, NewPoll, PastEnd, PastPoll};
+use ep_kernel::ports::{Closing, DaySpending, Epoch, NewPoll, PastEnd, PastPoll};
 use ep_polling::money::Settlement;
 use ep_polling::tally::Tally;
 
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, usd};
 
-on_both_engines!(lists_what_a_poll_came_to, pages_begin_with_the_newest, pages_after_a_poll_do_not_shift);
+on_both_engines!(
+    lists_what_a_poll_came_to,
+    pages_begin_with_the_newest,
+    pages_after_a_poll_do_not_shift,
+    polls_are_found_by_words,
+    running_polls_are_found,
+    spending_is_summed_by_day,
+);
 
 async fn lists_what_a_poll_came_to(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(1_000).await);
@@ -18,8 +25,15 @@ async fn lists_what_a_poll_came_to(db: TestDatabase) {
     let id = db.running(Some(user), Some(hold(1, 400))).await;
     let listed = async || history.polls_of(user, 20, 0).await.unwrap().remove(0);
     let options = vec!["Tabs".to_owned(), "Spaces".to_owned(), "Neither".to_owned()];
-    let mut expected =
-        PastPoll { id: id.clone(), created_at: at(7), options, tally: Tally::new(3), answered: 0, end: None };
+    let mut expected = PastPoll {
+        id: id.clone(),
+        created_at: at(7),
+        question: QUESTION.to_owned(),
+        options,
+        tally: Tally::new(3),
+        answered: 0,
+        end: None,
+    };
     assert_eq!(listed().await, expected);
 
     // Of seven, each third has no vote; the others vote for the first and the second option in turn.
@@ -94,4 +108,98 @@ async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
         db.polls.open(&newer, &lease("a", 60_000)).await.unwrap();
     }
     assert_eq!(seen, ids);
+}
+
+/// The question of [`new_poll`].
+const QUESTION: &str = "Tabs or \"spaces\"? 🦀 \u{1}";
+
+async fn polls_are_found_by_words(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    let questions =
+        ["Is a TOMATO a fruit?", "Ist Österreich größer als Ungarn?", "100 % sure_or \\ not?", QUESTION];
+    let mut ids = Vec::new();
+    for (number, question) in questions.iter().enumerate() {
+        for owner in [user, other] {
+            let mut poll = NewPoll { created_at: at(number as i64), ..new_poll(Some(owner), None) };
+            poll.plan.question = (*question).into();
+            db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+            db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
+            if owner == user {
+                ids.push(poll.id);
+            }
+        }
+    }
+    let history = db.store.history();
+    let found = async |words: &[&str], limit, offset| -> Vec<String> {
+        let polls = history.find_polls(user, words, false, limit, offset).await.unwrap();
+        polls.into_iter().map(|poll| poll.question).collect()
+    };
+    for (words, places) in [
+        (&["tomato"][..], &[0][..]),
+        (&["FRUIT", "Tomato"], &[0]),
+        (&["tomato", "Ungarn"], &[]),
+        (&["österreich"], &[1]),
+        (&["ÖSTERREICH", "GRÖSSER"], &[]),
+        (&["Österreich", "größer"], &[1]),
+        (&["%"], &[2]),
+        (&["sure_or", "\\"], &[2]),
+        (&["_"], &[2]),
+        (&["\"SPACES\"?"], &[3]),
+        (&["'; --"], &[]),
+        (&[], &[3, 2, 1, 0]),
+    ] {
+        let expected: Vec<&str> = places.iter().map(|place| questions[*place]).collect();
+        assert_eq!(found(words, 20, 0).await, expected, "{words:?}");
+    }
+    assert_eq!(found(&["s"], 2, 1).await, [questions[2], questions[1]]);
+}
+
+async fn running_polls_are_found(db: TestDatabase) {
+    let (user, other) = (db.user(0).await, db.user(0).await);
+    db.running(Some(other), None).await;
+    let (ended, running) = (db.running(Some(user), None).await, db.running(Some(user), None).await);
+    let settling = db.running(Some(user), None).await;
+    db.polls.close(&ended, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    db.polls.settle(&ended, Epoch::FIRST, usd(0), usd(0), at(9)).await.unwrap();
+    db.polls.close(&settling, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+    let history = db.store.history();
+    let found = async |words: &[&str]| -> Vec<_> {
+        let polls = history.find_polls(user, words, true, 20, 0).await.unwrap();
+        polls.into_iter().map(|poll| poll.id).collect()
+    };
+    assert_eq!(found(&[]).await, std::slice::from_ref(&running));
+    assert_eq!(found(&["tabs"]).await, [running]);
+    assert_eq!(found(&["nowhere"]).await, []);
+}
+
+async fn spending_is_summed_by_day(db: TestDatabase) {
+    const DAY: i64 = 86_400_000;
+    let (user, other) = (db.user(10_000).await, db.user(10_000).await);
+    let recorded = ballots(1..=7);
+    let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
+    // Accepted at, held, captured: what nobody is charged for counts with what its calls cost.
+    for (owner, accepted, held) in [
+        (user, DAY - 1, Some(400)),
+        (user, DAY, Some(400)),
+        (user, 2 * DAY - 1, None),
+        (user, 4 * DAY, Some(300)),
+        (other, DAY, Some(400)),
+    ] {
+        let hold = held.map(|amount| hold(1, amount));
+        let poll = NewPoll { created_at: at(accepted), ..new_poll(Some(owner), hold) };
+        db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
+        db.polls.record(&poll.id, Epoch::FIRST, &recorded).await.unwrap();
+        db.polls.close(&poll.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
+        let captured = usd(held.map_or(0, |amount| amount - 1));
+        db.polls.settle(&poll.id, Epoch::FIRST, captured, usd(9), at(9)).await.unwrap();
+    }
+    let running = NewPoll { created_at: at(DAY), ..new_poll(Some(user), None) };
+    db.polls.open(&running, &lease("a", 60_000)).await.unwrap();
+    let expected = [
+        DaySpending { day: at(DAY), polls: 2, cost: usd(399 + spent + 9) },
+        DaySpending { day: at(4 * DAY), polls: 1, cost: usd(299) },
+    ];
+    let history = db.store.history();
+    assert_eq!(history.spending(user, at(DAY)).await.unwrap(), expected);
+    assert_eq!(history.spending(user, at(5 * DAY)).await.unwrap(), []);
 }

@@ -1,0 +1,103 @@
+//! Statements that list an account's polls.
+
+/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
+/// before anything but the index is read, and options are taken out of a plan once per poll.
+macro_rules! polls_of_user {
+    ($options:literal, $question:literal, $owner:literal, $only:expr, $offset:literal) => {
+        concat!(
+            "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE ",
+            $owner,
+            " = $1 ",
+            $only,
+            " ORDER BY created_at DESC, id DESC LIMIT $2 ",
+            $offset,
+            "), \
+             listed AS MATERIALIZED (SELECT id, created_at, closing, unused_cost, ",
+            $question,
+            " AS question, ",
+            $options,
+            " AS options, \
+                 (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
+                 FROM polls WHERE id IN (SELECT id FROM page)), \
+             counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
+                 FROM ballots WHERE poll_id IN (SELECT id FROM page) GROUP BY poll_id, choice) \
+             SELECT listed.id AS id, created_at, closing, unused_cost, question, options, captured, \
+                 choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
+             FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
+             ORDER BY created_at DESC, listed.id DESC"
+        )
+    };
+}
+
+/// The same on SQLite.
+macro_rules! sqlite_polls {
+    ($owner:literal, $only:expr, $offset:literal) => {
+        polls_of_user!("plan -> 'options'", "plan ->> 'question'", $owner, $only, $offset)
+    };
+}
+
+/// The same on PostgreSQL.
+macro_rules! postgres_polls {
+    ($owner:literal, $only:expr, $offset:literal) => {
+        polls_of_user!(
+            "CAST(CAST(plan AS json) -> 'options' AS text)",
+            "CAST(plan AS json) ->> 'question'",
+            $owner,
+            $only,
+            $offset
+        )
+    };
+}
+
+/// Only polls whose question contains, of each array in an array, one of the texts. Letters beyond ASCII are as they are.
+macro_rules! with_words {
+    ($words:literal, $forms:literal, $place:literal) => {
+        concat!(
+            "AND NOT EXISTS (SELECT 1 FROM ",
+            $words,
+            " WHERE NOT EXISTS (SELECT 1 FROM ",
+            $forms,
+            " WHERE ",
+            $place,
+            " > 0)) "
+        )
+    };
+}
+
+macro_rules! sqlite_words {
+    () => {
+        with_words!(
+            "json_each($4) AS word",
+            "json_each(word.value) AS form",
+            "instr(lower(plan ->> 'question'), form.value)"
+        )
+    };
+}
+
+macro_rules! postgres_words {
+    () => {
+        with_words!(
+            "json_array_elements($4::json) AS word (value)",
+            "json_array_elements_text(word.value) AS form (value)",
+            "strpos(lower((CAST(plan AS json) ->> 'question') COLLATE \"C\"), form.value)"
+        )
+    };
+}
+
+pub(crate) const POLLS_OF_USER: &str = sqlite_polls!("owner", "", "OFFSET $3");
+pub(crate) const POLLS_OF_USER_POSTGRES: &str = postgres_polls!("owner", "", "OFFSET $3");
+pub(crate) const POLLS_AFTER: &str = sqlite_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
+pub(crate) const POLLS_AFTER_POSTGRES: &str = postgres_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
+pub(crate) const FIND_POLLS: &str = sqlite_polls!("owner", sqlite_words!(), "OFFSET $3");
+pub(crate) const FIND_POLLS_POSTGRES: &str = postgres_polls!("owner", postgres_words!(), "OFFSET $3");
+/// Few polls run, and an account may have asked many: the index of those that are not settled is what is read.
+pub(crate) const FIND_RUNNING: &str =
+    sqlite_polls!("settled = 0 AND closing IS NULL AND owner || ''", sqlite_words!(), "OFFSET $3");
+pub(crate) const FIND_RUNNING_POSTGRES: &str =
+    postgres_polls!("settled = 0 AND closing IS NULL AND owner || ''", postgres_words!(), "OFFSET $3");
+pub(crate) const SPENDING_BY_DAY: &str = "SELECT day, count(*) AS polls, CAST(SUM(cost) AS BIGINT) AS cost FROM \
+     (SELECT created_at / 86400000 AS day, COALESCE( \
+         (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open'), \
+         (SELECT CAST(COALESCE(SUM(cost), 0) AS BIGINT) FROM ballots WHERE poll_id = polls.id) \
+             + COALESCE(unused_cost, 0)) AS cost \
+     FROM polls WHERE owner = $1 AND created_at >= $2 AND closing IS NOT NULL) AS ended GROUP BY day ORDER BY day";

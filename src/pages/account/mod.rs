@@ -1,0 +1,297 @@
+//! An account's page: its money, its polls and its keys; and the pages that its forms lead to.
+
+mod parts;
+mod signed_out;
+
+use askama::Template;
+use ep_kernel::fault::Fault;
+use ep_kernel::key_label::KeyLabel;
+use ep_kernel::tool::Tool;
+use ep_tools::account::GetBalance;
+use serde_json::Value;
+
+use self::parts::{Balance, Keys, Past, Spending, User};
+use super::Layout;
+use super::fault::message;
+use super::layout::{Renders, own};
+use crate::documents::{self, Site, Way};
+use crate::surface::http::Form;
+use crate::surface::web::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, DEPOSITS, LOGOUT, RESULT_PAGE};
+
+pub use signed_out::{CheckoutPage, SignedOutPage};
+
+/// What a key stands for in the examples.
+const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
+
+/// What a visit of an account's page brings.
+#[derive(Default)]
+pub struct AccountView<'a> {
+    /// Which page of the list, from 1.
+    pub page: u32,
+    /// Words of the questions to list.
+    pub search: &'a str,
+    /// The payment that the browser comes back from; `no` if it was given up.
+    pub funded: &'a str,
+    /// What the sign-in has to tell.
+    pub notice: &'a str,
+    /// What a form has done.
+    pub done: &'a str,
+    /// A new key.
+    pub created: Option<Value>,
+    /// The form that was refused, and why.
+    pub refused: Option<(&'static str, &'a Fault)>,
+    /// What was typed into it.
+    pub typed: Option<&'a Form>,
+}
+
+/// What the operations answer.
+pub struct AccountData {
+    /// Who it is.
+    pub user: Value,
+    /// The balance.
+    pub balance: Value,
+    /// What was spent, by day.
+    pub spending: Value,
+    /// The polls that run.
+    pub running: Value,
+    /// A page of all polls, with one more where there is a further page.
+    pub past: Value,
+    /// How many a page has.
+    pub listed: usize,
+    /// The keys.
+    pub keys: Value,
+    /// The settings of an MCP client.
+    pub mcp_config: String,
+    /// Whether cards are taken.
+    pub cards: bool,
+    /// Whether USDC is taken.
+    pub usdc: bool,
+    /// The key of this page's forms: sent twice, they do it once.
+    pub nonce: String,
+}
+
+/// An account's page.
+#[derive(Template)]
+#[template(path = "account.html")]
+pub struct AccountPage<'a> {
+    page: Layout<'a>,
+    inner: Account,
+}
+
+/// The same in Markdown.
+#[derive(Template)]
+#[template(path = "account.md")]
+struct AccountText<'a> {
+    inner: &'a Account,
+}
+
+struct Account {
+    who: String,
+    notices: Vec<String>,
+    created: Option<Created>,
+    refused: Option<Refused>,
+    balance: Balance,
+    spending: Spending,
+    running: Vec<Past>,
+    past: Vec<Past>,
+    search: String,
+    number: u32,
+    newer: Option<String>,
+    older: Option<String>,
+    keys: Keys,
+    charges: bool,
+    cards: bool,
+    usdc: bool,
+    /// The least and the most that is paid at once, in dollars.
+    least: u32,
+    most: u32,
+    nonce: String,
+    label: String,
+    label_length: usize,
+    scope: String,
+    amount: String,
+    forms: Addresses,
+}
+
+/// Where the forms are sent, and what scripts ask.
+struct Addresses {
+    page: String,
+    keys: String,
+    revocation: String,
+    checkout: String,
+    cancellation: String,
+    deposit: String,
+    balance: String,
+    logout: String,
+}
+
+/// A new key, and what to do with it.
+struct Created {
+    key: String,
+    label: String,
+    mcp_config: String,
+    ways: Vec<Way>,
+}
+
+/// Why a form was refused.
+struct Refused {
+    form: &'static str,
+    title: String,
+    message: String,
+    wait: Option<u64>,
+}
+
+impl<'a> AccountPage<'a> {
+    /// The page as this visit sees it.
+    pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> serde_json::Result<Self> {
+        let AccountData { user, balance, spending, running, mut past, listed, keys, .. } = data;
+        let User { email } = serde_json::from_value(user)?;
+        let address = |name: &str| own(&site.links.url(name, &[]));
+        let forms = Addresses {
+            page: address(DASHBOARD),
+            keys: address(ACCOUNT_FORMS.keys),
+            revocation: address(ACCOUNT_FORMS.revocation),
+            checkout: address(ACCOUNT_FORMS.checkout),
+            cancellation: address(ACCOUNT_FORMS.cancellation),
+            deposit: address(DEPOSIT),
+            balance: address(GetBalance::SPEC.name),
+            logout: address(LOGOUT),
+        };
+        let more = past["results"].as_array().is_some_and(|past| past.len() > listed);
+        if let Some(past) = past["results"].as_array_mut() {
+            past.truncate(listed);
+        }
+        let place = |number: u32| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            if !view.search.is_empty() {
+                query.append_pair("search", view.search);
+            }
+            format!("{}?{}#polls", forms.page, query.append_pair("page", &number.to_string()).finish())
+        };
+        let (newer, older) =
+            ((view.page > 1).then(|| place(view.page - 1)), more.then(|| place(view.page + 1)));
+        let typed = |form: &str, name: &str| {
+            let of_this = view.refused.is_some_and(|(refused, _)| refused == form);
+            view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
+        };
+        let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
+        let inner = Account {
+            who: who(&email),
+            notices: notices(&view),
+            created: view.created.as_ref().map(|created| Created::new(site, created, &data.mcp_config)),
+            refused: view.refused.map(|(form, fault)| Refused {
+                form,
+                title: fault.kind().row().title.to_owned(),
+                message: in_words(fault),
+                wait: fault.retry_after_seconds(),
+            }),
+            balance: serde_json::from_value(balance)?,
+            spending: serde_json::from_value(spending)?,
+            running: Past::all(running, page_of)?,
+            past: Past::all(past, page_of)?,
+            search: view.search.to_owned(),
+            number: view.page,
+            newer,
+            older,
+            keys: Keys::new(serde_json::from_value::<parts::KeyList>(keys)?.keys),
+            charges: site.settings.charges,
+            cards: data.cards,
+            usdc: data.usdc,
+            least: *DEPOSITS.start() / 100,
+            most: *DEPOSITS.end() / 100,
+            nonce: data.nonce,
+            label: typed(ACCOUNT_FORMS.keys, "label"),
+            label_length: KeyLabel::MAX_CHARS,
+            scope: typed(ACCOUNT_FORMS.keys, "scope"),
+            amount: typed(ACCOUNT_FORMS.checkout, "amount"),
+            forms,
+        };
+        let about = "Balance, polls and API keys of your account.".to_owned();
+        Ok(Self {
+            page: Layout { noindex: true, ..Layout::new(site, "Your account".to_owned(), about) },
+            inner,
+        })
+    }
+
+    /// What was refused of this form.
+    fn refused(&self, form: &str) -> Option<&Refused> {
+        self.inner.refused.as_ref().filter(|refused| refused.form == form)
+    }
+
+    fn keys(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.keys)
+    }
+
+    fn revocation(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.revocation)
+    }
+
+    fn checkout(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.checkout)
+    }
+
+    fn cancellation(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.cancellation)
+    }
+}
+
+impl Renders for AccountPage<'_> {
+    fn html(&self) -> askama::Result<String> {
+        self.render()
+    }
+
+    fn markdown(&self) -> askama::Result<String> {
+        AccountText { inner: &self.inner }.render()
+    }
+}
+
+impl Created {
+    fn new(site: &Site, created: &Value, mcp_config: &str) -> Self {
+        let text = |name: &str| created[name].as_str().unwrap_or_default().to_owned();
+        let key = text("key");
+        let with_key =
+            |text: &str| KEY_VARIABLES.iter().fold(text.to_owned(), |text, name| text.replace(name, &key));
+        let ways = documents::ways(site)
+            .into_iter()
+            .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
+        let ways = ways.map(|way| Way { command: with_key(&way.command), ..way });
+        Self { mcp_config: with_key(mcp_config), ways: ways.collect(), label: text("label"), key }
+    }
+}
+
+/// Who is signed in: an address, or the wallet whose account it is.
+fn who(email: &str) -> String {
+    let wallet = email.strip_suffix("@wallet.invalid");
+    wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
+}
+
+/// What the page says first.
+fn notices(view: &AccountView<'_>) -> Vec<String> {
+    let funded = match view.funded {
+        "" => None,
+        "no" => Some("The payment was not made, and nothing was charged."),
+        _ => Some(
+            "Thank you. The payment is credited as soon as the card processor reports it, which takes seconds.",
+        ),
+    };
+    let notice = (view.notice == "no_starter_credit")
+        .then_some("No starter credit was given: today's have been used up. Everything else works.");
+    let done = match view.done {
+        "revoked" => Some("The key is revoked. Programs that send it are refused."),
+        "cancelled" => Some("The poll was ended with the votes it had."),
+        _ => None,
+    };
+    [funded, notice, done].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// Why a form was refused, without the names of members that only programs know.
+fn in_words(fault: &Fault) -> String {
+    let mut text = message(fault);
+    if let [wrong] = fault.fields() {
+        text = super::fault::capitalized(&wrong.detail.replace("amount_cents", "the amount"));
+        if text.starts_with("Must ") {
+            text = format!("This {}", super::fault::uncapitalized(&text));
+        }
+    }
+    text
+}

@@ -1,0 +1,310 @@
+//! The page of an account, and the forms on it. Each asks its operation through dispatch, with the visitor's session.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
+};
+use axum::http::{Response, StatusCode};
+use ep_kernel::dispatch::{Call, admit, dispatch};
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::tool::{Entry, SessionChange, Tool};
+use ep_tools::account::{CreateCheckout, GetBalance, GetCurrentUser, ListSpending};
+use ep_tools::examples::GetExample;
+use ep_tools::keys::{CreateKey, ListKeys, RevokeKey};
+use ep_tools::polls::CancelPoll;
+use ep_tools::results::ListResults;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::deposit::cents_of;
+use super::pages::HTML;
+use super::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE, QueryMember, see_other};
+use crate::documents::{MARKDOWN, wants_markdown};
+use crate::pages::{
+    AccountData, AccountPage, AccountView, CheckoutPage, Renders, SignedOutPage, own, protect, return_to,
+};
+use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie};
+
+/// The members of the page's query.
+pub(super) const QUERY: [QueryMember; 5] = [
+    QueryMember::text("search", "Words of the questions to list."),
+    QueryMember {
+        schema: r#"{ "type": "integer", "minimum": 1, "maximum": 100000 }"#,
+        ..QueryMember::text("page", "Which page of the list.")
+    },
+    QueryMember::text(
+        "funded",
+        "The payment by card that this browser comes back from; no if it was given up.",
+    ),
+    QueryMember::text("notice", "What a sign-in has to tell."),
+    QueryMember::text("done", "What a form of the page has done."),
+];
+
+/// How many polls a page lists.
+const LISTED: u32 = 20;
+/// The most pages.
+const PAGES: u32 = 100_000;
+/// How many running polls are shown.
+const RUNNING: u32 = 20;
+/// How often, and after what time, a form that is being carried out already is looked after.
+const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
+
+/// Somebody who is signed in.
+pub(super) struct Visitor<'a> {
+    state: &'a AppState,
+    head: &'a RequestHead,
+    admission: Admission,
+    /// What is known of the account.
+    user: Value,
+}
+
+impl<'a> Visitor<'a> {
+    /// The visitor; nothing where nobody is signed in any more.
+    pub(super) async fn of(state: &'a AppState, head: &'a RequestHead) -> Result<Option<Self>, Fault> {
+        if !matches!(head.credential, Credential::Session(_)) {
+            return Ok(None);
+        }
+        let call = Call::new(head.guarded("web", head.credential.clone()));
+        let admitted = match admit(&state.app, entry::<GetCurrentUser>()?, call).await {
+            Ok(admitted) => admitted,
+            Err(refused) => match refused.result {
+                Err(fault) if fault.kind() == Kind::Unauthenticated => return Ok(None),
+                refused => {
+                    return Err(refused.err().unwrap_or_else(|| Fault::internal("nothing was refused")));
+                }
+            },
+        };
+        let admission = admitted.admission().clone();
+        let user = admitted.run(Ok(json!({}))).await.result?.answer.value;
+        Ok(Some(Self { state, head, admission, user }))
+    }
+
+    /// What an operation answers.
+    async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
+        let call = Call::new(self.head.admitted("web", self.admission.clone()));
+        Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.answer.value)
+    }
+
+    /// Carries an operation out, once for each form that was shown: sent again, it is answered as before.
+    async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<Value, Fault> {
+        let mut digest = Sha256::new();
+        for (name, value) in form.fields() {
+            for part in [name, value] {
+                digest.update(part.len().to_le_bytes());
+                digest.update(part);
+            }
+        }
+        let key = hex::encode(digest.finalize());
+        let mut repeats = 0;
+        loop {
+            let call = Call {
+                idempotency_key: Some(key.clone()),
+                ..Call::new(self.head.admitted("web", self.admission.clone()))
+            };
+            let done = dispatch(&self.state.app, entry::<T>()?, call, Ok(input.clone())).await.result;
+            match done {
+                // Pressed twice: the first press is being carried out.
+                Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
+                done => return Ok(done?.answer.value),
+            }
+            tokio::time::sleep(REPEATS.1).await;
+        }
+    }
+
+    /// The page, with what a form came to.
+    async fn page(&self, view: AccountView<'_>) -> Result<AccountPage<'_>, Fault> {
+        let site = &self.state.site;
+        let search = view.search.to_owned();
+        let page = view.page;
+        let offset = (page - 1) * LISTED;
+        let past = json!({ "limit": LISTED + 1, "offset": offset, "search": search });
+        let example = self.ask::<GetExample>(json!({ "language": "mcp-config" })).await?["code"].take();
+        let data = AccountData {
+            user: self.user.clone(),
+            balance: self.ask::<GetBalance>(json!({})).await?,
+            spending: self.ask::<ListSpending>(json!({})).await?,
+            running: self.ask::<ListResults>(json!({ "limit": RUNNING, "running": true })).await?,
+            past: self.ask::<ListResults>(past).await?,
+            listed: LISTED as usize,
+            keys: self.ask::<ListKeys>(json!({})).await?,
+            mcp_config: example.as_str().unwrap_or_default().to_owned(),
+            cards: site.settings.charges && self.state.stripe.is_some(),
+            usdc: self.state.usdc.is_some(),
+            nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
+        };
+        AccountPage::new(site, view, data).map_err(Fault::internal)
+    }
+}
+
+fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
+    let name = T::SPEC.name;
+    ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
+}
+
+/// The page of an account; who is not signed in is sent to where one does that.
+pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        let Some(visitor) = Visitor::of(&state, &head).await? else {
+            let login = own(&state.links().url(LOGIN_PAGE, &[]));
+            let mut response = see_other(&format!("{login}{}", return_to(DASHBOARD_PATH)))?;
+            forget(&state, &head, response.headers_mut());
+            return Ok(response);
+        };
+        let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+        let page = query.text("page").parse().unwrap_or(1).clamp(1, PAGES);
+        let view = AccountView {
+            page,
+            // What is longer finds nothing.
+            search: query.text("search"),
+            funded: query.text("funded"),
+            notice: query.text("notice"),
+            done: query.text("done"),
+            ..AccountView::default()
+        };
+        answered(&visitor.page(view).await?, request.headers(), &head, &state)
+    }
+    .boxed()
+}
+
+/// What a form came to.
+enum Done {
+    /// The browser goes on to the page, which says so.
+    Elsewhere(&'static str),
+    /// A new key.
+    Key(Value),
+    /// The page where the card is entered.
+    Checkout(String),
+}
+
+/// Carries a form out. What is refused is shown at the form; where the session has ended, nothing that was typed is lost.
+async fn sent(
+    exchange: Exchange,
+    name: &'static str,
+    carry_out: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Done, Fault>,
+) -> Result<Response<Body>, Fault> {
+    let Exchange { state, head, request, .. } = exchange;
+    let (parts, body) = request.into_parts();
+    let form = Form::read(&parts.headers, body).await?;
+    let Some(visitor) = Visitor::of(&state, &head).await? else {
+        let mut response =
+            answered(&SignedOutPage::new(&state.site, name, &form), &parts.headers, &head, &state)?;
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return Ok(response);
+    };
+    let view = AccountView { page: 1, ..AccountView::default() };
+    match carry_out(&visitor, &form).await {
+        Ok(Done::Elsewhere(to)) => see_other(&format!("{DASHBOARD_PATH}{to}")),
+        Ok(Done::Key(key)) => {
+            let view = AccountView { created: Some(key), ..view };
+            answered(&visitor.page(view).await?, &parts.headers, &head, &state)
+        }
+        Ok(Done::Checkout(url)) => {
+            answered(&CheckoutPage::new(&state.site, url, form.text("amount")), &parts.headers, &head, &state)
+        }
+        Err(fault) => {
+            let status = fault.kind().row().http;
+            let wait = fault.retry_after_seconds();
+            let view = AccountView { refused: Some((name, &fault)), typed: Some(&form), ..view };
+            let mut response = answered(&visitor.page(view).await?, &parts.headers, &head, &state)?;
+            *response.status_mut() = StatusCode::from_u16(status).map_err(Fault::internal)?;
+            if let Some(seconds) = wait {
+                response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            }
+            Ok(response)
+        }
+    }
+}
+
+/// Creates a key, which is shown this once.
+pub(super) fn create_key(
+    exchange: Exchange,
+    _: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    sent(exchange, ACCOUNT_FORMS.keys, async |visitor: &Visitor<'_>, form: &Form| {
+        let mut input = json!({ "label": form.text("label") });
+        if !form.text("scope").is_empty() {
+            input["scope"] = form.text("scope").into();
+        }
+        visitor.change::<CreateKey>(input, form).await.map(Done::Key)
+    })
+    .boxed()
+}
+
+/// Revokes a key.
+pub(super) fn revoke_key(
+    exchange: Exchange,
+    _: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    sent(exchange, ACCOUNT_FORMS.revocation, async |visitor: &Visitor<'_>, form: &Form| {
+        visitor.change::<RevokeKey>(json!({ "key_id": form.text("key_id") }), form).await?;
+        Ok(Done::Elsewhere("?done=revoked#keys"))
+    })
+    .boxed()
+}
+
+/// Begins a payment by card. A form may not lead to another website (CSP `form-action`): the answer is a page with a link.
+pub(super) fn checkout(
+    exchange: Exchange,
+    _: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    sent(exchange, ACCOUNT_FORMS.checkout, async |visitor: &Visitor<'_>, form: &Form| {
+        let amount = form.text("amount").trim_start_matches('$');
+        let cents = cents_of(amount).ok_or_else(|| {
+            Fault::invalid("amount_cents", "must be an amount in US dollars, for example 5 or 12.50")
+        })?;
+        let page = visitor.change::<CreateCheckout>(json!({ "amount_cents": cents }), form).await?;
+        Ok(Done::Checkout(page["url"].as_str().unwrap_or_default().to_owned()))
+    })
+    .boxed()
+}
+
+/// Ends a poll with the votes it has.
+pub(super) fn cancel_poll(
+    exchange: Exchange,
+    _: Admission,
+) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    sent(exchange, ACCOUNT_FORMS.cancellation, async |visitor: &Visitor<'_>, form: &Form| {
+        visitor.change::<CancelPoll>(json!({ "poll_id": form.text("poll_id") }), form).await?;
+        Ok(Done::Elsewhere("?done=cancelled#polls"))
+    })
+    .boxed()
+}
+
+/// A page that belongs to one visitor, as HTML or Markdown.
+pub(super) fn answered(
+    page: &impl Renders,
+    request: &HeaderMap,
+    head: &RequestHead,
+    state: &AppState,
+) -> Result<Response<Body>, Fault> {
+    let (text, media_type) = if wants_markdown(request) {
+        (page.markdown().map_err(Fault::internal)?, MARKDOWN)
+    } else {
+        (page.html().map_err(Fault::internal)?, HTML)
+    };
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(VARY, HeaderValue::from_static("accept, cookie"));
+    protect(headers);
+    if page.is_for_nobody() {
+        forget(state, head, headers);
+    }
+    Ok(response)
+}
+
+/// Clears the cookie of a session that has ended.
+fn forget(state: &AppState, head: &RequestHead, headers: &mut HeaderMap) {
+    if matches!(head.credential, Credential::Session(_))
+        && let Some(cleared) = session_cookie(&SessionChange::End, state.links().base_url())
+    {
+        headers.append(SET_COOKIE, cleared);
+    }
+}

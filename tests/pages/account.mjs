@@ -1,0 +1,356 @@
+// The whole way of a person with an account, in a real browser. Arguments: the service's URL, then as JSON: `wallet`, the
+// private key of a wallet that has USDC, `chainId` of its chain, `others`, the origins of the identity provider and of the
+// card processor, `screenshots`, a folder.
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { HtmlValidate } from 'html-validate'
+import { chromium } from 'playwright-core'
+
+const { generatePrivateKey, privateKeyToAccount } = createRequire(new URL('../counterparts/package.json', import.meta.url))('viem/accounts')
+
+const [base, given] = process.argv.slice(2)
+const { wallet: rich, chainId, others, screenshots } = JSON.parse(given)
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const DECLINED = { code: 4001, message: 'User rejected the request.' }
+const LABEL = '<img src=x onerror=alert(1)> laptop'
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+})
+const done = []
+
+/** A browser of a person, whose pages fail where they show errors or ask anybody else. */
+async function person(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  page.setDefaultTimeout(20_000)
+  const wrong = []
+  page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url())
+    // People go to other places, pages ask nobody else.
+    if (origin !== base && !(others.includes(origin) && request.isNavigationRequest()) && !request.url().endsWith('/favicon.ico')) {
+      wrong.push(`request to ${request.url()}`)
+    }
+  })
+  page.on('console', (message) => {
+    // A refusal with a reason is an error to the browser alone; the favicon is that of another service.
+    const answered = /the server responded with a status of (400|401|402|403|404|503)/.test(message.text())
+    if (['error', 'warning'].includes(message.type()) && !answered) wrong.push(`console: ${message.text()}`)
+  })
+  return {
+    context, page,
+    close: async () => {
+      await context.close()
+      assert.deepEqual(wrong, [])
+    },
+  }
+}
+
+/** A wallet in the page (EIP-1193, EIP-6963) whose signatures come from viem. */
+async function withWallet({ page }, privateKey, older = false) {
+  const account = privateKeyToAccount(privateKey)
+  const state = { chainId: 1, knows: [1], decline: false, asked: [], address: account.address }
+  const methods = {
+    eth_requestAccounts: () => [account.address],
+    eth_chainId: () => `0x${state.chainId.toString(16)}`,
+    personal_sign: ([raw, address]) => {
+      assert.equal(address, account.address)
+      return account.signMessage({ message: { raw } })
+    },
+    wallet_switchEthereumChain: ([{ chainId: wanted }]) => {
+      if (!state.knows.includes(Number(wanted))) throw Object.assign(new Error('Unrecognized chain'), { code: 4902 })
+      state.chainId = Number(wanted)
+      return null
+    },
+    eth_signTypedData_v4: ([address, text]) => {
+      assert.equal(address, account.address)
+      const { types: { EIP712Domain: _, ...types }, ...typed } = JSON.parse(text)
+      assert.equal(Number(typed.domain.chainId), state.chainId, 'as wallets demand')
+      return account.signTypedData({ ...typed, types })
+    },
+  }
+  await page.exposeFunction('testWallet', async ({ method, params }) => {
+    state.asked.push(method)
+    if (state.decline && /sign/i.test(method)) return { error: DECLINED }
+    try {
+      return { result: await methods[method](params) }
+    } catch ({ code, message }) {
+      return { error: { code, message } }
+    }
+  })
+  await page.addInitScript((older) => {
+    const provider = {
+      async request(given) {
+        const { result, error } = await window.testWallet(given)
+        if (error) throw Object.assign(new Error(error.message), error)
+        return result
+      },
+    }
+    if (older) {
+      window.ethereum = provider
+      return
+    }
+    const other = { request: () => Promise.reject(Object.assign(new Error('Locked'), { code: -32002 })) }
+    const announce = () => {
+      for (const [name, wallet] of [['Test <b>Wallet</b>', provider], ['Other Wallet', other]]) {
+        const detail = Object.freeze({ info: { uuid: name, name, icon: 'data:,', rdns: 'test' }, provider: wallet })
+        dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }))
+      }
+    }
+    addEventListener('eip6963:requestProvider', announce)
+    announce()
+  }, older)
+  return state
+}
+
+/** The page as it is now: accessible, as wide as the window, and valid HTML. */
+async function holds({ page, context }, name) {
+  const before = page.viewportSize()
+  for (const colorScheme of ['light', 'dark']) {
+    for (const width of [1280, 320]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 900 })
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+      assert.ok(wide <= width, `${name} is ${wide} wide at ${width}`)
+      await page.evaluate(axe.source)
+      const { violations } = await page.evaluate((tags) => axe.run({ runOnly: tags }), RULES)
+      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`), [], `axe on ${name}, ${colorScheme}, ${width}`)
+      if (screenshots) {
+        await mkdir(screenshots, { recursive: true })
+        await page.screenshot({ path: join(screenshots, `${name}-${colorScheme}-${width}.png`), fullPage: true })
+      }
+    }
+  }
+  await page.emulateMedia({ colorScheme: null })
+  await page.setViewportSize(before)
+  const reply = await context.request.get(page.url(), { headers: { accept: 'text/html' } })
+  await valid(await reply.text(), name)
+}
+
+async function valid(html, name) {
+  const report = await new HtmlValidate({ root: true, extends: ['html-validate:standard', 'html-validate:a11y'] }).validateString(html, name)
+  assert.deepEqual(report.results.flatMap(({ messages }) => messages.map((m) => `${m.line}: ${m.ruleId}: ${m.message}`)), [], name)
+}
+
+/** Everything that can be used is reached by Tab, and shows that it has the focus. */
+async function byKeyboard({ page }, name) {
+  await page.reload()
+  const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
+    .filter((element) => element.checkVisibility() && element.type !== 'hidden' && !element.matches(':disabled')).length)
+  assert.ok(wanted >= 8, `${name}: ${wanted}`)
+  for (let stop = 0; stop < wanted; stop++) {
+    await page.keyboard.press('Tab')
+    const [tag, outline] = await page.evaluate(() => [document.activeElement.tagName, getComputedStyle(document.activeElement).outlineStyle])
+    assert.ok(tag !== 'BODY' && outline !== 'none', `${name}: stop ${stop} of ${wanted} is ${tag}, outline ${outline}`)
+  }
+}
+
+const balance = ({ page }) => page.locator('#balance').innerText()
+const sessionOf = async ({ context }) => (await context.cookies()).find(({ name }) => name === 'ep_session')
+
+async function balanceUntil(visitor, wanted) {
+  for (let time = 0; time < 40; time++) {
+    if (await balance(visitor) === wanted) return
+    await visitor.page.waitForTimeout(250)
+    await visitor.page.reload()
+  }
+  assert.equal(await balance(visitor), wanted)
+}
+
+const CHECKS = {
+  async 'a person signs in at the provider, makes a key, pays by card, asks, revokes, and signs out'() {
+    const visitor = await person()
+    const { page } = visitor
+    await page.goto(`${base}/`)
+    await page.getByRole('link', { name: 'Account' }).click()
+    await page.waitForURL(`${base}/login?return_to=%2Fdashboard`)
+    await page.getByText('No wallet was found').waitFor()
+    await holds(visitor, 'login')
+    await byKeyboard(visitor, 'login')
+    await page.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    await page.waitForURL(`${base}/dashboard`)
+    const { httpOnly, sameSite, path } = await sessionOf(visitor)
+    assert.deepEqual([httpOnly, sameSite, path], [true, 'Lax', '/'])
+    assert.equal(await balance(visitor), '$1.00')
+    await holds(visitor, 'dashboard-new')
+
+    await page.getByLabel('Label of a new key').fill(LABEL)
+    await page.getByLabel('What it may do').selectOption('all')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    const key = await page.locator('#key').innerText()
+    await page.getByRole('button', { name: 'Copy the key' }).click()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
+    const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).innerText())
+    assert.equal(config.mcpServers['ensemble-poll'].headers.Authorization, `Bearer ${key}`)
+    await page.goto(`${base}/dashboard`)
+    assert.ok(!(await page.content()).includes(key))
+    assert.ok((await page.locator('#active').innerText()).includes(LABEL))
+    const byKey = async () => (await fetch(`${base}/api/balance`, { headers: { authorization: `Bearer ${key}` } })).status
+    assert.equal(await byKey(), 200)
+
+    await page.getByLabel('By card').fill('nothing')
+    await page.getByRole('button', { name: 'Pay by card' }).click()
+    await page.getByRole('alert').waitFor()
+    assert.equal(await page.getByLabel('By card').inputValue(), 'nothing')
+    await page.getByLabel('By card').fill('25')
+    await page.getByRole('button', { name: 'Pay by card' }).click()
+    await page.waitForURL((url) => others.includes(url.origin))
+    assert.equal(await page.locator('#amount').innerText(), '$25.00')
+    await page.getByRole('button', { name: 'Pay' }).click()
+    await page.waitForURL(/\/dashboard\?funded=cs_test_/)
+    await balanceUntil(visitor, '$26.00')
+
+    for (const asked of ['Which planet has the most moons? [Jupiter, Saturn]', 'Is a tomato a fruit? [Yes, No]']) {
+      await page.goto(`${base}/`)
+      await page.fill('#question', asked)
+      // The estimate moves what stands below it.
+      await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
+      await page.getByLabel('quick').check()
+      await page.getByRole('button', { name: 'Ask the models' }).click()
+      await page.waitForURL(/\/results\/EP-/)
+    }
+    await page.waitForFunction(() => !document.querySelector('[data-events]'))
+    await page.goto(`${base}/dashboard`)
+    assert.equal(await page.locator('#history > li').count(), 2)
+    await page.getByLabel('Words of the question').fill('TOMATO')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.waitForURL(/search=TOMATO/)
+    assert.equal(await page.locator('#history > li').count(), 1)
+    await page.goto(`${base}/dashboard`)
+    await holds(visitor, 'dashboard')
+    await byKeyboard(visitor, 'dashboard')
+    await page.goto(`${base}/dashboard`)
+
+    const entry = page.locator('#active > li', { hasText: 'laptop' })
+    await entry.getByText('Revoke', { exact: true }).click()
+    await entry.getByRole('button', { name: 'Revoke it for good' }).click()
+    await page.getByText('The key is revoked.').waitFor()
+    assert.equal(await byKey(), 401)
+    const session = await sessionOf(visitor)
+    await page.getByRole('link', { name: 'Sign out' }).click()
+    await page.waitForURL(`${base}/`)
+    assert.equal(await sessionOf(visitor), undefined)
+    const old = await fetch(`${base}/dashboard`, { headers: { cookie: `ep_session=${session.value}` }, redirect: 'manual' })
+    assert.equal(old.status, 303)
+    await visitor.close()
+  },
+  async 'the same without a script, as far as that goes'() {
+    const visitor = await person({ javaScriptEnabled: false })
+    const { page } = visitor
+    await page.goto(`${base}/login?return_to=/dashboard`)
+    await page.getByText('needs JavaScript').waitFor()
+    await page.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    await page.waitForURL(`${base}/dashboard`)
+    await page.getByLabel('Label of a new key').fill('without a script')
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    assert.match(await page.locator('#key').innerText(), /^ep_k_/)
+    await page.goto(`${base}/dashboard`)
+    await page.getByLabel('By card').fill('5')
+    await page.getByRole('button', { name: 'Pay by card' }).click()
+    await page.getByRole('link', { name: 'Go to the payment page' }).click()
+    await page.waitForURL((url) => others.includes(url.origin))
+    await page.goto(`${base}/dashboard`)
+    for (const [form, fields] of [
+      ['keys', { label: LABEL, nonce: '1' }], ['keys', { label: 'x'.repeat(65), nonce: '2' }], ['checkout', { amount: '7', nonce: '3' }],
+      ['checkout', { amount: '<b>', nonce: '4' }], ['keys/revoke', { key_id: '<b>', nonce: '5' }], ['polls/cancel', { poll_id: '<b>', nonce: '6' }],
+    ]) {
+      const reply = await visitor.context.request.post(`${base}/dashboard/${form}`, { form: fields, headers: { origin: base } })
+      await valid(await reply.text(), `${form} ${JSON.stringify(fields)}`)
+    }
+    // The session ends elsewhere, while a form is open.
+    await page.getByLabel('Label of a new key').fill('kept through the sign-in')
+    const other = await visitor.context.newPage()
+    await other.goto(`${base}/api/auth/logout`)
+    await page.getByRole('button', { name: 'Create a key' }).click()
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    const ended = await fetch(`${base}/dashboard/keys`, { method: 'POST', body: new URLSearchParams({ label: LABEL, nonce: '7' }) })
+    await valid(await ended.text(), 'an ended session')
+    await other.goto(`${base}/login`)
+    await other.getByRole('link', { name: 'Sign in at the identity provider' }).click()
+    await other.waitForURL(`${base}/dashboard`)
+    await page.getByRole('button', { name: 'Send it again' }).click()
+    assert.match(await page.locator('#created').innerText(), /kept through the sign-in/)
+    await visitor.close()
+  },
+  async 'a new wallet signs in, and gets its first key'() {
+    const visitor = await person()
+    const wallet = await withWallet(visitor, generatePrivateKey())
+    const { page } = visitor
+    await page.goto(`${base}/login?return_to=/`)
+    const button = page.getByRole('button', { name: 'Sign in with Test <b>Wallet</b>' })
+    assert.equal(await page.locator('.wallets li').count(), 2, 'each wallet once')
+    await page.getByRole('button', { name: 'Sign in with Other Wallet' }).click()
+    await page.getByText('Your wallet is waiting for you').waitFor()
+    wallet.decline = true
+    await button.click()
+    await page.getByText('You declined in your wallet').waitFor()
+    wallet.decline = false
+    // The message expires while the wallet waits.
+    await page.route('**/api/wallet/verify', (route) => route.fulfill({ status: 401, json: { error: 'the message has expired: ask for another one' } }), { times: 1 })
+    await button.click()
+    await page.getByText('the message has expired').waitFor()
+    await button.click()
+    const key = await page.locator('#key').innerText()
+    const reply = await fetch(`${base}/api/balance`, { headers: { authorization: `Bearer ${key}` } })
+    assert.equal(reply.status, 200)
+    await page.getByRole('link', { name: 'Go on' }).click()
+    await page.waitForURL(`${base}/`)
+    await page.goto(`${base}/dashboard`)
+    assert.match(await page.locator('.kicker').innerText(), new RegExp(wallet.address, 'i'))
+    await visitor.close()
+  },
+  async 'a wallet pays in USDC'() {
+    const visitor = await person()
+    const wallet = await withWallet(visitor, rich, true)
+    const { page } = visitor
+    await page.goto(`${base}/login`)
+    await page.getByRole('button', { name: 'Sign in with the wallet of this browser' }).click()
+    await page.getByRole('link', { name: 'Go on' }).click()
+    await page.waitForURL(`${base}/dashboard`)
+    const before = await balance(visitor)
+    assert.equal(before, '$1.00')
+    const pay = page.getByRole('button', { name: 'Pay with' })
+    await pay.click()
+    await page.getByText('Write an amount').waitFor()
+    await page.getByLabel('Amount, in US dollars').fill('5000')
+    await pay.click()
+    await page.getByText('Write an amount from 1 to 1000').waitFor()
+    assert.equal(wallet.asked.filter((method) => /Typed/.test(method)).length, 0)
+    await page.getByLabel('Amount, in US dollars').fill('12.50')
+    await pay.click()
+    await page.getByText(`does not know the network with the number ${chainId}`).waitFor()
+    wallet.knows.push(chainId)
+    wallet.decline = true
+    await pay.click()
+    await page.getByText('You declined in your wallet').waitFor()
+    wallet.decline = false
+    await pay.click()
+    await page.getByText('Receipt: transaction 0x').waitFor()
+    assert.equal(await balance(visitor), '$13.50')
+    await page.reload()
+    assert.equal(await balance(visitor), '$13.50')
+    await visitor.close()
+  },
+}
+
+try {
+  for (const [name, check] of Object.entries(CHECKS)) {
+    try {
+      await check()
+    } catch (error) {
+      error.message = `${name}: ${error.message}`
+      throw error
+    }
+    done.push(name)
+  }
+  console.log(`${done.length} checks hold`)
+} finally {
+  await browser.close()
+}

@@ -1,0 +1,92 @@
+//! `list_spending`: what the account has spent, by day.
+
+use std::time::Duration;
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::Fault;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Nothing, Rate, Rest, Spec, Task, Tool, ToolOutput,
+};
+use ep_polling::money::{MicroUsd, Usd};
+use ep_polling::time::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Tells what the account has spent, by day.
+pub struct ListSpending;
+
+/// How many days are told, today included.
+const DAYS: i64 = 30;
+const DAY: Duration = Duration::from_hours(24);
+
+/// What an account has spent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Spending {
+    /// Each of the last 30 days (UTC), oldest first.
+    pub days: Vec<SpendingOfDay>,
+    /// What all of them came to, in USD.
+    #[schemars(with = "f64")]
+    pub total_usd: Usd,
+}
+
+/// What the polls of one day came to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SpendingOfDay {
+    /// The day (UTC), for example 2026-01-31.
+    #[schemars(extend("format" = "date"))]
+    pub day: String,
+    /// How many polls were accepted on it and have ended.
+    pub polls: u32,
+    /// What they cost, in USD.
+    #[schemars(with = "f64")]
+    pub cost_usd: Usd,
+}
+
+impl ToolOutput for Spending {}
+
+impl Tool for ListSpending {
+    const SPEC: Spec = Spec {
+        name: "list_spending",
+        title: "List your spending by day",
+        summary: "Tells what the polls of your account cost on each of the last 30 days. Free.",
+        manual: include_str!("list_spending.md"),
+        example: "{}",
+        access: Access::ACCOUNT,
+        effect: Effect::Read,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/spending").keys_by_setting()),
+        stream: None,
+        agents: Agents::None,
+        task: Task::None,
+        intents: &[
+            "my spending by day",
+            "how much did I spend each day",
+            "daily spending of the last month",
+            "spending over time",
+        ],
+        faults: &[],
+    };
+    type Input = Nothing;
+    type Output = Spending;
+
+    async fn call(cx: &Ctx, _: Nothing) -> Result<Spending, Fault> {
+        let length = DAY.as_millis() as i64;
+        let today = cx.clock().now().millis().div_euclid(length);
+        let first = today - DAYS + 1;
+        let since = Timestamp::from_millis(first * length);
+        let spent = cx.history().spending(cx.account()?, since).await?;
+        let days = (first..=today).map(|day| {
+            let day = Timestamp::from_millis(day * length);
+            let of_day = spent.iter().find(|spent| spent.day == day);
+            SpendingOfDay {
+                day: day.calendar().strftime("%Y-%m-%d").to_string(),
+                polls: of_day.map_or(0, |spent| spent.polls),
+                cost_usd: Usd(of_day.map_or(MicroUsd::ZERO, |spent| spent.cost)),
+            }
+        });
+        let total = spent.iter().map(|spent| spent.cost).sum::<MicroUsd>();
+        Ok(Spending { days: days.collect(), total_usd: Usd(total) })
+    }
+}
