@@ -33,10 +33,7 @@ use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie
 /// The members of the page's query.
 pub(super) const QUERY: [QueryMember; 5] = [
     QueryMember::text("search", "Words of the questions to list."),
-    QueryMember {
-        schema: r#"{ "type": "integer", "minimum": 1, "maximum": 100000 }"#,
-        ..QueryMember::text("page", "Which page of the list.")
-    },
+    QueryMember::text("page", "Which page of the list, a number; the first one if it is none."),
     QueryMember::text(
         "funded",
         "The payment by card that this browser comes back from; no if it was given up.",
