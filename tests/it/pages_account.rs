@@ -243,6 +243,17 @@ async fn a_session_that_ends_in_a_form_loses_nothing() {
 }
 
 #[tokio::test]
+async fn too_many_forms_lose_nothing() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "1").boot().await;
+    let (visitor, _) = Visitor::new(&service, 5).await;
+    assert_eq!(visitor.send("/dashboard/keys", &[("label", "first"), ("nonce", "n1")]).await.status, 200);
+    let limited = visitor.send("/dashboard/keys", &[("label", "second"), ("nonce", "n2")]).await;
+    assert_eq!((limited.status, limited.header("set-cookie")), (429, ""), "{}", limited.text);
+    assert!(!limited.header("retry-after").is_empty() && limited.text.contains("id=\"countdown\""));
+    assert!(limited.text.contains("name=\"label\" value=\"second\""), "{}", limited.text);
+}
+
+#[tokio::test]
 async fn no_other_website_sends_a_form_of_the_service() {
     let service = Setup::demo().with("EP_ALLOWED_ORIGINS", "*").boot().await;
     let (visitor, owner) = Visitor::new(&service, 5).await;

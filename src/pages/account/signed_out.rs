@@ -1,34 +1,39 @@
 //! What a form of an account's page leads to, besides that page: the payment page, and signing in again.
 
 use askama::Template;
+use ep_kernel::fault::Fault;
 
 use crate::documents::Site;
 use crate::pages::Layout;
+use crate::pages::fault::message;
 use crate::pages::layout::{Renders, own};
 use crate::surface::http::Form;
 use crate::surface::web::{DASHBOARD, LOGIN_PAGE};
 
-/// The session ended while a form was open: what was typed is kept.
+/// A form that could not be carried out, because the session has ended or too much was asked: what was typed is kept.
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
     page: Layout<'a>,
     login: String,
+    /// How long to wait, and why, where the session has not ended.
+    wait: Option<(u64, String)>,
     action: String,
     fields: Vec<(String, String)>,
 }
 
 impl<'a> SignedOutPage<'a> {
-    /// The page for this form, by its name.
-    pub fn new(site: &'a Site, name: &str, form: &Form) -> Self {
+    /// The page for this form, by its name, and for what was refused, unless the session has ended.
+    pub fn new(site: &'a Site, name: &str, form: &Form, refused: Option<&Fault>) -> Self {
         let fields = form.fields().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let about = "Nothing was done. Sign in, and send the form again.".to_owned();
-        let title = "Your session has ended".to_owned();
+        let about = "Nothing was done, and nothing that you typed is lost.".to_owned();
+        let title = refused.map_or("Your session has ended", |fault| fault.kind().row().title).to_owned();
         Self {
             page: Layout { noindex: true, ..Layout::new(site, title, about) },
             login: own(&site.links.url(LOGIN_PAGE, &[])),
             action: own(&site.links.url(name, &[])),
             fields: fields.collect(),
+            wait: refused.map(|fault| (fault.retry_after_seconds().unwrap_or(1), message(fault))),
         }
     }
 }
@@ -39,14 +44,19 @@ impl Renders for SignedOutPage<'_> {
     }
 
     fn markdown(&self) -> askama::Result<String> {
-        Ok(format!(
-            "# Your session has ended\n\nNothing was done. Sign in at <{}>, and send the form again.\n",
-            self.login
-        ))
+        Ok(match &self.wait {
+            Some((seconds, why)) => {
+                format!("# Not yet\n\n{why}\n\nSend the form again in {seconds} seconds.\n")
+            }
+            None => format!(
+                "# Your session has ended\n\nNothing was done. Sign in at <{}>, and send the form again.\n",
+                self.login
+            ),
+        })
     }
 
     fn is_for_nobody(&self) -> bool {
-        true
+        self.wait.is_none()
     }
 }
 

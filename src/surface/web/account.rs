@@ -188,11 +188,22 @@ async fn sent(
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let form = Form::read(&parts.headers, body).await?;
-    let Some(visitor) = Visitor::of(&state, &head).await? else {
-        let mut response =
-            answered(&SignedOutPage::new(&state.site, name, &form), &parts.headers, &head, &state)?;
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        return Ok(response);
+    let visitor = match Visitor::of(&state, &head).await {
+        Ok(Some(visitor)) => visitor,
+        Ok(None) => {
+            let page = SignedOutPage::new(&state.site, name, &form, None);
+            return with_status(answered(&page, &parts.headers, &head, &state)?, 403, None);
+        }
+        Err(fault) if fault.kind() == Kind::RateLimited => {
+            let page = SignedOutPage::new(&state.site, name, &form, Some(&fault));
+            let wait = fault.retry_after_seconds();
+            return with_status(
+                answered(&page, &parts.headers, &head, &state)?,
+                fault.kind().row().http,
+                wait,
+            );
+        }
+        Err(fault) => return Err(fault),
     };
     let view = AccountView { page: 1, ..AccountView::default() };
     match carry_out(&visitor, &form).await {
@@ -208,14 +219,21 @@ async fn sent(
             let status = fault.kind().row().http;
             let wait = fault.retry_after_seconds();
             let view = AccountView { refused: Some((name, &fault)), typed: Some(&form), ..view };
-            let mut response = answered(&visitor.page(view).await?, &parts.headers, &head, &state)?;
-            *response.status_mut() = StatusCode::from_u16(status).map_err(Fault::internal)?;
-            if let Some(seconds) = wait {
-                response.headers_mut().insert(RETRY_AFTER, seconds.into());
-            }
-            Ok(response)
+            with_status(answered(&visitor.page(view).await?, &parts.headers, &head, &state)?, status, wait)
         }
     }
+}
+
+fn with_status(
+    mut response: Response<Body>,
+    status: u16,
+    wait: Option<u64>,
+) -> Result<Response<Body>, Fault> {
+    *response.status_mut() = StatusCode::from_u16(status).map_err(Fault::internal)?;
+    if let Some(seconds) = wait {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    Ok(response)
 }
 
 /// Creates a key, which is shown this once.
