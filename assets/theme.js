@@ -26,14 +26,20 @@ addEventListener('DOMContentLoaded', () => {
       // It lasts as long as this page.
     }
   })
-  for (const button of document.querySelectorAll('button[data-copy]')) {
+  for (const button of document.querySelectorAll('button[data-copy], button[data-copy-from]')) {
     if (!navigator.clipboard) break
     button.hidden = false
     const text = button.textContent
     button.addEventListener('click', async () => {
-      // Without a text of its own it copies what it stands behind.
-      await navigator.clipboard.writeText(button.dataset.copy || button.previousElementSibling.textContent)
-      button.textContent = 'Copied'
+      const { copy, copyFrom } = button.dataset
+      try {
+        // Without a text of its own it copies what it stands behind.
+        const copied = copyFrom ? await (await fetch(copyFrom)).text() : copy || button.previousElementSibling.textContent
+        await navigator.clipboard.writeText(copied)
+        button.textContent = 'Copied'
+      } catch {
+        button.textContent = 'It could not be copied'
+      }
       setTimeout(() => {
         button.textContent = text
       }, 2000)

@@ -141,6 +141,7 @@ impl<'a> ResultPage<'a> {
             "name": self.page.title,
             "description": poll.sentence,
             "dateCreated": poll.created_at,
+            "primaryImageOfPage": { "@type": "ImageObject", "url": format!("{}.png", poll.address) },
             "mainEntity": {
                 "@type": "Question",
                 "name": poll.question,

@@ -11,6 +11,10 @@ import { chromium } from 'playwright-core'
 
 const { generatePrivateKey, privateKeyToAccount } = createRequire(new URL('../counterparts/package.json', import.meta.url))('viem/accounts')
 
+const mcp = createRequire(new URL('../mcp-clients/package.json', import.meta.url))
+const { Client } = mcp('@modelcontextprotocol/sdk/client/index.js')
+const { StreamableHTTPClientTransport } = mcp('@modelcontextprotocol/sdk/client/streamableHttp.js')
+
 const [base, given] = process.argv.slice(2)
 const { wallet: rich, chainId, others, screenshots } = JSON.parse(given)
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -188,7 +192,13 @@ const CHECKS = {
     await page.getByRole('button', { name: 'Copy the key' }).click()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
     const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).innerText())
-    assert.equal(config.mcpServers['ensemble-poll'].headers.Authorization, `Bearer ${key}`)
+    const { url, headers } = config.mcpServers['ensemble-poll']
+    assert.equal(headers.Authorization, `Bearer ${key}`)
+    const client = new Client({ name: 'pages', version: '1' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
+    const { structuredContent } = await client.callTool({ name: 'get_balance', arguments: {} })
+    assert.equal(structuredContent.balance, '$1.00')
+    await client.close()
     await page.goto(`${base}/dashboard`)
     assert.ok(!(await page.content()).includes(key))
     assert.ok((await page.locator('#active').innerText()).includes(LABEL))

@@ -205,6 +205,15 @@ const CHECKS = {
       await close()
     }
   },
+  async 'votes are copied as Markdown'() {
+    const { page, close } = await open(results)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy as Markdown' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    assert.equal(copied, await (await fetch(`${base}${results}.md`)).text())
+    await close()
+  },
   async 'votes are sorted and filtered without a script'() {
     const { page, close } = await open(results, { javaScriptEnabled: false })
     const models = () => page.locator('tbody th').allTextContents()

@@ -99,7 +99,7 @@ pub const MODELS_MARKDOWN: &str = "models_markdown";
 pub fn media_types(page: &str) -> &'static [&'static str] {
     match page {
         RESULT_PAGE => &["text/html", "text/markdown", "text/csv", "image/png", "image/svg+xml"],
-        HOME | LOGIN_PAGE | DASHBOARD | MODELS_PAGE => &["text/html", "text/markdown"],
+        HOME | EMBED | LOGIN_PAGE | DASHBOARD | MODELS_PAGE => &["text/html", "text/markdown"],
         OEMBED => &["application/json"],
         MODELS_MARKDOWN => &["text/markdown"],
         _ => &["text/html"],

@@ -57,8 +57,13 @@ pub(super) fn embed(
     async move {
         let (state, head, parts, id) = read_request(exchange);
         let answer = read(&state, Credential::None, &head, &admission, &id).await?;
-        let html = page_of(&state, &answer, &id, "")?.embedded().map_err(Fault::internal)?;
-        Ok(shown(&parts.headers, html.into(), HTML, is_settled(&answer), protect_embedded))
+        let page = page_of(&state, &answer, &id, "")?;
+        let (text, media_type) = if wants_markdown(&parts.headers) {
+            (page.markdown().map_err(Fault::internal)?, MARKDOWN)
+        } else {
+            (page.embedded().map_err(Fault::internal)?, HTML)
+        };
+        Ok(shown(&parts.headers, text.into(), media_type, is_settled(&answer), protect_embedded))
     }
     .boxed()
 }
