@@ -38,20 +38,27 @@ const insert = (value = '', after = null) => {
   item.append(key, input, remove)
   input.addEventListener('input', keep)
   input.addEventListener('paste', (event) => {
-    const pasted = event.clipboardData.getData('text').split('\n').map((line) => line.replace(/^\s*[-*•]\s+/, '').trim()).filter(Boolean)
+    const pasted = event.clipboardData.getData('text').split('\n').map((line) => line.replace(/^\s*(?:[-*•]|\d+[.)])\s+/, '').trim()).filter(Boolean)
     if (pasted.length < 2) return
     event.preventDefault()
     input.value = pasted[0]
     let last = item
     for (const other of inputs()) if (other !== input && !other.value) other.closest('li').remove()
-    for (const line of pasted.slice(1, MOST - inputs().length + 1)) last = insert(line, last)
+    const fitting = pasted.slice(1, MOST - inputs().length + 1)
+    for (const line of fitting) last = insert(line, last)
+    const left = pasted.length - 1 - fitting.length
+    document.getElementById('asking').textContent = left ? `${left} of the pasted lines are left out: there can be ${MOST} options.` : ''
     number()
   })
   input.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
+    if (event.key !== 'Enter') return
     // Enter goes to the next option; with a modifier it sends the form.
     event.preventDefault()
-    const next = item.nextElementSibling ?? (inputs().length < MOST ? insert('', item) : item)
+    if (event.ctrlKey || event.metaKey) {
+      form.requestSubmit()
+      return
+    }
+    const next = item.nextElementSibling ?? (input.value && inputs().length < MOST ? insert('', item) : item)
     number()
     next.querySelector('input').focus()
   })
@@ -66,6 +73,27 @@ const insert = (value = '', after = null) => {
   else list.append(item)
   return item
 }
+
+// Who comes back finds what was typed: a browser does not keep it where pages are not stored.
+const question = document.getElementById('question')
+const DRAFT = 'draft of a question'
+const isBack = performance.getEntriesByType('navigation')[0]?.type === 'back_forward'
+try {
+  const draft = JSON.parse(sessionStorage.getItem(DRAFT) ?? 'null')
+  if (isBack && draft && !document.querySelector('.refused')) {
+    question.value = draft.question
+    lines.value = draft.options
+  }
+} catch {
+  // Storage can be forbidden.
+}
+addEventListener('pagehide', () => {
+  try {
+    sessionStorage.setItem(DRAFT, JSON.stringify({ question: question.value, options: lines.value }))
+  } catch {
+    // Then it is lost.
+  }
+})
 
 const fields = lines.value.split('\n').filter(Boolean)
 for (const value of [...fields, '', ''].slice(0, Math.max(2, fields.length))) insert(value)
@@ -123,4 +151,4 @@ addEventListener('pageshow', () => {
   form.querySelector('button.primary').disabled = false
   document.getElementById('asking').textContent = ''
 })
-document.querySelector('.refused')?.scrollIntoView()
+document.querySelector('.refused')?.focus()

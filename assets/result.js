@@ -1,11 +1,25 @@
 // A running poll: its bars follow the event stream; the finished page comes from the server.
+const ENDED = 'a poll that ended while it was read'
+const RETRY_MS = 5000
 const article = document.querySelector('article[data-events]')
 
 if (article) {
   const bars = [...article.querySelectorAll('.bars > li')]
   const progress = document.getElementById('progress')
+  const sentence = document.getElementById('sentence')
   const source = new EventSource(article.dataset.events)
-  let spoken = 0
+  let spoken = -Infinity
+
+  // The whole page comes from the server; who was at something stays there, and hears how it ended.
+  const reload = () => {
+    try {
+      const at = document.activeElement?.textContent
+      sessionStorage.setItem(ENDED, JSON.stringify({ path: location.pathname, at }))
+    } catch {
+      // Storage can be forbidden.
+    }
+    location.reload()
+  }
 
   const show = (vote) => {
     const counts = Object.values(vote.tally)
@@ -16,6 +30,9 @@ if (article) {
       bar.querySelector('.share').textContent = `${share} %`
       bar.querySelector('.filled').setAttribute('width', `${share}%`)
     })
+    const votes = all === 1 ? '1 vote' : `${all} votes`
+    if (vote.leader) sentence.textContent = `“\u2068${vote.leader}\u2069” leads with ${vote.tally[vote.leader]} of ${votes}.`
+    else if (all) sentence.textContent = `There is no leader after ${votes}.`
     // A screen reader hears about it every few seconds, not at every vote.
     if (performance.now() - spoken > 4000) {
       spoken = performance.now()
@@ -26,13 +43,34 @@ if (article) {
   source.addEventListener('vote', (event) => show(JSON.parse(event.data)))
   source.addEventListener('complete', () => {
     source.close()
-    location.reload()
+    reload()
   })
   source.addEventListener('error', (event) => {
     // One with data is the poll's own end; without, the browser reconnects by itself.
     if (event.data) {
       source.close()
-      location.reload()
+      reload()
+    } else if (source.readyState === EventSource.CLOSED) {
+      // It was refused, after which browsers do not try again.
+      setTimeout(reload, RETRY_MS)
     }
   })
+}
+
+try {
+  const ended = JSON.parse(sessionStorage.getItem(ENDED) ?? 'null')
+  sessionStorage.removeItem(ENDED)
+  if (ended?.path === location.pathname) {
+    const stops = [...document.querySelectorAll('main a[href], main button, main summary')]
+    stops.find(({ textContent }) => ended.at && textContent === ended.at)?.focus()
+    const told = document.getElementById('progress')
+    // Told after the page is there: a live region speaks only of what changes.
+    setTimeout(() => {
+      if (article) return
+      told.className = 'unseen'
+      told.textContent = document.getElementById('sentence').textContent
+    }, 500)
+  }
+} catch {
+  // Storage can be forbidden.
 }

@@ -62,9 +62,23 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
                 },
             ];
         }
+        Kind::UnknownRoute => {
+            return vec![
+                page("Go to the start page.", documents::HOME, ""),
+                page("Look into the documentation.", documents::DOCS, ""),
+            ];
+        }
+        Kind::NotFound => {
+            return vec![
+                page("Sign in, if it is yours.", LOGIN_PAGE, &wanted.map_or_else(String::new, return_to)),
+                page("Ask a question of your own.", documents::HOME, ""),
+            ];
+        }
         _ => {}
     }
-    let actions = fault.problem(links, "").recovery_actions.into_iter().map(|action| Action {
+    let known = fault.problem(links, "").recovery_actions.into_iter();
+    // Pages count the wait down.
+    let actions = known.filter(|action| action.action != "wait").map(|action| Action {
         // What takes another method is for programs.
         url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
         text: action.description,
@@ -79,7 +93,10 @@ pub(super) fn message(fault: &Fault) -> String {
     } else if fault.asks_for_credential() {
         "This needs an account: sign in first.".to_owned()
     } else {
-        capitalized(fault.message())
+        let known = fault.message();
+        // What programs read instead is no help to people.
+        let shown = known.split_once("; see ").map_or(known, |(shown, _)| shown);
+        capitalized(shown)
     }
 }
 

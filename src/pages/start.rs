@@ -82,6 +82,12 @@ impl Asked {
         Some(self.who.as_str()).filter(|who| !who.is_empty() && *who != FREE)
     }
 
+    /// Whether it wants what only an account has: its panels, a budget, a threshold of its own, privacy.
+    pub fn needs_account(&self) -> bool {
+        let own = |text: &str| !text.is_empty();
+        self.profile().is_some() || self.private || own(&self.confidence) || own(&self.max_cost)
+    }
+
     /// Its options.
     pub fn option_lines(&self) -> impl Iterator<Item = &str> {
         self.options.lines().map(str::trim).filter(|line| !line.is_empty())
@@ -126,14 +132,13 @@ impl Refused {
     fn new(fault: &Fault, links: &Links) -> Self {
         let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
         let fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
+        let (title, actions) = if fields.is_empty() {
+            (fault.kind().row().title.to_owned(), actions(fault, links, None))
+        } else {
+            ("Please change what is marked".to_owned(), Vec::new())
+        };
         let message = if fields.is_empty() { message(fault) } else { String::new() };
-        Self {
-            title: fault.kind().row().title.to_owned(),
-            message,
-            fields,
-            wait: fault.retry_after_seconds(),
-            actions: actions(fault, links, None),
-        }
+        Self { title, message, fields, wait: fault.retry_after_seconds(), actions }
     }
 
     /// What is wrong with a field.
@@ -154,10 +159,17 @@ fn field(member: &str) -> &'static str {
     }
 }
 
+/// What is wrong with a field, in the words of the form.
 fn sentence(detail: &str) -> String {
-    let mut text = capitalized(detail.trim_end_matches('.'));
-    text.push('.');
-    text
+    let mut text = detail.trim_end_matches('.').to_owned();
+    for (place, letter) in ('A'..='J').enumerate() {
+        text = text.replace(&format!("options[{place}]"), &format!("option {letter}"));
+    }
+    for (member, field) in [("max_cost_usd", "the most to spend"), ("confidence_threshold", "the confidence")]
+    {
+        text = text.replace(member, field);
+    }
+    capitalized(&format!("{text}."))
 }
 
 /// The example, once it has been answered.
@@ -225,7 +237,7 @@ impl<'a> StartPage<'a> {
                 ("0.8", "80 %"),
                 ("0.95", "95 %"),
                 ("0.99", "99 %"),
-                ("1", "ask every model"),
+                ("1", "100 %"),
             ],
             balance: visit.balance,
             refused: visit.refused.map(|fault| Refused::new(fault, &site.links)),

@@ -106,6 +106,9 @@ async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
     assert_eq!((twin.status, &negotiated.text), (200, &twin.text));
     assert!(twin.text.contains("| Ja \\| nein |"), "{}", twin.text);
 
+    let none = client.get(&format!("{path}?option=9")).await;
+    assert!(none.text.contains("There is no such vote.") && none.text.contains("class=\"filter\""));
+
     let votes = client.get(&format!("{path}.csv")).await;
     assert_eq!(votes.header("content-type"), "text/csv; charset=utf-8");
     let mut lines = csv::Reader::from_reader(votes.text.as_bytes());

@@ -68,6 +68,21 @@ async fn a_form_asks_the_panel_of_an_account() {
     client.get(&format!("/api/results/{id}")).await.refused(404);
     assert_eq!(opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await), id);
 
+    // Asked again, it stays private.
+    let again = client.request(Method::GET, &format!("/?again={id}"));
+    let again = client.send(again.header("cookie", &cookie)).await;
+    assert!(again.text.contains("name=\"private\" value=\"yes\" checked"), "{}", again.text);
+    client.get(&format!("/?again={id}")).await.refused(404);
+
+    // What only an account has is not dropped without a word, also for the free models.
+    for field in [("private", "yes"), ("max_cost", "0.5"), ("confidence", "0.8")] {
+        let fields = [("question", "Is a tomato a fruit?"), ("options", "Yes\nNo"), ("who", "free"), field];
+        assert_eq!(
+            send(&client, &fields, &[OWN, ("cookie", "ep_session=ended")]).await.status,
+            401,
+            "{field:?}"
+        );
+    }
     let refused = send(&client, &fields("Is a tomato a vegetable?", "quick"), &[OWN]).await;
     assert_eq!(refused.status, 401);
     for kept in
@@ -85,9 +100,16 @@ async fn what_is_wrong_is_said_at_its_field() {
     let client = service.anonymous();
     let signed_in = [OWN, ("cookie", cookie.as_str())];
     let long = "a".repeat(20_000);
-    let cases: [(Fields<'_>, Fields<'_>, &str); 8] = [
+    let cases: [(Fields<'_>, Fields<'_>, &str); 11] = [
         (&[("question", "Which drink is best?")], &[OWN], "options-wrong"),
-        (&[], &[OWN], "options-wrong"),
+        (&[], &[OWN], "question-wrong"),
+        (&[("question", "Paid? [Yes, No]")], &signed_in, "question-wrong"),
+        (&[("question", "Which drink is best? [Tea")], &[OWN], "question-wrong"),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("max_cost", "NaN")],
+            &signed_in,
+            "max_cost-wrong",
+        ),
         (&[("question", "Hm?"), ("options", "Tea\nTea")], &[OWN], "options-wrong"),
         (&[("question", &long), ("options", "Tea\nMilk")], &[OWN], "question-wrong"),
         (&[("question", "Best?"), ("options", "A\nB\nC\nD\nE\nF")], &[OWN], "options-wrong"),

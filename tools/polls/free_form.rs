@@ -146,7 +146,7 @@ fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
         .trim_end()
         .strip_suffix(']')
         .ok_or_else(|| invalid("poll must look like: Question? [Option A, Option B]".into()))?;
-    let options: Vec<&str> = list.split(',').collect();
+    let options: Vec<&str> = list.split([',', '،', '、', '，']).collect();
     let options = FreeOptions::new(&options).map_err(|fault| invalid(format!("poll: {fault}")))?;
     Ok((question, Some(options)))
 }

@@ -170,6 +170,8 @@ pub struct View {
     pub(in crate::pages) notices: Vec<String>,
     pub(in crate::pages) bars: Vec<Bar>,
     pub(in crate::pages) votes: Vec<Row>,
+    /// Whether there are any, whatever is filtered.
+    pub(in crate::pages) has_votes: bool,
     pub(in crate::pages) filters: Vec<Choice>,
     pub(in crate::pages) columns: Vec<Choice>,
     pub(in crate::pages) slots: Vec<Slot>,
@@ -266,6 +268,7 @@ impl View {
             notices: poll.notices.clone(),
             bars: bars.collect(),
             votes: rows(&poll, *query),
+            has_votes: !poll.votes.is_empty(),
             filters: filters(&poll, *query, &links.addresses.page),
             columns: columns(*query, &links.addresses.page),
             slots: slots(&poll),

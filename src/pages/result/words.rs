@@ -55,6 +55,11 @@ pub(super) fn sure(poll: &Poll) -> String {
         return "Nothing can be said: there are no votes.".to_owned();
     };
     let roster = poll.roster();
+    if poll.models_skipped + poll.models_unused == 0 && !is_sure(poll) {
+        return format!(
+            "All {roster} models of this poll were asked, but some could not be heard, and their votes could change the outcome. Whether it is true is another question."
+        );
+    }
     if poll.models_skipped + poll.models_unused == 0 {
         return format!(
             "All {roster} models of this poll were asked, so this is what they say. Whether it is true is another question."
@@ -77,7 +82,9 @@ pub(super) fn sure_in_short(poll: &Poll) -> String {
         return String::new();
     }
     let roster = poll.roster();
-    let says = if poll.models_skipped + poll.models_unused == 0 {
+    let says = if poll.models_skipped + poll.models_unused == 0 && !is_sure(poll) {
+        format!("All {roster} models were asked; some could not be heard, which could change it.")
+    } else if poll.models_skipped + poll.models_unused == 0 {
         format!("All {roster} models were asked.")
     } else if poll.termination_reason.as_deref() == Some("mathematical_lock") {
         format!("Certain for all {roster} models: too few are left to change it.")
@@ -88,6 +95,11 @@ pub(super) fn sure_in_short(poll: &Poll) -> String {
         )
     };
     format!("{says} It says nothing about the truth.")
+}
+
+/// Whether nothing that is not known could change the outcome.
+fn is_sure(poll: &Poll) -> bool {
+    poll.confidence >= 1.0
 }
 
 /// A confidence in per cent, rounded down: "at least" must hold.
@@ -105,6 +117,11 @@ pub(super) fn stopped(poll: &Poll) -> String {
         1 => " 1 model did not have to be asked.".to_owned(),
         more => format!(" {more} of {} models did not have to be asked.", poll.roster()),
     };
+    let saved = match poll.models_unused {
+        0 => saved,
+        1 => format!("{saved} 1 answer that was under way was no longer needed."),
+        more => format!("{saved} {more} answers that were under way were no longer needed."),
+    };
     let threshold = poll
         .confidence_threshold
         .map_or_else(String::new, |threshold| format!(", {} %", (threshold * 1000.0).round() / 10.0));
@@ -114,7 +131,9 @@ pub(super) fn stopped(poll: &Poll) -> String {
         }
         Some("confidence") => format!("The confidence that was asked for{threshold}, was reached."),
         Some("budget") => {
-            let most = poll.max_cost_usd.map_or_else(String::new, |usd| format!(" of ${usd:.2}"));
+            let most = poll.max_cost_usd.map_or_else(String::new, |usd| {
+                if usd < 0.01 { format!(" of ${usd}") } else { format!(" of ${usd:.2}") }
+            });
             return format!(
                 "The budget{most} was used up.{}",
                 if poll.models_skipped > 0 {
@@ -132,6 +151,9 @@ pub(super) fn stopped(poll: &Poll) -> String {
 
 /// Who was heard, and how many voices that is worth.
 pub(super) fn heard(poll: &Poll) -> String {
+    if poll.is_open() {
+        return "That is said when the poll has ended.".to_owned();
+    }
     let mut text = match poll.models_succeeded {
         1 => "1 model voted".to_owned(),
         count => format!("{count} models voted"),

@@ -118,7 +118,8 @@ pub(super) fn oembed(
                 format!("there is no poll at this url; pages of polls are below {pages}"),
             )
         };
-        let (id, _) = Shape::of(url.strip_prefix(&pages).ok_or_else(nothing)?);
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
         let id: PollId = id.parse().map_err(|_| nothing())?;
         let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let described = page_of(&state, &answer, id.as_str(), "")?
@@ -140,20 +141,18 @@ fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
 
 pub(super) fn page_of<'a>(
     state: &'a AppState,
-    answer: &Answer,
+    read: &Read,
     id: &str,
     query: &str,
 ) -> Result<ResultPage<'a>, Fault> {
     let of_poll = |name: &str| state.links().url(name, &[("poll_id", id)]);
     let addresses = Addresses { page: of_poll(RESULT_PAGE), embed: of_poll(EMBED), oembed: of_poll(OEMBED) };
-    let private =
-        answer.presentation.interim.is_none() && matches!(answer.presentation.cache, Cache::NoStore);
-    ResultPage::new(&state.site, &answer.value, addresses, private, query).map_err(Fault::internal)
+    ResultPage::new(&state.site, &read.answer.value, addresses, read.private, query).map_err(Fault::internal)
 }
 
 /// Whether a result is public, and will not change.
-const fn is_settled(answer: &Answer) -> bool {
-    matches!(answer.presentation.cache, Cache::Immutable)
+const fn is_settled(read: &Read) -> bool {
+    matches!(read.answer.presentation.cache, Cache::Immutable)
 }
 
 fn shown(
@@ -177,23 +176,41 @@ fn shown(
     response
 }
 
-/// Reads a result as whoever has this credential. Who comes with one that is no longer valid reads what anyone may.
+/// A result as a visitor may read it.
+pub(super) struct Read {
+    pub(super) answer: Answer,
+    /// Whether it is the visitor's own, and nobody else's.
+    pub(super) private: bool,
+}
+
+/// Reads a result as anyone may, or as whoever has this credential.
 pub(super) async fn read(
     state: &AppState,
     credential: Credential,
     head: &RequestHead,
     admission: &Admission,
     id: &str,
-) -> Result<Answer, Fault> {
+) -> Result<Read, Fault> {
     let name = GetPollResult::SPEC.name;
     let entry =
         ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
     let ask = |request| dispatch(&state.app, entry, Call::new(request), Ok(json!({ "poll_id": id })));
+    match ask(head.admitted("web", admission.clone())).await.result {
+        Ok(done) => return Ok(Read { answer: done.answer, private: false }),
+        Err(fault) if fault.kind() == Kind::NotFound => {}
+        Err(fault) => return Err(fault),
+    }
     if !matches!(credential, Credential::None) {
         match ask(head.guarded("web", credential)).await.result {
-            Err(fault) if fault.rejects_credential() => {}
-            done => return done.map(|done| done.answer),
+            Err(fault) if fault.rejects_credential() || fault.kind() == Kind::NotFound => {}
+            done => return done.map(|done| Read { answer: done.answer, private: true }),
         }
     }
-    ask(head.admitted("web", admission.clone())).await.result.map(|done| done.answer)
+    let id: String = id.chars().take(40).collect();
+    Err(Fault::new(
+        Kind::NotFound,
+        format!(
+            "there is no poll {id} that anyone may read; check the id, or sign in if it is a private one of yours"
+        ),
+    ))
 }

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 
 use super::account::{Visitor, answered};
 use super::login::is_own_path;
-use super::{DASHBOARD_PATH, see_other};
+use super::{COOKIE_PATH, DASHBOARD_PATH, see_other};
 use crate::pages::LoginPage;
 use crate::surface::http::{Exchange, Form};
 
@@ -19,7 +19,8 @@ pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
         let Exchange { state, head, request, .. } = exchange;
         let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
         let wanted = query.text("return_to");
-        let own = is_own_path(wanted, state.links().base_url());
+        // A step of signing in or out is no page to come back to.
+        let own = is_own_path(wanted, state.links().base_url()) && !wanted.starts_with(COOKIE_PATH);
         let return_to = if own { wanted } else { DASHBOARD_PATH };
         if Visitor::of(&state, &head).await?.is_some() {
             return see_other(return_to);

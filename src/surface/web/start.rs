@@ -12,6 +12,7 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
 use ep_kernel::tool::{Entry, Said, Tool, Understood};
 use ep_polling::poll_id::PollId;
+use ep_polling::question::Question;
 use ep_tools::account::GetBalance;
 use ep_tools::polls::{ListProfiles, PollFree, PollQuestion, StartPoll};
 use futures::FutureExt;
@@ -19,7 +20,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::pages::{HTML, page_of, read};
+use super::pages::{HTML, Read, page_of, read};
 use super::{RESULT_PAGE, see_other};
 use crate::documents::{HOME_MARKDOWN, home_links, serve_named, wants_markdown};
 use crate::pages::{Asked, StartPage, Visit, example_request, own, protect};
@@ -132,11 +133,13 @@ async fn again(
     admission: &Admission,
     id: &str,
 ) -> Result<Asked, Fault> {
-    let result = read(state, head.credential.clone(), head, admission, id).await?.value;
+    let Read { answer, private } = read(state, head.credential.clone(), head, admission, id).await?;
+    let result = answer.value;
     let options = result["options"].as_array().into_iter().flatten().filter_map(Value::as_str);
     Ok(Asked {
         question: result["question"].as_str().unwrap_or_default().to_owned(),
         options: options.collect::<Vec<_>>().join("\n"),
+        private,
         ..Asked::default()
     })
 }
@@ -145,14 +148,14 @@ async fn again(
 /// the free ones for everybody else.
 async fn open(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
     let signed_in = !matches!(head.credential, Credential::None);
-    if signed_in || asked.profile().is_some() {
+    if signed_in || asked.needs_account() {
         match start(state, head, asked).await {
-            // A session that has ended asks the free models as anybody does.
-            Err(fault) if fault.rejects_credential() && asked.profile().is_none() => {}
+            // Who is no longer signed in, and wants nothing that needs it, asks the free models as anybody does.
+            Err(fault) if fault.rejects_credential() && !asked.needs_account() => {}
             done => return done,
         }
     }
-    ask_free(state, head, question(asked)?, Some(key(asked))).await
+    ask_free(state, head, free_question(asked), Some(key(asked))).await
 }
 
 async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
@@ -165,8 +168,8 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
         if !text.is_empty() {
             let text = text.trim_start_matches('$');
             // What is no number is refused where the field is read.
-            let number = text.parse::<f64>().map_or_else(|_| text.into(), Value::from);
-            input.insert(name.into(), number);
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+            input.insert(name.into(), number.map_or_else(|| text.into(), Value::from));
         }
     }
     if asked.private {
@@ -217,23 +220,32 @@ fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
     }
 }
 
-/// The question and its options as operations take them. Without lines of options the question is read as agents write it:
-/// `Question? [Option A, Option B]`.
-fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
+/// The question and its options as free polls take them: in lines, behind the question, or to be proposed.
+fn free_question(asked: &Asked) -> Map<String, Value> {
     let options: Vec<&str> = asked.option_lines().collect();
-    let mut members = Map::from_iter([("question".to_owned(), Value::from(asked.question.as_str()))]);
+    let name = if options.is_empty() && asked.question.contains('[') { "poll" } else { "question" };
+    let mut members = Map::from_iter([(name.to_owned(), Value::from(asked.question.as_str()))]);
     if !options.is_empty() {
         members.insert("options".to_owned(), options.into());
-        return Ok(members);
+    }
+    members
+}
+
+/// The same as other polls take them: without lines of options the question is read as agents write it.
+fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
+    if asked.option_lines().next().is_some() {
+        return Ok(free_question(asked));
     }
     let understood = entry::<PollQuestion>()?.understand(&Map::new(), Said::Words(&asked.question));
-    match understood {
-        Some(Understood::Input(understood)) => Ok(understood),
-        _ => Err(Fault::invalid(
-            "options",
-            "options are missing and cannot be read from this question: write two to ten, one in each line",
-        )),
+    if let Some(Understood::Input(understood)) = understood {
+        return Ok(understood);
     }
+    let (head, _) = asked.question.rsplit_once('[').unwrap_or((&asked.question, ""));
+    Question::new(head).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
+    Err(Fault::invalid(
+        "options",
+        "options are missing and cannot be read from this question: write two to ten, one in each line",
+    ))
 }
 
 /// The key of a form with this content: the same form sent twice asks once, a changed one asks anew.
