@@ -115,6 +115,17 @@ number()
 // What a panel costs and how long it takes, from the operation that estimates.
 const dollars = (amount) => (amount === 0 ? '$0' : amount < 0.01 ? 'less than $0.01' : `$${amount.toFixed(2)}`)
 let asked = 0
+// What was estimated on this visit is not asked again.
+const estimates = new Map()
+
+async function estimateOf(query) {
+  if (!estimates.has(query)) {
+    const response = await fetch(`${form.dataset.estimates}?${query}`, { headers: { accept: 'application/json' } }).catch(() => null)
+    if (!response?.ok) return null
+    estimates.set(query, await response.json())
+  }
+  return estimates.get(query)
+}
 
 async function estimate() {
   const chosen = form.querySelector('input[name=who]:checked')
@@ -125,12 +136,11 @@ async function estimate() {
   const confidence = document.getElementById('confidence').value
   if (confidence && chosen.value !== 'free') query.set('confidence_threshold', confidence)
   const turn = ++asked
-  const response = await fetch(`${form.dataset.estimates}?${query}`, { headers: { accept: 'application/json' } }).catch(() => null)
+  const known = await estimateOf(query.toString())
   if (turn !== asked) return
   // Not before: leaving a field must not move what is being pressed.
   for (const place of form.querySelectorAll('[data-estimate]')) place.textContent = ''
-  if (!response?.ok) return
-  const known = await response.json()
+  if (!known) return
   const time = known.typical_vote_ms ? ` A vote takes about ${(known.typical_vote_ms / 1000).toFixed(1)} s.` : ''
   const cost = known.cost_usd_typical_full_roster === 0
     ? 'at no cost'

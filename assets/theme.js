@@ -57,8 +57,11 @@ addEventListener('DOMContentLoaded', () => {
     let left = Number(countdown.dataset.seconds)
     const timer = setInterval(() => {
       left = Math.max(0, left - 1)
-      countdown.textContent = String(left)
-      if (left === 0) clearInterval(timer)
+      countdown.querySelector('strong').textContent = String(left)
+      if (left > 0) return
+      clearInterval(timer)
+      countdown.hidden = true
+      document.getElementById('again').textContent = 'You can try again now.'
     }, 1000)
   }
 })

@@ -32,7 +32,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
 use crate::documents::Site;
-use crate::pages::Pictures;
+use crate::pages::{KeptPages, Pictures};
 use crate::surface::http::{AppState, WebAccess, compression, finish_response, panicked, weaken_tag};
 use crate::surface::router;
 use crate::telemetry;
@@ -49,6 +49,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         provider: service.provider.clone(),
         oidc: service.oidc.clone(),
         stripe: service.stripe.clone(),
+        kept_pages: KeptPages::default(),
         pictures: Pictures::default(),
         example: Arc::default(),
         usdc: service.usdc.clone(),

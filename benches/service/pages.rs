@@ -1,6 +1,6 @@
 //! CPU of pages, as browsers ask for them: compressed, not compressed and not changed (304); the whole process with its
-//! sockets, against bare axum with as many bytes. Asked: 150 µs for a page from memory, which the start page is; the page
-//! of a poll is read from the database each time.
+//! sockets, against bare axum with as many bytes. Asked: 150 µs for a page from memory, which these are from the second
+//! time on.
 
 use futures::FutureExt;
 use reqwest::Client;

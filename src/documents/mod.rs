@@ -56,6 +56,7 @@ pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, NAME as HOME, Way, links as home_
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
+pub use page::HTML;
 pub use protected_resource::ProtectedResource;
 pub use robots::content_usage;
 pub use serve::{mirrors, routes, serve, serve_named};

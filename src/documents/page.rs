@@ -8,7 +8,8 @@ use super::Site;
 use crate::pages::{Article, Layout, own};
 
 /// The media type of pages.
-pub(super) const HTML: &str = "text/html; charset=utf-8";
+/// The media type of pages.
+pub const HTML: &str = "text/html; charset=utf-8";
 
 /// A page for people.
 pub(super) struct Page<'a> {

@@ -6,8 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue,
-    LAST_MODIFIED, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
 };
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
@@ -17,7 +16,6 @@ use ep_polling::time::Timestamp;
 
 use super::{DOCUMENTS, Document, Form, Mirrors, Site};
 use crate::pages::protect;
-use crate::surface::http::{compressed, reads_gzip};
 use crate::surface::route::{Route, RouteKind};
 
 /// The routes of every served document.
@@ -65,19 +63,7 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     let Some(rendered) = site.rendered(place, form) else {
         return Err(Fault::new(Kind::NotFound, document.absent));
     };
-    let gzip = || rendered.gzip.get_or_init(|| compressed(&rendered.bytes)).clone();
-    let gzip = if document.timed || !reads_gzip(headers) { None } else { gzip() };
-    let is_compressed = gzip.is_some();
-    let mut response = Response::new(Body::from(gzip.unwrap_or_else(|| rendered.bytes.clone())));
-    *response.headers_mut() = rendered.headers.clone();
-    if is_compressed {
-        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
-    }
-    if let Some(tag) = &rendered.tag {
-        tag.apply(headers, &mut response);
-    }
-    Ok(response)
+    Ok(if document.timed { rendered.respond_plainly(headers) } else { rendered.respond(headers) })
 }
 
 /// Answers a request for the document of this name, in the form that its headers ask for.

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::http::HeaderMap;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
@@ -20,7 +19,7 @@ use url::Url;
 
 use super::{DOCUMENTS, Document, Form, serve};
 use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator, Sessions};
-use crate::surface::http::EntityTag;
+use crate::surface::http::Rendered;
 use crate::surface::route::{Route, RouteKind};
 
 /// The settings that documents depend on.
@@ -138,18 +137,6 @@ pub struct Site {
     rendered: Vec<Vec<OnceLock<Option<Arc<Rendered>>>>>,
 }
 
-/// A rendered form of a document.
-pub struct Rendered {
-    /// Its bytes, exactly as served.
-    pub bytes: Bytes,
-    /// The same compressed, once somebody has asked for it.
-    pub gzip: OnceLock<Option<Bytes>>,
-    /// Their tag.
-    pub tag: Option<EntityTag>,
-    /// The other headers that they are served with.
-    pub headers: HeaderMap,
-}
-
 impl Site {
     /// The site of a service with these settings and operations, before its routes are known.
     pub fn new(settings: SiteSettings, tools: &'static [Entry]) -> Self {
@@ -233,7 +220,7 @@ impl Site {
         let render = || {
             let bytes = (form.render)(self)?;
             let headers = serve::headers(self, document, form);
-            Some(Arc::new(Rendered { tag: EntityTag::of(&bytes), bytes, gzip: OnceLock::new(), headers }))
+            Some(Arc::new(Rendered::new(bytes, headers)))
         };
         if document.timed { render() } else { cell.get_or_init(render).clone() }
     }

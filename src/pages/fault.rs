@@ -92,6 +92,10 @@ pub(super) fn message(fault: &Fault) -> String {
         "Your session has ended.".to_owned()
     } else if fault.asks_for_credential() {
         "This needs an account: sign in first.".to_owned()
+    } else if fault.kind() == Kind::RateLimited {
+        // The page counts the wait down.
+        "This service takes only so many requests from one visitor in a minute, and these were more."
+            .to_owned()
     } else {
         let known = fault.message();
         // What programs read instead is no help to people.
@@ -100,7 +104,7 @@ pub(super) fn message(fault: &Fault) -> String {
     }
 }
 
-/// The query by which somebody who signs in comes back to this path.
+/// The query by which somebody who signs in comes back to this path and query.
 pub fn return_to(path: &str) -> String {
     format!(
         "?{}",
@@ -109,7 +113,7 @@ pub fn return_to(path: &str) -> String {
 }
 
 impl<'a> FaultPage<'a> {
-    /// A page about this fault, for the request of this id; `wanted` is the path of the page that was asked for.
+    /// A page about this fault, for the request of this id; `wanted` is the page that was asked for: its path and query.
     pub fn new(site: &'a Site, fault: &Fault, request_id: String, wanted: Option<&str>) -> Self {
         let row = fault.kind().row();
         let inner = Content {

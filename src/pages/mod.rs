@@ -4,6 +4,7 @@
 mod account;
 mod article;
 mod fault;
+mod kept;
 mod layout;
 mod login;
 mod markdown;
@@ -15,6 +16,7 @@ mod start;
 pub use account::{AccountData, AccountPage, AccountView, CheckoutPage, SignedOutPage};
 pub use article::Article;
 pub use fault::{FaultPage, return_to};
+pub use kept::{KeptPages, PageKey};
 pub use layout::{Layout, Renders, own, protect, protect_embedded, protection};
 pub use login::LoginPage;
 pub use markdown::{Section, below, one_line, text, title};

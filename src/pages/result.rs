@@ -16,7 +16,7 @@ use self::view::Query;
 pub(super) use self::view::View;
 use super::Layout;
 use super::layout::{linked_data, own};
-use crate::documents::Site;
+use crate::documents::{HTML, MARKDOWN, Site};
 
 /// The page of a poll.
 #[derive(Template)]
@@ -50,7 +50,7 @@ pub struct Addresses {
 }
 
 /// The forms of a poll's page, by the ending of its address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// The page.
     Page,
@@ -71,6 +71,17 @@ impl Shape {
             [(".md", Self::Markdown), (".csv", Self::Csv), (".png", Self::Png), (".svg", Self::Svg)];
         let found = endings.iter().find_map(|(ending, shape)| Some((part.strip_suffix(ending)?, *shape)));
         found.unwrap_or((part, Self::Page))
+    }
+
+    /// Its media type.
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Page => HTML,
+            Self::Markdown => MARKDOWN,
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Png => "image/png",
+            Self::Svg => "image/svg+xml",
+        }
     }
 }
 

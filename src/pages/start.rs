@@ -1,5 +1,6 @@
 //! The start page: a place to ask a question, one that was answered, and how programs ask.
 
+use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use askama::Template;
 use ep_kernel::fault::Fault;
 use ep_kernel::links::Links;
 use ep_kernel::tool::Tool;
+use ep_polling::options::{FREE_MAX_OPTIONS, MAX_OPTIONS};
 use ep_polling::time::Timestamp;
 use ep_tools::polls::{EstimatePoll, PollFree};
 use serde::Deserialize;
@@ -129,9 +131,14 @@ struct Refused {
 }
 
 impl Refused {
-    fn new(fault: &Fault, links: &Links) -> Self {
+    fn new(fault: &Fault, links: &Links, asked: &Asked) -> Self {
         let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
-        let fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
+        let mut fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
+        let has_too_many_for_free = asked.profile().is_none()
+            && (FREE_MAX_OPTIONS + 1..=MAX_OPTIONS).contains(&asked.option_lines().count());
+        for (_, detail) in fields.iter_mut().filter(|(name, _)| has_too_many_for_free && *name == "options") {
+            let _ = write!(detail, " The panels of an account take up to {MAX_OPTIONS}.");
+        }
         let (title, actions) = if fields.is_empty() {
             (fault.kind().row().title.to_owned(), actions(fault, links, None))
         } else {
@@ -228,6 +235,11 @@ impl<'a> StartPage<'a> {
             markdown: site.url_of(HOME_MARKDOWN),
             ..Layout::new(site, text("tagline"), text("description"))
         };
+        let refused = visit.refused.map(|fault| Refused::new(fault, &site.links, visit.asked));
+        let page = match &refused {
+            Some(refused) => Layout { title: format!("Not asked: {}", refused.title), ..page },
+            None => page,
+        };
         Self {
             asked: visit.asked,
             nonce: visit.nonce,
@@ -240,7 +252,7 @@ impl<'a> StartPage<'a> {
                 ("1", "100 %"),
             ],
             balance: visit.balance,
-            refused: visit.refused.map(|fault| Refused::new(fault, &site.links)),
+            refused,
             example: visit.example.shown.get(),
             ways: documents::ways(site),
             tagline: text("tagline"),

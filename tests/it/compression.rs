@@ -4,6 +4,7 @@ use std::io::Read;
 
 use ep_polling::money::MicroUsd;
 use reqwest::Method;
+use serde_json::json;
 
 use crate::harness::Setup;
 
@@ -11,8 +12,15 @@ use crate::harness::Setup;
 async fn texts_are_compressed_for_those_who_read_gzip() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    for path in ["/", "/llms-full.txt", "/api/openapi.json", "/assets/style.css", "/api/models"] {
+    let asked = json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] });
+    let poll = client.post("/api/poll", &asked).await.expect(200);
+    let [page, embed] =
+        ["results", "embed"].map(|page| format!("/{page}/{}", poll["poll_id"].as_str().unwrap()));
+    for path in
+        ["/", "/llms-full.txt", "/api/openapi.json", "/assets/style.css", "/api/models", &page, &embed]
+    {
         let plain = client.get(path).await;
+        assert_eq!(plain.status, 200, "{path}");
         assert!(plain.header("content-encoding").is_empty(), "{path}");
         assert!(plain.headers.get_all("vary").iter().any(|vary| vary == "accept-encoding"), "{path}");
         let request = client.request(Method::GET, path).header("accept-encoding", "br, gzip");

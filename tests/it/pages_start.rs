@@ -1,5 +1,7 @@
 //! The start page: asking without a script, what is refused, and who may send the form.
 
+use std::time::Duration;
+
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
 use reqwest::Method;
@@ -42,6 +44,26 @@ async fn a_form_asks_the_free_models() {
     assert!(again.text.contains("Which drink is best?") && again.text.contains("Tea\nCoffee\nMilk"));
     assert_eq!(client.get("/ask").await.header("location"), "/");
     client.get("/?again=EP-20260101-0000000000").await.refused(404);
+}
+
+#[tokio::test]
+async fn the_same_page_has_a_form_of_its_own_for_everybody() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    // The page before has asked the example, which is on it once it is answered.
+    for _ in 0..100 {
+        if client.get("/").await.text.contains("<article class=\"example\">") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let [one, other] = [client.get("/").await.text, client.get("/").await.text];
+    assert!(one.contains("<article class=\"example\">"), "{one}");
+    let nonce = |page: &str| {
+        page.split("name=\"nonce\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    assert_ne!(nonce(&one), nonce(&other));
+    assert_eq!(one.replace(&nonce(&one), ""), other.replace(&nonce(&other), ""));
 }
 
 #[tokio::test]
@@ -131,6 +153,14 @@ async fn what_is_wrong_is_said_at_its_field() {
     ];
     for (fields, headers, at) in cases {
         let reply = send(&client, fields, headers).await;
+        assert!(reply.text.contains("<title>Not asked: Please change what is marked"), "{}", reply.text);
+        let too_many = fields.iter().any(|(_, value)| value.ends_with('F'));
+        assert_eq!(
+            reply.text.contains("The panels of an account take up to 10."),
+            too_many,
+            "{}",
+            reply.text
+        );
         assert!(reply.status == 400 && reply.text.contains(at), "{at} {}: {}", reply.status, reply.text);
         assert!(
             !reply.text.contains("<b>")

@@ -18,7 +18,7 @@ export function finished(changes = {}) {
     models_succeeded: 16, models_failed: 1, timing: { gather_ms: 380, total_ms: 412 },
     created_at: '2026-11-21T12:00:00.000Z', confidence: 0.98894, families: { heard: 8, effective: 6.74 },
     preset: 'frontier_generalist', simulated: false,
-    notices: ['status is partial: 1 of the 17 models that counted gave no vote (1 timeout)'], result_url: URL, ...changes,
+    notices: ['1 of the 17 models that counted gave no vote (1 timeout)'], result_url: URL, ...changes,
   }
 }
 
@@ -44,7 +44,7 @@ export const NO_VOTES = finished({
   status: 'failed', outcome: 'no_votes', winning_option: null, tally: { Jupiter: 0, Saturn: 0, Uranus: 0 },
   models_requested: 5, models_succeeded: 0, models_failed: 5, models_skipped: 0, confidence: 0,
   termination_reason: 'roster_exhausted', families: { heard: 0, effective: 0 },
-  notices: ['status is failed: none of 5 models gave a vote (5 rejected)'],
+  notices: ['none of 5 models gave a vote (5 rejected)'],
 })
 
 /** What poll_question answers before the poll has ended. */

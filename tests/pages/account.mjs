@@ -192,6 +192,7 @@ const CHECKS = {
     await page.getByRole('button', { name: 'Copy the key' }).click()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
     const config = JSON.parse(await page.locator('pre', { hasText: 'mcpServers' }).innerText())
+    assert.deepEqual(Object.keys(config.mcpServers), ['ensemble-poll'])
     const { url, headers } = config.mcpServers['ensemble-poll']
     assert.equal(headers.Authorization, `Bearer ${key}`)
     const client = new Client({ name: 'pages', version: '1' })
@@ -355,7 +356,9 @@ try {
     try {
       await check()
     } catch (error) {
-      error.message = `${name}: ${error.message}`
+      const pages = browser.contexts().flatMap((context) => context.pages())
+      const shown = await Promise.all(pages.map(async (page) => `${page.url()}: ${await page.innerText('body').catch(String)}`))
+      error.message = `${name}: ${error.message}\n${shown.join('\n').slice(0, 2000)}`
       throw error
     }
     done.push(name)

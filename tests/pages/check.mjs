@@ -132,7 +132,7 @@ const CHECKS = {
     await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
     await page.getByLabel('Option C', { exact: true }).press('Control+Enter')
     await asked(page, 'with a script')
-    assert.deepEqual(await page.locator('.bars .label').allTextContents(), ['One', 'Three', 'Four'])
+    assert.deepEqual(await page.locator('.bars .label bdi').allTextContents(), ['One', 'Three', 'Four'])
     await page.goBack()
     assert.equal(await page.locator('#question').inputValue(), 'Asked with a script?')
     assert.equal(await page.getByLabel('Option B', { exact: true }).inputValue(), 'Three')

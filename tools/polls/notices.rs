@@ -17,15 +17,13 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
     match status {
         Status::Partial => {
             let silent = counted - succeeded;
-            notices.push(format!(
-                "status is partial: {silent} of the {counted} models that counted gave no vote ({why})"
-            ));
+            notices.push(format!("{silent} of the {counted} models that counted gave no vote ({why})"));
         }
         Status::Failed if counted > 0 => {
-            notices.push(format!("status is failed: none of {counted} models gave a vote ({why})"));
+            notices.push(format!("none of {counted} models gave a vote ({why})"));
         }
         Status::Failed => {
-            notices.push("status is failed: the poll ended before any model had answered".to_owned());
+            notices.push("the poll ended before any model had answered".to_owned());
         }
         Status::Success | Status::Running | Status::Queued => {}
     }
@@ -72,5 +70,9 @@ fn reasons(state: &PollState) -> String {
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| Reverse(*count));
-    counts.iter().map(|(reason, count)| format!("{count} {reason}")).collect::<Vec<_>>().join(", ")
+    counts
+        .iter()
+        .map(|(reason, count)| format!("{count} {}", reason.replace('_', " ")))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

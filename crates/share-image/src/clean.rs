@@ -66,7 +66,7 @@ fn is_isolate(c: char) -> bool {
 }
 
 /// Whether a text reads from right to left: its first strong character decides (UAX 9, rules P2 and P3).
-pub(crate) fn is_rtl(text: &str) -> bool {
+pub fn is_rtl(text: &str) -> bool {
     unicode_bidi::get_base_direction(text) == unicode_bidi::Direction::Rtl
 }
 

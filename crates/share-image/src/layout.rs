@@ -20,9 +20,15 @@ const BAND: f32 = 54.0;
 const MARK: f32 = 44.0;
 /// The most bars, and the least room for one.
 const MAX_ROWS: usize = 6;
-const MIN_ROW: f32 = 40.0;
+const MIN_ROW: f32 = 36.0;
 const MAX_ROW: f32 = 84.0;
 const MORE_ROW: f32 = 32.0;
+/// Below the question, and between the bars and what stands below them.
+const GAP: f32 = 22.0;
+const LEAST_SPACE: f32 = 18.0;
+
+/// Between columns.
+const SPACE: f32 = 20.0;
 
 /// What is not nothing is seen.
 const MIN_BAR: f32 = 6.0;
@@ -50,20 +56,39 @@ pub(crate) fn lay_out(card: &Card) -> Picture {
     header(&mut picture, setter, card, top);
     top += MARK + 24.0;
 
-    let question = clean(&card.question, MAX_QUESTION);
-    let rtl = is_rtl(&question);
-    let question = setter.block(&question, Bold, CONTENT.width, QUESTION);
-    let height = question.height();
-    picture.block(question, CONTENT, top, INK);
-    top += height + 22.0;
-
     let outcome = setter.block(&clean_sentence(&card.outcome, MAX_SENTENCE), Bold, CONTENT.width, OUTCOME);
     let confidence =
         setter.block(&clean_sentence(&card.confidence, MAX_SENTENCE), Regular, CONTENT.width, CONFIDENCE);
     let bottom = sentences(&mut picture, outcome, confidence);
 
+    let question = clean(&card.question, MAX_QUESTION);
+    let rtl = is_rtl(&question);
+    let question = question_above(setter, &question, card.bars.len(), bottom - top);
+    let height = question.height();
+    picture.block(question, CONTENT, top, INK);
+    top += height + GAP;
+
     bars(&mut picture, setter, card, rtl, top, bottom);
     picture
+}
+
+/// The question as large as leaves room for every option that may be shown.
+fn question_above(setter: Typesetter, question: &str, options: usize, room: f32) -> Block {
+    let mut sizes = QUESTION;
+    loop {
+        let block = setter.block(question, Bold, CONTENT.width, sizes);
+        if sizes.len() <= 1 || rows_in(room - block.height() - GAP, options) >= options.min(MAX_ROWS) {
+            return block;
+        }
+        sizes = &sizes[1..];
+    }
+}
+
+/// How many of these options fit into this height.
+fn rows_in(height: f32, options: usize) -> usize {
+    let fitting = |height: f32| ((height / MIN_ROW) as usize).clamp(1, MAX_ROWS);
+    let room = height - LEAST_SPACE;
+    if options <= fitting(room) { options } else { fitting(room - MORE_ROW) }
 }
 
 /// Says across the whole picture that nobody real has voted.
@@ -110,9 +135,8 @@ fn sentences(picture: &mut Picture, outcome: Block, confidence: Block) -> f32 {
 fn bars(picture: &mut Picture, setter: Typesetter, card: &Card, rtl: bool, top: f32, bottom: f32) {
     let mut order: Vec<(usize, &Bar)> = card.bars.iter().enumerate().collect();
     order.sort_by_key(|(_, bar)| std::cmp::Reverse(bar.votes));
-    let room = bottom - top - 18.0;
-    let fitting = |room: f32| ((room / MIN_ROW) as usize).clamp(1, MAX_ROWS);
-    let shown = if order.len() <= fitting(room) { order.len() } else { fitting(room - MORE_ROW) };
+    let room = bottom - top - LEAST_SPACE;
+    let shown = rows_in(bottom - top, order.len());
     let hidden = order.split_off(shown.min(order.len()));
     let rest = if hidden.is_empty() { 0.0 } else { MORE_ROW };
     let height = ((room - rest) / shown.max(1) as f32).min(MAX_ROW);
@@ -174,9 +198,10 @@ impl Table {
         let label = Room { x: CONTENT.x + tick, width: widest(&label, size).ceil().clamp(90.0, 430.0) };
         let votes = widest(&|bar| votes(setter, bar), size * 0.8);
         let votes = Room { x: CONTENT.x + CONTENT.width - votes, width: votes };
-        let percent = Room { x: votes.x - 18.0 - size * 2.6, width: size * 2.6 };
-        let x = label.x + label.width + 24.0;
-        let bar = Room { x, width: percent.x - x };
+        let percent = widest(&|bar| setter.line(&percent(bar.share), Bold, false), size);
+        let percent = Room { x: votes.x - SPACE - percent, width: percent };
+        let x = label.x + label.width + SPACE;
+        let bar = Room { x, width: percent.x - SPACE - x };
         Self { rtl, height, size, label, bar, percent, votes }
     }
 

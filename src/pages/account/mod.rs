@@ -5,7 +5,6 @@ mod signed_out;
 
 use askama::Template;
 use ep_kernel::fault::Fault;
-use ep_kernel::key_label::KeyLabel;
 use ep_kernel::tool::Tool;
 use ep_tools::account::GetBalance;
 use serde_json::Value;
@@ -107,7 +106,6 @@ struct Account {
     most: u32,
     nonce: String,
     label: String,
-    label_length: usize,
     scope: String,
     amount: String,
     forms: Addresses,
@@ -201,7 +199,6 @@ impl<'a> AccountPage<'a> {
             most: *DEPOSITS.end() / 100,
             nonce: data.nonce,
             label: typed(ACCOUNT_FORMS.keys, "label"),
-            label_length: KeyLabel::MAX_CHARS,
             scope: typed(ACCOUNT_FORMS.keys, "scope"),
             amount: typed(ACCOUNT_FORMS.checkout, "amount"),
             forms,
@@ -255,8 +252,22 @@ impl Created {
             .into_iter()
             .filter(|way| KEY_VARIABLES.iter().any(|name| way.command.contains(name)));
         let ways = ways.map(|way| Way { command: with_key(&way.command), ..way });
-        Self { mcp_config: with_key(mcp_config), ways: ways.collect(), label: text("label"), key }
+        Self {
+            mcp_config: with_key(&remote_servers(mcp_config)),
+            ways: ways.collect(),
+            label: text("label"),
+            key,
+        }
     }
+}
+
+/// The settings of an MCP client without the servers that run on its own machine: a key is for this one.
+fn remote_servers(mcp_config: &str) -> String {
+    let Ok(mut config) = serde_json::from_str::<Value>(mcp_config) else { return mcp_config.to_owned() };
+    if let Some(servers) = config["mcpServers"].as_object_mut() {
+        servers.retain(|_, server| server.get("url").is_some());
+    }
+    format!("{config:#}")
 }
 
 /// Who is signed in: an address, or the wallet whose account it is.

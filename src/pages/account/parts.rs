@@ -26,11 +26,6 @@ impl Balance {
     pub(super) fn held(&self) -> Option<String> {
         Some(self.held_cents).filter(|cents| *cents > 0).map(dollars)
     }
-
-    /// What was spent in all, where that is a cent at least.
-    pub(super) fn used(&self) -> Option<String> {
-        Some(self.usage_cents).filter(|cents| *cents > 0).map(dollars)
-    }
 }
 
 fn dollars(cents: i64) -> String {
@@ -74,6 +69,12 @@ const LEAST: f64 = 2.0;
 impl Spending {
     pub(super) fn total(&self) -> String {
         figure(self.total_usd)
+    }
+
+    /// What was spent in all, where some of it was earlier.
+    pub(super) fn earlier(&self, balance: &Balance) -> Option<String> {
+        let used = balance.usage_cents;
+        (used as f64 > (self.total_usd * 100.0).ceil()).then(|| dollars(used))
     }
 
     /// The most that was spent on one day, where there are several.

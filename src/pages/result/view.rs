@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ep_polling::time::Timestamp;
-use ep_share_image::{Card, Status};
+use ep_share_image::{Card, Status, is_rtl};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -153,6 +153,8 @@ impl Query {
 pub struct View {
     pub(in crate::pages) id: String,
     pub(in crate::pages) question: String,
+    /// Whether the question reads from right to left, and its options with it.
+    pub(in crate::pages) rtl: bool,
     /// The question on one line, for a heading of Markdown.
     pub(in crate::pages) question_line: String,
     pub(in crate::pages) sentence: String,
@@ -253,6 +255,7 @@ impl View {
         let mut view = Self {
             id: poll.poll_id.clone(),
             question_line: one_line(&question),
+            rtl: is_rtl(&question),
             question,
             sentence: words::sentence(&poll),
             sure: words::sure(&poll),
@@ -265,7 +268,7 @@ impl View {
             simulated: poll.simulated,
             created_at: poll.created_at.to_string(),
             created: poll.created_at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string(),
-            notices: poll.notices.clone(),
+            notices: poll.notices.iter().map(|notice| words::notice(notice)).collect(),
             bars: bars.collect(),
             votes: rows(&poll, *query),
             has_votes: !poll.votes.is_empty(),

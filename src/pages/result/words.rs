@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::view::Poll;
+use crate::pages::fault::capitalized;
 
 /// The outcome in one sentence.
 pub(super) fn sentence(poll: &Poll) -> String {
@@ -170,6 +171,11 @@ pub(super) fn heard(poll: &Poll) -> String {
         );
     }
     text + "."
+}
+
+/// A notice as a sentence.
+pub(super) fn notice(text: &str) -> String {
+    format!("{}.", capitalized(text.trim_end_matches('.')))
 }
 
 /// How far a running poll is.

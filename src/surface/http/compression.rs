@@ -21,13 +21,14 @@ pub struct Confidential;
 
 type Rule = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
+/// zlib's second level: its first is a little quicker and leaves a tenth more.
+const QUICK: CompressionLevel = CompressionLevel::Precise(2);
+
 /// Compresses texts as they are sent, quickly rather than well.
 pub fn layer() -> CompressionLayer<And<SizeAbove, Rule>> {
     let rule: Rule =
         |_, _, headers, extensions| is_text(headers) && extensions.get::<Confidential>().is_none();
-    CompressionLayer::new()
-        .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(SMALLEST).and(rule))
+    CompressionLayer::new().quality(QUICK).compress_when(SizeAbove::new(SMALLEST).and(rule))
 }
 
 /// Event streams are sent piece by piece, and pictures are compressed already.

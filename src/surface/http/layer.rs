@@ -2,11 +2,12 @@
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::Response;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, SET_COOKIE,
     STRICT_TRANSPORT_SECURITY, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::uri::PathAndQuery;
+use axum::http::{Response, Uri};
 use axum::middleware::Next;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Credential, Policy};
@@ -16,7 +17,7 @@ use serde_json::json;
 use super::compression::Confidential;
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
 use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
-use crate::documents::MARKDOWN;
+use crate::documents::{HTML, MARKDOWN};
 use crate::pages::{FaultPage, protect};
 use crate::surface::web::is_sign_in;
 use askama::Template;
@@ -42,8 +43,7 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),
     });
-    let wanted =
-        (parts.method.is_safe() && !is_sign_in(parts.uri.path())).then(|| parts.uri.path().to_owned());
+    let wanted = (parts.method.is_safe() && !is_sign_in(parts.uri.path())).then(|| parts.uri.clone());
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
@@ -54,7 +54,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         }
     };
     if let Some(FaultReply(fault)) = response.extensions_mut().remove() {
-        write_fault(&state, &head, &fault, wanted.as_deref(), &mut response);
+        let wanted = wanted.as_ref().and_then(Uri::path_and_query).map(PathAndQuery::as_str);
+        write_fault(&state, &head, &fault, wanted, &mut response);
     }
     let allowance = match response.extensions_mut().remove() {
         Some(Counted(allowance)) => allowance,
@@ -98,9 +99,7 @@ fn write_fault(
     let (body, media_type) = match style {
         ErrorStyle::Plain => plain(),
         // A template fails only where a document that it names is missing.
-        ErrorStyle::Page => {
-            page().render().map_or_else(|_| plain(), |html| (html.into(), "text/html; charset=utf-8"))
-        }
+        ErrorStyle::Page => page().render().map_or_else(|_| plain(), |html| (html.into(), HTML)),
         ErrorStyle::Markdown => page().markdown().map_or_else(|_| plain(), |text| (text.into(), MARKDOWN)),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
         ErrorStyle::JsonRpc => {

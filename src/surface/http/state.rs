@@ -16,7 +16,7 @@ use secrecy::ExposeSecret;
 
 use super::{RequestHead, WebAccess};
 use crate::documents::Site;
-use crate::pages::{Example, Pictures};
+use crate::pages::{Example, KeptPages, Pictures};
 use crate::surface::web::Usdc;
 
 /// What every handler can reach.
@@ -38,6 +38,8 @@ pub struct AppState {
     pub oidc: Option<Arc<Oidc>>,
     /// Reads what Stripe reports, where cards are taken.
     pub stripe: Option<Arc<StripeWebhooks>>,
+    /// Pages of polls that have ended.
+    pub kept_pages: KeptPages,
     /// Pictures of polls.
     pub pictures: Pictures,
     /// The poll that the start page shows as an example.

@@ -22,9 +22,8 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::deposit::cents_of;
-use super::pages::HTML;
 use super::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE, QueryMember, see_other};
-use crate::documents::{MARKDOWN, wants_markdown};
+use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::pages::{
     AccountData, AccountPage, AccountView, CheckoutPage, Renders, SignedOutPage, own, protect, return_to,
 };

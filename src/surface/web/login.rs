@@ -22,7 +22,7 @@ const COOKIE: &str = "ep_oidc";
 
 /// The query with which a sign-in begins: see [`LoginQuery`].
 pub(super) const QUERY: [QueryMember; 1] =
-    [QueryMember::text("return_to", "A path of this service to go to afterwards.")];
+    [QueryMember::text("return_to", "A path of this service, perhaps with a query, to go to afterwards.")];
 
 /// The query with which the provider sends a visitor back: see [`Callback`].
 pub(super) const CALLBACK_QUERY: [QueryMember; 4] = [
@@ -74,7 +74,8 @@ pub(super) fn finish(
         let session = state.app.guard.sessions.start(account.user, id_token.as_deref()).await?;
         state.end_earlier_session(head).await;
         let base_url = state.links().base_url();
-        let notice = account.notice.map_or("", |_| "?notice=no_starter_credit");
+        let mark = if return_to.contains('?') { '&' } else { '?' };
+        let notice = account.notice.map_or_else(String::new, |_| format!("{mark}notice=no_starter_credit"));
         let mut response = redirect(&format!("{base_url}{return_to}{notice}"))?;
         set_cookie(&mut response, "", Duration::ZERO, base_url);
         if let Some(cookie) = session_cookie(&session, base_url) {
@@ -106,10 +107,10 @@ fn set_cookie(response: &mut Response<Body>, value: &str, lifetime: Duration, ba
     }
 }
 
-/// Whether this is a path of this service: anything else could send a visitor to another website.
+/// Whether this is a path of this service, perhaps with a query: anything else could send a visitor to another website.
 pub(super) fn is_own_path(path: &str, base_url: &str) -> bool {
     let Ok(base) = Url::parse(base_url) else { return false };
-    let plain = path.starts_with('/') && path.len() <= 512 && !path.contains(['\\', '?', '#']);
+    let plain = path.starts_with('/') && path.len() <= 512 && !path.contains(['\\', '#']);
     plain
         && !path.starts_with("//")
         && path.bytes().all(|byte| byte.is_ascii_graphic())
@@ -122,7 +123,13 @@ mod tests {
 
     #[test]
     fn only_own_paths_are_returned_to() {
-        for path in ["/", "/dashboard", "/results/EP-20260101-0000000000", "/a%2Fb"] {
+        for path in [
+            "/",
+            "/dashboard",
+            "/results/EP-20260101-0000000000",
+            "/a%2Fb",
+            "/dashboard?search=%2F%2Fa&page=2",
+        ] {
             assert!(is_own_path(path, "https://ep.example"), "{path}");
         }
         for path in [
@@ -138,7 +145,8 @@ mod tests {
             "/a\r\nset-cookie: a=b",
             "/\t/evil.example",
             "/\u{e9}",
-            "/a?notice=b",
+            "/a#b",
+            "//evil.example?/",
             &"/".repeat(600),
         ] {
             assert!(!is_own_path(path, "https://ep.example"), "{path}");

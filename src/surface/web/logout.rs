@@ -10,9 +10,8 @@ use ep_kernel::tool::SessionChange;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::pages::HTML;
 use super::{LOGOUT, redirect, start_page};
-use crate::documents::{MARKDOWN, Site, wants_markdown};
+use crate::documents::{HTML, MARKDOWN, Site, wants_markdown};
 use crate::pages::{Article, Layout, own, protect};
 use crate::surface::http::{AppState, Exchange, session_cookie};
 

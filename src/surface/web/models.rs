@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{MODELS_MARKDOWN, MODELS_PAGE, QueryMember};
-use crate::documents::{MARKDOWN, wants_markdown};
+use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::pages::{ModelsAddresses, ModelsPage, protect};
 use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
 
@@ -55,8 +55,7 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     let query = request.uri.query().unwrap_or_default();
     let page = ModelsPage::new(&state.site, &registry, &reputation, addresses, query);
     let page = page.map_err(Fault::internal)?;
-    let (text, media_type) =
-        if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), "text/html; charset=utf-8") };
+    let (text, media_type) = if markdown { (page.markdown(), MARKDOWN) } else { (page.render(), HTML) };
     let bytes = Bytes::from(text.map_err(Fault::internal)?);
     let tag = EntityTag::of(&bytes);
     let mut response = Response::new(Body::from(bytes));

@@ -1,5 +1,7 @@
 //! Pages for people: each asks its operation through dispatch, like every other surface.
 
+use std::sync::Arc;
+
 use askama::Template;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
@@ -18,9 +20,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{EMBED, OEMBED, QueryMember, RESULT_PAGE};
-use crate::documents::{MARKDOWN, wants_markdown};
-use crate::pages::{Addresses, ResultPage, Shape, protect, protect_embedded};
-use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
+use crate::documents::wants_markdown;
+use crate::pages::{Addresses, PageKey, ResultPage, Shape, protect, protect_embedded};
+use crate::surface::http::{AppState, Exchange, Rendered, RequestHead};
 
 /// The page of a poll, its Markdown, its votes as CSV, or its picture.
 pub(super) fn result(
@@ -31,20 +33,20 @@ pub(super) fn result(
         let (state, head, parts, part) = read_request(exchange);
         let (headers, query) = (&parts.headers, parts.uri.query().unwrap_or_default());
         let (id, shape) = Shape::of(&part);
+        let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
+        if let Some(kept) = kept(&state, &key, query) {
+            return Ok(kept.respond(headers));
+        }
         let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
         let page = page_of(&state, &answer, id, query)?;
-        let settled = is_settled(&answer);
-        let (bytes, media_type): (Bytes, &str) = match shape {
-            Shape::Csv => (page.csv().map_err(Fault::internal)?.into(), "text/csv; charset=utf-8"),
-            Shape::Png => {
-                let kept = settled.then_some(id);
-                (state.pictures.png(kept, || page.card()).await?, "image/png")
-            }
-            Shape::Svg => (page.card().svg().into(), "image/svg+xml"),
-            Shape::Page if !wants_markdown(headers) => (page.render().map_err(Fault::internal)?.into(), HTML),
-            Shape::Page | Shape::Markdown => (page.markdown().map_err(Fault::internal)?.into(), MARKDOWN),
+        let bytes: Bytes = match key.shape {
+            Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
+            Shape::Png => state.pictures.png(page.card()).await?,
+            Shape::Svg => page.card().svg().into(),
+            Shape::Page => page.render().map_err(Fault::internal)?.into(),
+            Shape::Markdown => page.markdown().map_err(Fault::internal)?.into(),
         };
-        Ok(shown(headers, bytes, media_type, settled, protect))
+        Ok(shown(&state, headers, key, query, bytes, is_settled(&answer)))
     }
     .boxed()
 }
@@ -56,16 +58,29 @@ pub(super) fn embed(
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let (state, head, parts, id) = read_request(exchange);
+        let headers = &parts.headers;
+        let key = PageKey { id: id.clone(), embedded: true, shape: wanted(Shape::Page, headers) };
+        if let Some(kept) = kept(&state, &key, "") {
+            return Ok(kept.respond(headers));
+        }
         let answer = read(&state, Credential::None, &head, &admission, &id).await?;
         let page = page_of(&state, &answer, &id, "")?;
-        let (text, media_type) = if wants_markdown(&parts.headers) {
-            (page.markdown().map_err(Fault::internal)?, MARKDOWN)
-        } else {
-            (page.embedded().map_err(Fault::internal)?, HTML)
-        };
-        Ok(shown(&parts.headers, text.into(), media_type, is_settled(&answer), protect_embedded))
+        let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
+            .map_err(Fault::internal)?;
+        Ok(shown(&state, headers, key, "", text.into(), is_settled(&answer)))
     }
     .boxed()
+}
+
+/// The page is Markdown for those who ask for that.
+fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
+    if shape == Shape::Page && wants_markdown(headers) { Shape::Markdown } else { shape }
+}
+
+/// A page that was rendered a moment ago; one with a query never is.
+fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
+    let now = state.app.ports.clock.now();
+    query.is_empty().then(|| state.kept_pages.get(key, now)).flatten()
 }
 
 /// The members of an oEmbed request (oEmbed 1.0, section 2.2).
@@ -124,13 +139,17 @@ pub(super) fn oembed(
         let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let described = page_of(&state, &answer, id.as_str(), "")?
             .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));
-        let text = described.to_string();
-        Ok(shown(&parts.headers, text.into(), "application/json", is_settled(&answer), protect))
+        let settled = is_settled(&answer);
+        let (bytes, headers) =
+            (described.to_string().into(), headers_of("application/json", settled, protect));
+        Ok(if settled {
+            Rendered::new(bytes, headers).respond_plainly(&parts.headers)
+        } else {
+            unkept(bytes, headers)
+        })
     }
     .boxed()
 }
-
-pub(super) const HTML: &str = "text/html; charset=utf-8";
 
 /// A request without its body, and the last placeholder of its path.
 fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
@@ -155,24 +174,40 @@ const fn is_settled(read: &Read) -> bool {
     matches!(read.answer.presentation.cache, Cache::Immutable)
 }
 
+/// A page of a poll: one that will not change has a tag, and is kept unless it was asked for with a query.
 fn shown(
+    state: &AppState,
     request: &HeaderMap,
+    key: PageKey,
+    query: &str,
     bytes: Bytes,
-    media_type: &'static str,
     settled: bool,
-    protect: fn(&mut HeaderMap),
 ) -> Response<Body> {
-    let tag = EntityTag::of(&bytes).filter(|_| settled);
-    let mut response = Response::new(Body::from(bytes));
-    let headers = response.headers_mut();
+    let protect = if key.embedded { protect_embedded } else { protect };
+    let headers = headers_of(key.shape.media_type(), settled, protect);
+    if !settled {
+        return unkept(bytes, headers);
+    }
+    let page = Arc::new(Rendered::new(bytes, headers));
+    if query.is_empty() {
+        state.kept_pages.keep(key, Arc::clone(&page), state.app.ports.clock.now());
+    }
+    page.respond(request)
+}
+
+fn headers_of(media_type: &'static str, settled: bool, protect: fn(&mut HeaderMap)) -> HeaderMap {
+    let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     let cache = if settled { "public, max-age=86400" } else { "no-store" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(VARY, HeaderValue::from_static("accept"));
-    protect(headers);
-    if let Some(tag) = tag {
-        tag.apply(request, &mut response);
-    }
+    protect(&mut headers);
+    headers
+}
+
+fn unkept(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::from(bytes));
+    *response.headers_mut() = headers;
     response
 }
 

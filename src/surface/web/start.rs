@@ -20,9 +20,9 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::pages::{HTML, Read, page_of, read};
+use super::pages::{Read, page_of, read};
 use super::{RESULT_PAGE, see_other};
-use crate::documents::{HOME_MARKDOWN, home_links, serve_named, wants_markdown};
+use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markdown};
 use crate::pages::{Asked, StartPage, Visit, example_request, own, protect};
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, Step, Steps};
 
@@ -38,17 +38,32 @@ pub(super) fn show(
             response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             return Ok(response);
         }
-        let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+        if state.example.is_due(state.app.ports.clock.now()) {
+            state.app.tasks.spawn(answer_example(state.clone(), head.clone(), admission.clone()));
+        }
+        let query = request.uri().query().unwrap_or_default();
+        if query.is_empty() && matches!(head.credential, Credential::None) {
+            return first(&state, &head, &admission).await;
+        }
+        let query = Form::parse(query.as_bytes());
         let asked = match query.text("again") {
             "" => Asked::default(),
             id => again(&state, &head, &admission, id).await?,
         };
-        if state.example.is_due(state.app.ports.clock.now()) {
-            state.app.tasks.spawn(answer_example(state.clone(), head.clone(), admission.clone()));
-        }
         page(&state, &head, &admission, &asked, None).await
     }
     .boxed()
+}
+
+/// The page as visitors without an account first see it: the same for all of them, but for the nonce.
+async fn first(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Response<Body>, Fault> {
+    let nonce = new_nonce(state);
+    if let Some(html) = state.kept_pages.start(&nonce, state.app.ports.clock.now()) {
+        return response(state, html);
+    }
+    let html = render(state, head, admission, &Asked::default(), None, nonce.clone()).await?;
+    state.kept_pages.keep_start(html.clone(), nonce, state.app.ports.clock.now());
+    response(state, html)
 }
 
 /// Opens the poll that the form asks for, and sends the browser to its page; what is refused is shown at the form.
@@ -75,6 +90,30 @@ async fn page(
     asked: &Asked,
     refused: Option<&Fault>,
 ) -> Result<Response<Body>, Fault> {
+    let html = render(state, head, admission, asked, refused, new_nonce(state)).await?;
+    let mut response = response(state, html)?;
+    if let Some(refused) = refused {
+        *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
+    }
+    if let Some(seconds) = refused.and_then(Fault::retry_after_seconds) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    Ok(response)
+}
+
+/// A key for the form of one page.
+fn new_nonce(state: &AppState) -> String {
+    hex::encode(state.app.entropy.bytes::<16>())
+}
+
+async fn render(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+    asked: &Asked,
+    refused: Option<&Fault>,
+    nonce: String,
+) -> Result<String, Fault> {
     let profiles = dispatch(
         &state.app,
         entry::<ListProfiles>()?,
@@ -88,25 +127,22 @@ async fn page(
     }
     let visit = Visit {
         asked,
-        nonce: hex::encode(state.app.entropy.bytes::<16>()),
+        nonce,
         profiles: serde_json::from_value(profiles).map_err(Fault::internal)?,
         balance: balance(state, head).await,
         refused,
         example: &state.example,
     };
-    let html = StartPage::new(&state.site, visit).render().map_err(Fault::internal)?;
+    StartPage::new(&state.site, visit).render().map_err(Fault::internal)
+}
+
+fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
     let mut response = Response::new(Body::from(html));
-    if let Some(refused) = refused {
-        *response.status_mut() = StatusCode::from_u16(refused.kind().row().http).map_err(Fault::internal)?;
-    }
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(HTML));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
     headers.insert(LINK, HeaderValue::try_from(home_links(&state.site)).map_err(Fault::internal)?);
-    if let Some(seconds) = refused.and_then(Fault::retry_after_seconds) {
-        headers.insert(RETRY_AFTER, seconds.into());
-    }
     protect(headers);
     Ok(response)
 }
@@ -271,6 +307,7 @@ async fn answer_example(state: AppState, head: RequestHead, admission: Admission
         let id = poll_of(dispatch(&state.app, entry::<PollFree>()?, call, Ok(input)).await.result)?;
         let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         state.example.show(page_of(&state, &answer, id.as_str(), "")?);
+        state.kept_pages.forget_start();
         Ok::<_, Fault>(())
     };
     if let Err(fault) = answered.await {
