@@ -68,6 +68,13 @@ impl KeptPages {
         (now.since(kept.since) < LASTS).then(|| Arc::clone(&kept.page))
     }
 
+    /// The same however long ago, for a minute more: its poll is still there.
+    pub fn renew(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
+        let page = Arc::clone(&self.results.get(key)?.page);
+        self.keep(key.clone(), Arc::clone(&page), now);
+        Some(page)
+    }
+
     /// Keeps a page that will not change.
     pub fn keep(&self, key: PageKey, page: Arc<Rendered>, now: Timestamp) {
         self.results.insert(key, Arc::new(Kept { page, since: now }));
@@ -113,7 +120,9 @@ mod tests {
         let seconds = |count| began.after(Duration::from_secs(count));
         assert!(pages.get(&key, seconds(59)).is_some() && pages.get(&key, seconds(60)).is_none());
         let other = PageKey { embedded: true, ..key };
-        assert!(pages.get(&other, began).is_none());
+        assert!(pages.get(&other, began).is_none() && pages.renew(&other, began).is_none());
+        let key = PageKey { embedded: false, ..other };
+        assert!(pages.renew(&key, seconds(90)).is_some() && pages.get(&key, seconds(100)).is_some());
         assert_eq!(pages.start("m", seconds(59)).as_deref(), Some("a form with m"));
         assert_eq!(pages.start("m", seconds(60)), None);
         pages.forget_start();

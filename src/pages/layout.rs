@@ -117,14 +117,3 @@ pub fn own(url: &str) -> String {
 fn missing(what: &str, name: &str) -> Error {
     Error::Custom(format!("there is no {what} called {name}").into())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn an_option_has_one_colour_on_pages_and_pictures() {
-        let style = include_str!("../../assets/style.css");
-        for (place, colour) in ep_share_image::PALETTE.iter().enumerate() {
-            assert!(style.contains(&format!("--option-{place}: light-dark({colour}, ")), "{place}");
-        }
-    }
-}

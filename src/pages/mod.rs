@@ -3,6 +3,8 @@
 
 mod account;
 mod article;
+#[cfg(test)]
+mod colours;
 mod fault;
 mod kept;
 mod layout;

@@ -24,6 +24,8 @@ async fn addresses(service: &Service) -> Vec<(&'static str, String)> {
     let asked = json!({ "question": format!("Is {SCRIPT} a fruit?"), "options": ["Yes", "\"><img src=x>"] });
     let poll = service.anonymous().post("/api/poll", &asked).await.expect(200);
     let id = poll["poll_id"].as_str().unwrap();
+    let said = json!({ "poll_id": id, "outcome_correct": true, "notes": format!("{SCRIPT}<img src=x>") });
+    service.user().await.post("/api/feedback", &said).await.expect(201);
     let read = |route: &&Route| {
         let shown =
             matches!(route.kind, RouteKind::Page(_) | RouteKind::Document(_) | RouteKind::Redirect(_));

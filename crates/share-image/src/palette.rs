@@ -4,8 +4,8 @@
 /// apart (<https://jfly.uni-koeln.de/color/>), darkened where they need it for 3:1 against paper (WCAG 2.2, 1.4.11), and two
 /// more. Pages have the same.
 pub const PALETTE: [&str; 10] = [
-    "#0072b2", "#c44f00", "#00805e", "#b5548a", "#a86e00", "#2f86b8", "#7d6b00", "#56524b", "#6a3fa0",
-    "#8a4a3c",
+    "#0470f7", "#af6407", "#053900", "#76007d", "#575229", "#2332c3", "#8b6053", "#3e343c", "#4d0055",
+    "#1a7592",
 ];
 
 pub(crate) const PAPER: &str = "#fbfaf6";

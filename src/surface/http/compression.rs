@@ -21,7 +21,7 @@ pub struct Confidential;
 
 type Rule = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
-/// zlib's second level: its first is a little quicker and leaves a tenth more.
+/// zlib's second level: its first is a little quicker and leaves a quarter more.
 const QUICK: CompressionLevel = CompressionLevel::Precise(2);
 
 /// Compresses texts as they are sent, quickly rather than well.

@@ -38,6 +38,9 @@ pub(super) fn result(
             return Ok(kept.respond(headers));
         }
         let answer = read(&state, head.credential.clone(), &head, &admission, id).await?;
+        if let Some(kept) = renewed(&state, &key, query, &answer) {
+            return Ok(kept.respond(headers));
+        }
         let page = page_of(&state, &answer, id, query)?;
         let bytes: Bytes = match key.shape {
             Shape::Csv => page.csv().map_err(Fault::internal)?.into(),
@@ -64,6 +67,9 @@ pub(super) fn embed(
             return Ok(kept.respond(headers));
         }
         let answer = read(&state, Credential::None, &head, &admission, &id).await?;
+        if let Some(kept) = renewed(&state, &key, "", &answer) {
+            return Ok(kept.respond(headers));
+        }
         let page = page_of(&state, &answer, &id, "")?;
         let text = if key.shape == Shape::Page { page.embedded() } else { page.markdown() }
             .map_err(Fault::internal)?;
@@ -81,6 +87,12 @@ fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
 fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
     query.is_empty().then(|| state.kept_pages.get(key, now)).flatten()
+}
+
+/// A page that was rendered before, of a poll that was found to be what it was.
+fn renewed(state: &AppState, key: &PageKey, query: &str, read: &Read) -> Option<Arc<Rendered>> {
+    let now = state.app.ports.clock.now();
+    (query.is_empty() && is_settled(read)).then(|| state.kept_pages.renew(key, now)).flatten()
 }
 
 /// The members of an oEmbed request (oEmbed 1.0, section 2.2).
@@ -241,11 +253,12 @@ pub(super) async fn read(
             done => return done.map(|done| Read { answer: done.answer, private: true }),
         }
     }
-    let id: String = id.chars().take(40).collect();
+    // What is no id is not repeated: it may hold characters that act on the sentence.
+    let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
     Err(Fault::new(
         Kind::NotFound,
         format!(
-            "there is no poll {id} that anyone may read; check the id, or sign in if it is a private one of yours"
+            "there is no {poll} that anyone may read; check the id, or sign in if it is a private one of yours"
         ),
     ))
 }
