@@ -54,9 +54,10 @@ addEventListener('DOMContentLoaded', () => {
   }
   const countdown = document.getElementById('countdown')
   if (countdown) {
-    let left = Number(countdown.dataset.seconds)
+    // By the clock: a tab in the background ticks less often.
+    const until = Date.now() + 1000 * Number(countdown.dataset.seconds)
     const timer = setInterval(() => {
-      left = Math.max(0, left - 1)
+      const left = Math.max(0, Math.ceil((until - Date.now()) / 1000))
       countdown.querySelector('strong').textContent = String(left)
       if (left > 0) return
       clearInterval(timer)
