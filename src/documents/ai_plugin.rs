@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use serde_json::json;
 use url::Url;
 
+use super::operator_pages::TERMS_PAGE;
 use super::{Document, Form, LOGO, OPENAPI, Site, json_text};
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -30,7 +31,7 @@ fn manifest(site: &Site) -> Option<Bytes> {
         "api": { "type": "openapi", "url": site.url_of(OPENAPI)? },
         "logo_url": site.url_of(LOGO)?,
         "contact_email": contact(site),
-        "legal_info_url": super::home::operator_url(site),
+        "legal_info_url": site.url_of(TERMS_PAGE.name)?,
     }))
 }
 
@@ -75,7 +76,11 @@ mod tests {
             kind: RouteKind::Document(place),
             summary: "".into(),
         };
-        let routes = vec![route(OPENAPI, "/description.json"), route(LOGO, "/logo.svg"), route("home", "/")];
+        let routes = vec![
+            route(OPENAPI, "/description.json"),
+            route(LOGO, "/logo.svg"),
+            route(TERMS_PAGE.name, "/terms"),
+        ];
         let site = Site::new(settings, &ep_tools::TOOLS).with_routes(routes);
         serde_json::from_slice(&manifest(&site).unwrap()).unwrap()
     }
@@ -94,7 +99,7 @@ mod tests {
             assert!((1..=most).contains(&manifest[member].as_str().unwrap().len()), "{member}");
         }
         assert_eq!(manifest["contact_email"], "help@example.com");
-        assert_eq!(manifest["legal_info_url"], "https://polls.example.com/");
+        assert_eq!(manifest["legal_info_url"], "https://polls.example.com/terms");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use ep_tools::service::GetHealth;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, OPENAPI, Site, json_text, mcp_card, unified_card,
+    AGENT_CARD, API_CATALOG, ASYNCAPI, DOCS, Document, Form, OPENAPI, Site, json_text, mcp_card, unified_card,
 };
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -46,6 +46,7 @@ fn linkset(site: &Site) -> Option<Bytes> {
                 "service-doc",
                 vec![
                     target("api_reference", "text/html", "API reference"),
+                    target(DOCS, "text/html", "Guides"),
                     target("llms", "text/plain", "Overview for language models"),
                     documentation(site),
                 ],

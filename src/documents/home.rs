@@ -27,12 +27,6 @@ pub(super) const MARKDOWN: Document = Document::new(
     site.url_of(NAME).into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
 });
 
-/// Where to read who runs the service.
-pub(super) fn operator_url(site: &Site) -> String {
-    let url = &site.settings.operator.url;
-    if url.is_empty() { site.links.url(NAME, &[]) } else { url.clone() }
-}
-
 /// What agents look for from the start page, as the value of a `Link` header (RFC 8288).
 pub fn links(site: &Site) -> String {
     let links = [

@@ -23,7 +23,7 @@ const PRIVACY_PAGE: About = About {
     name: "privacy",
     markdown: "privacy_markdown",
 };
-const TERMS_PAGE: About = About {
+pub(super) const TERMS_PAGE: About = About {
     title: "Terms",
     description: "What is offered, what is not promised, and what happens with money.",
     name: "terms",
