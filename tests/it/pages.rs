@@ -162,7 +162,9 @@ async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
     let client = service.anonymous();
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
-        ("/results/x", 404, "There is no poll x"),
+        ("/results/EP-20260101-0000000000", 404, "There is no poll EP-20260101-0000000000"),
+        // What is no id may hold what acts on the sentence.
+        ("/results/%E2%80%AE%00x", 404, "There is no such poll"),
         ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
     ] {
         let page = get(&client, path, &[("accept", BROWSER)]).await;

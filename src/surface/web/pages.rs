@@ -31,9 +31,11 @@ pub(super) fn result(
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let (state, head, parts, part) = read_request(exchange);
-        let (headers, query) = (&parts.headers, parts.uri.query().unwrap_or_default());
+        let headers = &parts.headers;
         let (id, shape) = Shape::of(&part);
         let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
+        // The other forms have neither an order nor a filter.
+        let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
         if let Some(kept) = kept(&state, &key, query) {
             return Ok(kept.respond(headers));
         }
