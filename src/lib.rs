@@ -14,4 +14,5 @@ pub mod pages;
 pub mod server;
 pub mod surface;
 pub mod telemetry;
+mod unread;
 pub mod wiring;

@@ -36,6 +36,7 @@ use crate::pages::{KeptPages, Pictures};
 use crate::surface::http::{AppState, WebAccess, compression, finish_response, panicked, weaken_tag};
 use crate::surface::router;
 use crate::telemetry;
+use crate::unread::{self, UnreadBody};
 use crate::wiring::{self, Assembled, Environment};
 
 /// Everything the service answers, with the layers around it.
@@ -148,13 +149,21 @@ pub async fn serve_on(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = %error, "TCP_NODELAY could not be set");
         }
-        let router = router.clone();
         let requests = OpenRequests::default();
-        let begun = requests.clone();
+        let (router, begun, discarding) = (router.clone(), requests.clone(), tracker.clone());
+        let shutdown = stopping.clone();
         let service = tower::service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
-            let (open, answered) = (begun.begin(), router.clone().oneshot(request.map(Body::new)));
-            async move { answered.await.map(|response| response.map(|body| open.until_written(body))) }
+            let (unread, request) = UnreadBody::watch(request);
+            let (open, answered) = (begun.begin(), router.clone().oneshot(request));
+            let (discarding, shutdown) = (discarding.clone(), shutdown.clone());
+            async move {
+                let mut response = answered.await?;
+                if let Some(body) = unread.and_then(|unread| unread.take(&mut response)) {
+                    discarding.spawn(shutdown.run_until_cancelled_owned(unread::discard(body)));
+                }
+                Ok(response.map(|body| open.until_written(body)))
+            }
         });
         let service = TowerToHyperService::new(service);
         let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), stopping.clone());

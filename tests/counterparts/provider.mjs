@@ -16,7 +16,6 @@ let refusal
 let grants = [['polls:read', 'polls:write']]
 let asked = []
 let refreshes = false
-let tokenLifetime = 3600
 let keyFetches = 0
 // Paths that are answered with this instead: a status, headers, a body, or only after a while.
 let broken = {}
@@ -69,7 +68,7 @@ async function makeProvider() {
     interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
     cookies: { keys: [cookieKey] },
     ttl: {
-      AccessToken: () => tokenLifetime, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 3600, RefreshToken: 3600,
+      AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 3600, RefreshToken: 3600,
       Session: 3600,
     },
     issueRefreshToken: () => refreshes,
@@ -121,7 +120,7 @@ async function handle(request, response) {
 
 const controls = {
   'POST /test/grants': (given) => {
-    ({ grants, refreshes = false, tokenLifetime = 3600 } = given)
+    ({ grants, refreshes = false } = given)
     asked = []
   },
   'POST /test/seen': () => ({ asked, keyFetches }),

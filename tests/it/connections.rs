@@ -1,4 +1,4 @@
-//! Connections that send nothing, or that are too many.
+//! Connections that send nothing, that are too many, or whose requests are answered before they have arrived.
 
 use std::time::Duration;
 
@@ -55,4 +55,64 @@ async fn connections_beyond_the_limit_are_told_and_closed() {
     drop(open);
     // The places come free as soon as the service has noticed.
     while service.anonymous().get("/api/health").await.status != 200 {}
+}
+
+/// Reads one response: its head, and its body of a stated length.
+async fn response(stream: &mut TcpStream) -> String {
+    let mut response = Vec::new();
+    let missing = loop {
+        assert_ne!(stream.read_buf(&mut response).await.unwrap(), 0, "closed without a response");
+        let text = String::from_utf8_lossy(&response);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.split_once("\r\ncontent-length: ").unwrap().1.lines().next().unwrap();
+        break length.parse::<usize>().unwrap() - body.len();
+    };
+    let begun = response.len();
+    response.resize(begun + missing, 0);
+    stream.read_exact(&mut response[begun..]).await.unwrap();
+    String::from_utf8(response).unwrap().to_ascii_lowercase()
+}
+
+/// The start of a request that is answered before its body has arrived.
+const HEAD: &str = "POST /api/nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+
+#[tokio::test]
+async fn a_body_that_arrives_after_its_response_leaves_the_connection_open() {
+    let service = Setup::demo().boot().await;
+    let address = service.url.strip_prefix("http://").unwrap();
+    for (head, body) in
+        [("content-length: 14", "{\"label\": \"a\"}"), ("transfer-encoding: chunked", "2\r\n{}\r\n0\r\n\r\n")]
+    {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("{HEAD}{head}\r\n\r\n").as_bytes()).await.unwrap();
+        let refused = response(&mut stream).await;
+        assert!(
+            refused.starts_with("http/1.1 404") && !refused.contains("\r\nconnection: close"),
+            "{refused}"
+        );
+        for sent in [body, "GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n"] {
+            stream.write_all(sent.as_bytes()).await.unwrap();
+        }
+        let next = response(&mut stream).await;
+        assert!(next.starts_with("http/1.1 200"), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_announces_that_its_connection_closes() {
+    let service = Setup::demo().boot().await;
+    let address = service.url.strip_prefix("http://").unwrap();
+    // The client waits to be asked for its body; or the body is larger than anything that is read.
+    for (head, sent) in
+        [("content-length: 14\r\nexpect: 100-continue", 0), ("content-length: 9000000", 500_000)]
+    {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("{HEAD}{head}\r\n\r\n").as_bytes()).await.unwrap();
+        stream.write_all(&vec![b' '; sent]).await.unwrap();
+        let refused = response(&mut stream).await;
+        assert!(
+            refused.starts_with("http/1.1 404") && refused.contains("\r\nconnection: close"),
+            "{refused}"
+        );
+    }
 }

@@ -1,6 +1,6 @@
 """The official Python SDK, versions 1 and 2, which gets its access tokens by itself: python oauth.py <URL>
 
-One line of JSON asks for a tool, one line answers with its result.
+One line of JSON asks for a tool, or for its access token to run out; one line answers with the result.
 """
 
 import asyncio
@@ -101,6 +101,9 @@ async def connected():
 
 
 async def call(request):
+    if request["op"] == "expire":
+        AUTH.context.token_expiry_time = 1
+        return None
     async with connected() as client:
         result = await client.call_tool(request["tool"], request["arguments"])
         return result.structuredContent if FIRST else result.structured_content
@@ -113,7 +116,9 @@ async def main():
         except BaseException as error:
             while isinstance(error, BaseExceptionGroup):
                 error = error.exceptions[0]
-            answer = {"error": f"{type(error).__name__}: {error}"}
+            request = getattr(error, "_request", None)
+            where = f" ({request.method} {request.url})" if request else ""
+            answer = {"error": f"{type(error).__name__}: {error}{where}"}
         print(json.dumps(answer), flush=True)
 
 

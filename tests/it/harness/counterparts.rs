@@ -395,4 +395,9 @@ impl OAuthClient {
     pub async fn call(&self, tool: &str, arguments: Value) -> Value {
         self.0.lock().await.ask(json!({ "op": "call", "tool": tool, "arguments": arguments })).await
     }
+
+    /// Makes the client take its access token for run out; Python's alone.
+    pub async fn expire(&self) {
+        self.0.lock().await.ask(json!({ "op": "expire" })).await;
+    }
 }
