@@ -273,3 +273,35 @@ async fn a_key_in_the_wrong_member_is_not_repeated() {
         assert!(!reply.text.contains(&key[5..]), "{}", reply.text);
     }
 }
+
+#[tokio::test]
+async fn no_key_outlives_the_key_that_made_it() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::demo().seeded(4).on(engine).boot().await;
+        let owner = service.user().await;
+        let own = "2026-11-21T13:00:00.000Z";
+        let terms = json!({ "expires_at": own, "scope": "all" });
+        let created = owner.post("/api/keys", &terms).await.expect(201);
+        let maker = owner.with_key(created["key"].as_str().unwrap());
+        for later in ["2026-11-21T13:00:00.001Z", "2036-01-01T00:00:00Z"] {
+            let said = maker.post("/api/keys", &json!({ "expires_at": later })).await.refused(400);
+            assert!(said.contains("expires_at") && said.contains(own), "{said}");
+        }
+        let at = async |body: serde_json::Value| {
+            let made = maker.post("/api/keys", &body).await.expect(201);
+            (made["expires_at"].clone(), made["scope"].clone())
+        };
+        assert_eq!(at(json!({})).await, (json!(own), json!("polls")));
+        assert_eq!(at(json!({ "scope": "all" })).await, (json!(own), json!("all")));
+        assert_eq!(at(json!({ "cap_usd": 0.5 })).await, (json!(own), json!("polls")));
+        let earlier = "2026-11-21T12:30:00.000Z";
+        assert_eq!(at(json!({ "expires_at": earlier })).await.0, earlier);
+        // Nor does a key that one of those makes; the owner's own key is not limited.
+        let made = maker.post("/api/keys", &json!({ "scope": "all" })).await.expect(201);
+        let second = owner.with_key(made["key"].as_str().unwrap());
+        assert_eq!(second.post("/api/keys", &json!({})).await.expect(201)["expires_at"], own);
+        assert_eq!(owner.post("/api/keys", &json!({})).await.expect(201)["expires_at"], json!(null));
+        service.clock.as_ref().unwrap().advance(Duration::from_hours(1));
+        second.get("/api/keys").await.refused(401);
+    }
+}

@@ -5,6 +5,7 @@ use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::key_label::KeyLabel;
 use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use ep_kernel::keys::Keys;
 use ep_kernel::tool::{
     Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
@@ -24,7 +25,8 @@ pub struct KeyToCreate {
     /// What you call it, for example the program that uses it.
     #[serde(default)]
     pub label: Option<KeyLabel>,
-    /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out.
+    /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out. A key that expires creates keys
+    /// that expire with it at the latest.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
     /// What it may be used for: reading; polls and reading; or all that your account may do with a key, which is the
@@ -127,6 +129,7 @@ impl Tool for CreateKey {
                 "of a key with a cap or money of its own is polls or read: it must not make other keys";
             return Err(Fault::invalid("scope", text));
         }
+        let expires_at = Keys::expiry_of_created_key(cx.caller.key_terms(), expires_at)?;
         let default = if limited || expires_at.is_some() { KeyScope::Polls } else { KeyScope::All };
         let terms = KeyTerms { scope: scope.unwrap_or(default), expires_at, caps };
         let issued = cx.keys().issue_on(owner, label, terms, funds, cx.request_ref.as_deref()).await?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::key_terms::{KeyScope, SpendingCaps};
+use crate::key_terms::{KeyScope, KeyTerms, SpendingCaps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -102,10 +102,8 @@ pub enum Caller {
         user: UserId,
         /// The key.
         key: KeyId,
-        /// What it may be used for.
-        scope: KeyScope,
-        /// The most it may spend.
-        caps: SpendingCaps,
+        /// What it may be used for, and how long.
+        terms: KeyTerms,
     },
     /// A program with an access token of the configured issuer.
     Token {
@@ -130,7 +128,17 @@ impl Caller {
     /// The caller's key, if its spending is capped.
     pub fn capped_key(&self) -> Option<CappedKey> {
         match self {
-            Self::Key { key, caps, .. } if !caps.is_none() => Some(CappedKey { key: *key, caps: *caps }),
+            Self::Key { key, terms, .. } if !terms.caps.is_none() => {
+                Some(CappedKey { key: *key, caps: terms.caps })
+            }
+            _ => None,
+        }
+    }
+
+    /// The terms of the caller's key; `None` for a caller without a key.
+    pub const fn key_terms(&self) -> Option<&KeyTerms> {
+        match self {
+            Self::Key { terms, .. } => Some(terms),
             _ => None,
         }
     }

@@ -332,9 +332,9 @@ impl Guard {
         if let Some(key) = ApiKey::parse(token.expose_secret()) {
             let owner = self.keys.owner(&key).await?;
             return Ok(owner.map(|owner| {
-                let KeyOwner { key, user, scope, caps } = owner;
+                let KeyOwner { key, user, terms } = owner;
                 self.key_uses.note(key, self.clock.now());
-                Caller::Key { user, key, scope, caps }
+                Caller::Key { user, key, terms }
             }));
         }
         match &self.tokens {
@@ -446,7 +446,7 @@ pub(crate) async fn bounded<T>(
 fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
     let needed = effect.scope();
     let scope = match caller {
-        Caller::Key { scope, .. } if !scope.includes(needed) => scope,
+        Caller::Key { terms, .. } if !terms.scope.includes(needed) => terms.scope,
         Caller::Token { scope, .. } if !scope.is_some_and(|scope| scope.includes(needed)) => {
             return Err(Fault::insufficient_scope(needed));
         }

@@ -59,6 +59,24 @@ impl Keys {
         self.issue_on(user, label, KeyTerms::default(), None, None).await
     }
 
+    /// The expiry of a key that a caller with this key creates: the requested one, or the caller's own if none is
+    /// requested. [`Kind::InvalidInput`] if the new key would outlive the caller's.
+    pub fn expiry_of_created_key(
+        own: Option<&KeyTerms>,
+        requested: Option<Timestamp>,
+    ) -> Result<Option<Timestamp>, Fault> {
+        match (own.and_then(|own| own.expires_at), requested) {
+            (Some(own), Some(requested)) if requested > own => Err(Fault::invalid(
+                "expires_at",
+                format!(
+                    "must not be later than {own}, when the key that sends this request expires; choose an earlier \
+                     time, or create the key while signed in"
+                ),
+            )),
+            (own, requested) => Ok(requested.or(own)),
+        }
+    }
+
     /// Issues a key on these terms: once per idempotent request. [`Kind::InvalidInput`] if they have expired already;
     /// otherwise like [`Keys::issue`].
     ///

@@ -351,7 +351,7 @@ pub(crate) const FUNDER: &str = "SELECT funder AS id FROM accounts WHERE id = $1
 pub(crate) const FUNDED_BY: &str = "SELECT id FROM accounts WHERE funder = $1 AND posted > held ORDER BY id";
 pub(crate) const IS_ACTIVE: &str = "SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL";
 pub(crate) const FUNDS: &str = "SELECT posted - held AS available, held FROM accounts WHERE id = $1";
-pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope, cap, daily_cap FROM api_keys \
+pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope, expires_at, cap, daily_cap FROM api_keys \
      WHERE hash = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
 pub(crate) const REVOKE_KEY: &str = concat!(
     "UPDATE api_keys SET revoked_at = $3 WHERE id = $1 AND revoked_at IS NULL AND user_id IN ",

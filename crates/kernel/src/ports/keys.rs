@@ -7,7 +7,7 @@ use crate::api_key::KeyHash;
 use crate::caller::{KeyId, UserId};
 use crate::email::Email;
 use crate::key_label::KeyLabel;
-use crate::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use crate::key_terms::KeyTerms;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -66,10 +66,8 @@ pub struct KeyOwner {
     pub key: KeyId,
     /// The user.
     pub user: UserId,
-    /// What it may be used for.
-    pub scope: KeyScope,
-    /// The most it may spend.
-    pub caps: SpendingCaps,
+    /// What it may be used for, and how long.
+    pub terms: KeyTerms,
 }
 
 /// The most active keys of one account.

@@ -56,7 +56,14 @@ row! {
 
 row! {
     /// An active key and its user.
-    KeyOwnerRow { id: String, user_id: String, scope: String, cap: Option<i64>, daily_cap: Option<i64> }
+    KeyOwnerRow {
+        id: String,
+        user_id: String,
+        scope: String,
+        expires_at: Option<i64>,
+        cap: Option<i64>,
+        daily_cap: Option<i64>,
+    }
 }
 
 row! {
@@ -138,8 +145,7 @@ impl TryFrom<KeyOwnerRow> for KeyOwner {
         Ok(Self {
             key: row.id.parse::<KeyId>().map_err(failed)?,
             user: user_id(&row.user_id)?,
-            scope: from_name(&row.scope).ok_or_else(|| unreadable("a scope"))?,
-            caps: caps(row.cap, row.daily_cap),
+            terms: terms(&row.scope, row.expires_at, row.cap, row.daily_cap)?,
         })
     }
 }
@@ -152,11 +158,7 @@ impl TryFrom<StoredKeyRow> for StoredKey {
             id: row.id.parse::<KeyId>().map_err(failed)?,
             prefix: row.prefix,
             label: row.label,
-            terms: KeyTerms {
-                scope: from_name(&row.scope).ok_or_else(|| unreadable("a scope"))?,
-                expires_at: row.expires_at.map(Timestamp::from_millis),
-                caps: caps(row.cap, row.daily_cap),
-            },
+            terms: terms(&row.scope, row.expires_at, row.cap, row.daily_cap)?,
             funds: row
                 .available
                 .zip(row.funds_held)
@@ -169,8 +171,17 @@ impl TryFrom<StoredKeyRow> for StoredKey {
     }
 }
 
-fn caps(total: Option<i64>, daily: Option<i64>) -> SpendingCaps {
-    SpendingCaps { total: total.map(MicroUsd::new), daily: daily.map(MicroUsd::new) }
+fn terms(
+    scope: &str,
+    expires_at: Option<i64>,
+    cap: Option<i64>,
+    daily_cap: Option<i64>,
+) -> Result<KeyTerms, StoreError> {
+    Ok(KeyTerms {
+        scope: from_name(scope).ok_or_else(|| unreadable("a scope"))?,
+        expires_at: expires_at.map(Timestamp::from_millis),
+        caps: SpendingCaps { total: cap.map(MicroUsd::new), daily: daily_cap.map(MicroUsd::new) },
+    })
 }
 
 impl From<FundsRow> for KeyFunds {

@@ -7,7 +7,7 @@ use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
 use ep_kernel::fault::Kind;
 use ep_kernel::identity::Identity;
-use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::keys::Keys;
 use ep_kernel::ports::{CreditOutcome, KeyOwner, LockedOut, MAX_ACTIVE_KEYS, NewSession};
 use ep_kernel::session_token::TokenHash;
@@ -68,7 +68,7 @@ async fn an_issued_key_identifies_its_user_until_it_is_revoked(db: TestDatabase)
     assert_ne!(first.key.reveal(), second.key.reveal());
 
     let presented = ApiKey::parse(first.key.reveal()).unwrap();
-    let owner = KeyOwner { key: first.id, user, scope: KeyScope::All, caps: SpendingCaps::default() };
+    let owner = KeyOwner { key: first.id, user, terms: KeyTerms::default() };
     assert_eq!(keys.owner(&presented).await.unwrap(), Some(owner));
     assert_eq!(self::keys(&db, b"other pepper").owner(&presented).await.unwrap(), None);
 

@@ -41,7 +41,7 @@ pub async fn capped_key(
     let key = NewKey { terms: KeyTerms { caps, ..KeyTerms::default() }, ..new_key(user) };
     db.keys.add_key(&key).await.unwrap();
     let owner = db.keys.key_owner(&key.hash, at(0)).await.unwrap().unwrap();
-    (user, CappedKey { key: owner.key, caps: owner.caps })
+    (user, CappedKey { key: owner.key, caps: owner.terms.caps })
 }
 
 /// A key that this account funds.

@@ -2,7 +2,7 @@
 
 use ep_kernel::api_key::{ApiKey, Pepper};
 use ep_kernel::caller::UserId;
-use ep_kernel::key_terms::{KeyScope, KeyTerms, SpendingCaps};
+use ep_kernel::key_terms::{KeyScope, KeyTerms};
 use ep_kernel::ports::{Added, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
 
 use crate::test_database::{TestDatabase, at, key_id, random};
@@ -31,7 +31,7 @@ async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let key = new_key(user);
     db.keys.add_key(&key).await.unwrap();
-    let owner = KeyOwner { key: key.id, user, scope: KeyScope::All, caps: SpendingCaps::default() };
+    let owner = KeyOwner { key: key.id, user, terms: KeyTerms::default() };
     assert_eq!(db.keys.key_owner(&key.hash, at(9)).await.unwrap(), Some(owner));
     assert_eq!(db.keys.key_owner(&new_key(user).hash, at(9)).await.unwrap(), None);
 
@@ -117,7 +117,7 @@ async fn all_keys_are_replaced_by_one(db: TestDatabase) {
         assert_eq!(db.keys.rotate_keys(&key).await.unwrap(), expected);
         assert_eq!(
             db.keys.key_owner(&key.hash, at(9)).await.unwrap(),
-            Some(KeyOwner { key: key.id, user, scope: KeyScope::All, caps: SpendingCaps::default() })
+            Some(KeyOwner { key: key.id, user, terms: KeyTerms::default() })
         );
     }
     for _ in 1..MAX_ACTIVE_KEYS {
@@ -153,7 +153,7 @@ async fn a_key_is_valid_on_its_terms(db: TestDatabase) {
         let terms = KeyTerms { scope, expires_at: Some(at(100)), ..KeyTerms::default() };
         let key = NewKey { terms, ..new_key(user) };
         db.keys.add_key(&key).await.unwrap();
-        let owner = Some(KeyOwner { key: key.id, user, scope, caps: terms.caps });
+        let owner = Some(KeyOwner { key: key.id, user, terms });
         assert_eq!(db.keys.key_owner(&key.hash, at(99)).await.unwrap(), owner);
         assert_eq!(db.keys.key_owner(&key.hash, at(100)).await.unwrap(), None);
         assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().any(|listed| listed.terms == terms));
