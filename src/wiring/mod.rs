@@ -195,7 +195,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             limiter,
             keys,
             sessions: sign_in.sessions,
-            profiles: store.profiles(),
+            balances: store.balances(),
             tokens,
             clock: Arc::clone(&clock),
             key_uses: KeyUses::default(),

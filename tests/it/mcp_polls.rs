@@ -270,18 +270,34 @@ async fn toolsets_are_named_in_the_path_the_header_or_the_query() {
 }
 
 #[tokio::test]
-async fn the_id_of_a_user_is_no_credential_unless_the_operator_says_so() {
-    for accepted in [false, true] {
+async fn a_user_id_is_no_credential_unless_the_operator_accepts_it_and_the_account_has_no_money() {
+    for (accepted, engine) in [(false, Engine::Sqlite), (true, Engine::Sqlite), (true, Engine::Postgres)] {
         let setup = Setup::demo().with("EP_MCP_ACCEPT_USER_ID", if accepted { "true" } else { "false" });
-        let service = setup.boot().await;
-        let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+        let service = setup.on(engine).boot().await;
+        let (user, client) = service.user_with(MicroUsd::ZERO).await;
         let by_id = client.with_key(&user.to_string());
-        let reply = by_id.mcp(json!({}), "tools/call", Some("poll_question"), ask(json!({}))).await;
+        let free = || ask(json!({ "preset": "free" }));
+        let reply = by_id.mcp(json!({}), "tools/call", Some("poll_question"), free()).await;
         assert_eq!(reply.status, if accepted { 200 } else { 401 });
         if accepted {
             let id = &reply.json()["result"]["structuredContent"]["poll_id"];
             assert_eq!(client.get("/api/polls").await.expect(200)["polls"][0]["poll_id"], *id);
+            // It changes nothing but polls.
+            let webhook = json!({ "name": "set_confirmation", "arguments": { "above_usd": 1 } });
+            let changed = by_id.mcp(json!({}), "tools/call", Some("set_confirmation"), webhook).await;
+            assert!(changed.status == 403 || changed.json()["result"]["isError"] == true, "{}", changed.text);
+            assert_eq!(client.get("/api/account/confirmation").await.expect(200)["above_usd"], Value::Null);
         }
+        // As soon as there is money, the id alone is refused: it is not secret.
+        service.app.accounts.credit(user, MicroUsd::new(1), "a cent's part").await.unwrap();
+        for (tool, arguments) in [("poll_question", free()), ("poll_question", ask(json!({})))] {
+            let reply = by_id.mcp(json!({}), "tools/call", Some(tool), arguments).await;
+            let said = reply.rpc_refused(401);
+            assert_eq!(said.contains("without money"), accepted, "{said}");
+        }
+        let (rich, _) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+        let by_rich_id = client.with_key(&rich.to_string());
+        assert_eq!(by_rich_id.mcp(json!({}), "tools/list", None, json!({})).await.status, 401);
         // Elsewhere, and for ids that are nobody's, it never is.
         by_id.get("/api/polls").await.refused(401);
         by_id.poll(json!({})).await.refused(401);

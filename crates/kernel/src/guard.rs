@@ -23,7 +23,7 @@ use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
-use crate::ports::{Allowance, Clock, KeyOwner, Limiter, Profiles};
+use crate::ports::{Allowance, Balances, Clock, KeyOwner, Limiter};
 use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
 
@@ -37,8 +37,8 @@ pub struct Guard {
     pub keys: Arc<Keys>,
     /// Proves browser sessions.
     pub sessions: Arc<Sessions>,
-    /// Knows which users there are.
-    pub profiles: Arc<dyn Profiles>,
+    /// Reads the balances of accounts.
+    pub balances: Arc<dyn Balances>,
     /// Proves access tokens, if an issuer is configured.
     pub tokens: Option<AccessTokens>,
     /// The time of day.
@@ -127,7 +127,7 @@ pub enum Credential {
     Bearer(SecretString),
     /// The session cookie.
     Session(SecretString),
-    /// The id of a user in place of a key, where the operator accepts that.
+    /// A user id in place of a key, where the operator accepts it. Deprecated: valid only for an account without money.
     UserId(UserId),
     /// The guard has admitted and counted this request already.
     Admitted(Admission),
@@ -314,11 +314,9 @@ impl Guard {
                  send Authorization: Bearer ep_k_… with an active key",
             ),
             Credential::UserId(user) => (
-                self.profiles
-                    .email_of(user)
-                    .await?
-                    .map(|_| Caller::Token { user, scope: Some(KeyScope::All) }),
-                "there is no user of this id; send Authorization: Bearer ep_k_… with an API key",
+                self.account_without_money(user).await?,
+                "a user id is accepted only for an account without money; \
+                 send Authorization: Bearer ep_k_… with an API key",
             ),
             Credential::Session(token) => (
                 self.sessions.user(&token).await?.map(|user| Caller::Session { user }),
@@ -334,6 +332,14 @@ impl Guard {
             return Ok(owner.map(|owner| {
                 let KeyOwner { key, user, terms } = owner;
                 self.key_uses.note(key, self.clock.now());
+    /// The caller of a bare user id; `None` for an unknown user. A user id is not secret, so an account that has money
+    /// is refused, and the caller may neither manage keys nor change settings.
+    async fn account_without_money(&self, user: UserId) -> Result<Option<Caller>, Fault> {
+        let balance = self.balances.balance(user).await?;
+        let empty = balance.filter(|balance| balance.posted.is_zero() && balance.held.is_zero());
+        Ok(empty.map(|_| Caller::Token { user, scope: Some(KeyScope::Polls) }))
+    }
+
                 Caller::Key { user, key, terms }
             }));
         }
