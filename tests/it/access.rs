@@ -238,6 +238,18 @@ fn own_headers(reply: &Reply) -> bool {
     ["x-request-id", "location", "retry-after", "etag"].iter().all(|name| exposed.contains(name))
 }
 
+/// A website that could set cookies of this service could sign its visitors in to an account of its choice.
+#[tokio::test]
+async fn no_response_to_another_website_sets_a_cookie() {
+    let service = service().await;
+    let client = service.anonymous();
+    let cross_site = [("sec-fetch-site", "cross-site"), ("origin", "https://elsewhere.example")];
+    for route in &service.site.routes {
+        let reply = send(&client, route, &cross_site).await;
+        assert!(!reply.headers.contains_key("set-cookie"), "{} {}", route.method.as_str(), route.path);
+    }
+}
+
 #[tokio::test]
 async fn a_second_user_finds_nothing_of_the_first_ones() {
     let service = service().await;

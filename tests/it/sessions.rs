@@ -182,3 +182,41 @@ async fn signing_in_again_gives_a_new_session_and_ends_the_old_one() {
         cookie = begun;
     }
 }
+
+/// The page of another website that sends a signed message must not choose the account of its visitor's browser. Its
+/// request gets the interface's response without the cookie; programs, which send no such headers, get the cookie.
+#[tokio::test]
+async fn only_own_pages_and_programs_sign_in_with_a_cookie() {
+    let libraries = WalletLibraries::start();
+    let service = Setup::demo().with("EP_ALLOWED_ORIGINS", "*").boot().await;
+    let client = service.anonymous();
+    let own = service.url.clone();
+    for (headers, begins) in [
+        (vec![], true),
+        (vec![("sec-fetch-site", "same-origin"), ("origin", own.as_str())], true),
+        (vec![("sec-fetch-site", "none")], true),
+        (vec![("origin", own.as_str())], true),
+        (vec![("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")], false),
+        (vec![("sec-fetch-site", "cross-site")], false),
+        (vec![("sec-fetch-site", "same-site"), ("origin", own.as_str())], false),
+        (vec![("origin", "https://evil.example")], false),
+        (vec![("origin", "null")], false),
+    ] {
+        let wallet = libraries.wallet().await;
+        let reply = libraries.sign_in(&client, &wallet, &headers).await;
+        assert_eq!(reply.headers.contains_key("set-cookie"), begins, "{headers:?}");
+        let cookie = reply.cookie();
+        let account = reply.expect(200);
+        assert!(account["api_key"].is_string() && account["is_new_user"] == json!(true), "{account}");
+        if begins {
+            assert_eq!(me(&client, &cookie).await.expect(200)["userId"], account["user_id"]);
+        }
+    }
+    // A request that brings a session along is refused, as every change of another website is.
+    let (user, _) = service.user_with(MicroUsd::ZERO).await;
+    let cookie = service.cookie(user).await;
+    let body = json!({ "message": "m", "signature": "0x" });
+    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "cross-site")];
+    client.post_with("/api/wallet/verify", &body, &headers).await.refused(403);
+    me(&client, &cookie).await.expect(200);
+}

@@ -40,6 +40,8 @@ pub struct RequestHead {
     pub error_style: ErrorStyle,
     /// `Idempotency-Key`, as it was sent.
     pub idempotency_key: Option<String>,
+    /// Whether the response may set a cookie: not on behalf of another website.
+    pub may_set_cookie: bool,
 }
 
 impl RequestHead {
@@ -51,6 +53,7 @@ impl RequestHead {
             address: address::of(parts, &state.proxies),
             error_style: error_style(headers),
             idempotency_key: text(headers, "idempotency-key").map(str::to_owned),
+            may_set_cookie: state.web.may_set_cookie(headers),
         }
     }
 }

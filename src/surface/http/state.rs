@@ -9,7 +9,7 @@ use ep_identity::{Oidc, Provider};
 use ep_kernel::app::App;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
-use ep_kernel::tool::Entry;
+use ep_kernel::tool::{Entry, SessionChange};
 use ep_payments::StripeWebhooks;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
@@ -58,6 +58,20 @@ impl AppState {
             && let Err(fault) = self.app.guard.sessions.end(earlier).await
         {
             tracing::warn!(error = %fault, "an earlier session could not be ended; it ends by itself");
+        }
+    }
+
+    /// Begins the session of an answer in the browser that sent the request: ends its earlier session, for which
+    /// someone else may have the cookie. For a request of another website the session ends at once and no cookie is set.
+    pub async fn begin_session(&self, head: &RequestHead, session: &mut Option<SessionChange>) {
+        if head.may_set_cookie {
+            if session.is_some() {
+                self.end_earlier_session(head).await;
+            }
+        } else if let Some(SessionChange::Start { token, .. }) = session.take()
+            && let Err(fault) = self.app.guard.sessions.end(&token).await
+        {
+            tracing::warn!(error = %fault, "an unused session could not be ended; it expires");
         }
     }
 

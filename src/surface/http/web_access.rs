@@ -98,6 +98,12 @@ impl WebAccess {
         Err(Fault::new(Kind::Forbidden, text))
     }
 
+    /// Whether the response to a request may set a cookie: for a page of this service and for a program, which sends
+    /// neither `Sec-Fetch-Site` nor `Origin`. Another website could sign a visitor in to an account of its choice.
+    pub(super) fn may_set_cookie(&self, headers: &HeaderMap) -> bool {
+        self.comes_from_here(headers).unwrap_or(true)
+    }
+
     /// Whether a request comes from a page of this service, or from none; `None` if the browser does not say.
     fn comes_from_here(&self, headers: &HeaderMap) -> Option<bool> {
         match (headers.get("sec-fetch-site"), headers.get(ORIGIN)) {
@@ -178,6 +184,8 @@ fn is_this_machine(host: Option<Host<&str>>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
     use crate::config;
 
@@ -271,6 +279,30 @@ mod tests {
             assert_eq!(refused, Err(Kind::UnsupportedMediaType), "{kind}");
         }
         assert_eq!(admits("POST", &[], true), Err(Kind::UnsupportedMediaType));
+    }
+
+    #[test]
+    fn only_own_pages_and_programs_are_given_cookies() {
+        let access = access(&[("EP_BASE_URL", "https://polls.example.com"), ("EP_ALLOWED_ORIGINS", "*")]);
+        let allowed = |headers: &[(&'static str, &str)]| {
+            let headers =
+                headers.iter().map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
+            access.may_set_cookie(&headers.collect())
+        };
+        assert!(allowed(&[]));
+        for site in ["same-origin", "none"] {
+            assert!(allowed(&[("sec-fetch-site", site)]), "{site}");
+        }
+        assert!(allowed(&[("origin", "https://polls.example.com")]));
+        for site in ["cross-site", "same-site", ""] {
+            assert!(!allowed(&[("sec-fetch-site", site)]), "{site}");
+            assert!(!allowed(&[("sec-fetch-site", site), ("origin", "https://polls.example.com")]), "{site}");
+        }
+        for origin in
+            ["https://evil.example", "null", "", "http://polls.example.com", "https://polls.example.com:8443"]
+        {
+            assert!(!allowed(&[("origin", origin)]), "{origin}");
+        }
     }
 
     #[test]

@@ -41,9 +41,9 @@ pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Resp
         let input = input.and_then(|input| after_last_event(binding, &parts.headers, input));
         return sse::stream(&state, &parts.headers, binding, call, input).await;
     }
-    let done = dispatch(&state.app, binding.entry, call, input).await;
-    if done.result.as_ref().is_ok_and(|done| done.answer.presentation.session.is_some()) {
-        state.end_earlier_session(&head).await;
+    let mut done = dispatch(&state.app, binding.entry, call, input).await;
+    if let Ok(done) = &mut done.result {
+        state.begin_session(&head, &mut done.answer.presentation.session).await;
     }
     respond(&state, &parts.headers, &binding.rest, done)
 }

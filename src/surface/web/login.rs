@@ -14,7 +14,7 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
-use super::{COOKIE_PATH, DASHBOARD_PATH, QueryMember, redirect};
+use super::{COOKIE_PATH, DASHBOARD_PATH, LOGIN_PATH, QueryMember, redirect};
 use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
 
 /// The cookie that a browser brings back from the provider.
@@ -38,7 +38,8 @@ struct LoginQuery {
     return_to: Option<String>,
 }
 
-/// Sends a browser to the provider.
+/// Sends a browser to the provider. A visitor whom another website sends here is asked on the sign-in page first: the
+/// website could otherwise choose when the visitor signs in.
 pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let oidc = provider(&exchange.state)?;
@@ -46,6 +47,12 @@ pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
         let wanted = query::<LoginQuery>(&exchange).return_to;
         let return_to =
             wanted.filter(|path| is_own_path(path, base_url)).unwrap_or_else(|| DASHBOARD_PATH.into());
+        if !exchange.head.may_set_cookie {
+            let query = url::form_urlencoded::Serializer::new(String::new())
+                .append_pair("return_to", &return_to)
+                .finish();
+            return redirect(&format!("{base_url}{LOGIN_PATH}?{query}"));
+        }
         let begun = oidc.begin(return_to).await?;
         let mut response = redirect(&begun.url)?;
         let cookie = begun.cookie.expose_secret();
@@ -55,7 +62,8 @@ pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
     .boxed()
 }
 
-/// Takes a browser back from the provider, and begins its session.
+/// Takes a browser back from the provider, and begins its session. The request comes from the provider's website; its
+/// state and the cookie of the sign-in prove that this browser began it here.
 pub(super) fn finish(
     exchange: Exchange,
     admission: Admission,
