@@ -62,7 +62,7 @@ async function makeProvider() {
     jwks: { keys: signingKeys.map(({ jwk }) => jwk) },
     scopes: ['openid', 'offline_access', ...scopes],
     pkce: { required: () => true },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub', 'azp'], email: ['email', 'email_verified'] },
     conformIdTokenClaims: false,
     findAccount: (_ctx, sub) => accounts.has(sub) && { accountId: sub, claims: () => accounts.get(sub) },
     interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },

@@ -291,3 +291,52 @@ async fn without_a_provider_the_message_names_the_settings() {
         assert!(said.contains("EP_AUTH_ISSUER_URL") && said.contains("wallet"), "{said}");
     }
 }
+
+#[tokio::test]
+async fn a_provider_may_send_its_booleans_as_text() {
+    let (service, provider) = service_with_provider(Setup::demo()).await;
+    for (subject, verified, taken) in [("apple", "true", true), ("pear", "false", false)] {
+        let claims = json!({ "sub": subject, "email": "a@example.com", "email_verified": verified });
+        provider.sign_in_with(claims).await;
+        let mut browser = Browser::new();
+        browser.sign_in(&service).await;
+        let email = browser.me(&service).await.expect(200)["email"].clone();
+        assert_eq!(email == "a@example.com", taken, "{verified}: {email}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_token_of_another_client_is_refused() {
+    let (service, provider) = service_with_provider(Setup::demo()).await;
+    for (party, accepted) in [("polls", true), ("another-client", false), ("", false)] {
+        provider.sign_in_with(json!({ "sub": "zoe", "azp": party })).await;
+        let mut browser = Browser::new();
+        let callback = browser.callback(&service, "/api/auth/login").await;
+        let reply = browser.get(&callback).await;
+        assert_eq!(browser.cookies.contains_key("ep_session"), accepted, "{party}");
+        if !accepted {
+            assert!(reply.refused(401).contains("another client"), "{party}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_website_leads_to_the_sign_in_page_and_not_past_it() {
+    let (service, _provider) = service_with_provider(Setup::demo()).await;
+    let client = service.anonymous();
+    let begin = async |site: &str| {
+        let request = client.request(Method::GET, "/api/auth/login?return_to=/results/EP-1%3Fa%3Db");
+        client.send(request.header("sec-fetch-site", site)).await
+    };
+    for site in ["cross-site", "same-site"] {
+        let reply = begin(site).await;
+        assert_eq!((reply.status, reply.header("set-cookie")), (302, ""), "{site}");
+        let page = format!("{}/login?return_to=%2Fresults%2FEP-1%3Fa%3Db", service.url);
+        assert_eq!(reply.header("location"), page);
+        let page = client.get("/login?return_to=%2Fresults%2FEP-1%3Fa%3Db").await;
+        assert!(page.status == 200 && page.text.contains("/api/auth/login?return_to="), "{}", page.text);
+    }
+    for site in ["same-origin", "none"] {
+        assert!(begin(site).await.header("set-cookie").starts_with("ep_oidc="), "{site}");
+    }
+}

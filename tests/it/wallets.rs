@@ -138,6 +138,12 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
     let body = json!({ "message": rotation, "signature": rotation_signature });
     assert!(client.post("/api/wallet/rotate-key", &body).await.refused(404).contains("no account"));
 
+    // Another spelling of the nonce is another nonce.
+    let upper = own.replace(own_nonce, &own_nonce.to_uppercase());
+    assert_ne!(upper, own);
+    let said = refused(&upper, &libraries.sign(&wallet, &upper).await).await;
+    assert!(said.contains("not issued for this wallet"), "{said}");
+
     // Nothing of all this has made an account. Of sixteen uses at once one succeeds.
     assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
     let uses = (0..16).map(|_| verify(&client, &own, &signature));

@@ -153,7 +153,8 @@ impl TokenVerifier for IssuerTokens {
         self.check(&token.claims)?;
         self.check_signature(&token).await?;
         let Claims { iss: issuer, sub: subject, scope, email, email_verified, .. } = token.claims;
-        let checked = email.as_str().filter(|_| email_verified == true);
+        // Some providers send it as text.
+        let checked = email.as_str().filter(|_| email_verified == true || email_verified == "true");
         Ok(ProvenToken {
             email: Email::of_subject(&issuer, &subject, checked),
             scope: KeyScope::of_token(&scope),

@@ -170,6 +170,10 @@ impl Oidc {
         let tokens = self.exchange(&metadata, code, flow.verifier).await?;
         let id_token = tokens.id_token().ok_or_else(|| refused("the identity provider sent no ID token"))?;
         let claims = self.claims(&metadata, id_token, &Nonce::new(flow.nonce)).await?;
+        // OpenID Connect Core 1.0 §3.1.3.7, step 5: the audience may name several clients, the authorized party one.
+        if claims.authorized_party().is_some_and(|party| *party != self.client_id) {
+            return Err(refused("the identity provider's ID token was issued to another client"));
+        }
         let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
         // An address that nobody has checked may be anybody's.
         let checked = claims.email().filter(|_| claims.email_verified() == Some(true));

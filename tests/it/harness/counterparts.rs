@@ -183,8 +183,12 @@ impl IdentityProvider {
 
     /// Who is signed in there from now on.
     pub async fn sign_in(&self, subject: &str, email: &str, verified: bool) {
-        let account = json!({ "sub": subject, "email": email, "email_verified": verified });
-        self.post("/test/account", account).await;
+        self.sign_in_with(json!({ "sub": subject, "email": email, "email_verified": verified })).await;
+    }
+
+    /// The same, with these claims.
+    pub async fn sign_in_with(&self, claims: Value) {
+        self.post("/test/account", claims).await;
     }
 
     /// What people grant to clients from now on, and how: see `provider.mjs`.

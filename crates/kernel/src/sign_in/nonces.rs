@@ -50,7 +50,8 @@ impl ChallengeNonces {
         (hex::encode(nonce), Timestamp::from_millis(expires_s * 1000))
     }
 
-    /// When a nonce expires; `None` if it was not issued for this address and this purpose, or has expired.
+    /// When a nonce expires; `None` if it was not issued in exactly this form, for this address and this purpose, or
+    /// has expired.
     pub fn check(
         &self,
         nonce: &str,
@@ -59,6 +60,10 @@ impl ChallengeNonces {
         now: Timestamp,
     ) -> Option<Timestamp> {
         let bytes: [u8; EXPIRY + RANDOM + CODE] = hex::decode(nonce).ok()?.try_into().ok()?;
+        // Used nonces are stored as text, so another spelling of the same bytes would count as unused.
+        if hex::encode(bytes) != nonce {
+            return None;
+        }
         let (expiry, rest) = bytes.split_first_chunk::<EXPIRY>()?;
         let (random, code) = rest.split_first_chunk::<RANDOM>()?;
         let fits = |purpose| self.mac(*expiry, *random, address, purpose).verify_truncated_left(code).is_ok();
@@ -126,7 +131,14 @@ mod tests {
         assert_eq!(elsewhere.check(&nonce, address, Purpose::SignIn, NOW), None);
         let forged = ChallengeNonces::derive(b"guess", "ep.example");
         assert_eq!(forged.check(&nonce, address, Purpose::SignIn, NOW), None);
-        for changed in [format!("ff{}", &nonce[2..]), nonce[2..].to_owned(), String::new(), "é".repeat(30)] {
+        let changes = [
+            format!("ff{}", &nonce[2..]),
+            nonce[2..].to_owned(),
+            nonce.to_uppercase(),
+            String::new(),
+            "é".repeat(30),
+        ];
+        for changed in changes {
             assert_eq!(nonces.check(&changed, address, Purpose::SignIn, NOW), None, "{changed}");
         }
     }
