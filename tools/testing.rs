@@ -69,7 +69,7 @@ impl Service {
         let sealer = Sealer::derive(secret, "sessions");
         let sessions =
             Sessions::new(store.sessions(), Arc::clone(&clock), Arc::clone(&entropy), sealer, lifetimes);
-        let limits = StarterCreditLimits { per_day: 0, per_address_and_day: 0 };
+        let limits = StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 };
         let starter_credit = StarterCredit { amount: MicroUsd::STARTER_CREDIT, limits };
         let sign_ups = SignUps::new(
             store.users(),

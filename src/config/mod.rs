@@ -278,6 +278,12 @@ impl Config {
         self.lease() * 3
     }
 
+    /// Starter credits in a day to one network: a tenth of those in all, rounded up, so that one network cannot use up
+    /// everyone's. 0 is no limit.
+    pub const fn starter_credits_per_network(&self) -> u32 {
+        self.accounts.starter_credits_per_day.div_ceil(10)
+    }
+
     /// What a new account is credited.
     pub fn starter_credit(&self) -> Result<MicroUsd, ConfigError> {
         let credit: Option<UsdFigure> = self.accounts.starter_credit_usd.parse().ok();

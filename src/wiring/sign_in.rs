@@ -35,6 +35,7 @@ pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<
     let sessions = Arc::new(Sessions::new(store.sessions(), clock(), entropy(), sealer, lifetimes));
     let limits = StarterCreditLimits {
         per_day: config.accounts.starter_credits_per_day,
+        per_network_and_day: config.starter_credits_per_network(),
         per_address_and_day: config.accounts.starter_credits_per_address,
     };
     let starter_credit = StarterCredit { amount: config.starter_credit()?, limits };

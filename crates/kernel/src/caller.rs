@@ -143,6 +143,22 @@ impl Caller {
         }
     }
 
+    /// The network of a caller without an account: /24 for IPv4, /48 for IPv6. Providers assign an IPv6 customer up
+    /// to a /48, so counting /64 blocks alone does not limit one customer. Every other caller is a scope of its own.
+    pub fn network(&self) -> String {
+        match self {
+            Self::Anonymous { address: IpAddr::V4(address) } => {
+                let [a, b, c, _] = address.octets();
+                format!("network:{a}.{b}.{c}.0/24")
+            }
+            Self::Anonymous { address: IpAddr::V6(address) } => {
+                let [a, b, c, ..] = address.segments();
+                format!("network:{a:x}:{b:x}:{c:x}::/48")
+            }
+            _ => self.scope(),
+        }
+    }
+
     /// The key for rate limits and idempotency records: the account, or the client's address. An IPv6 caller
     /// is known by its /64, the smallest block that is handed out.
     pub fn scope(&self) -> String {

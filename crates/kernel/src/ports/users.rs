@@ -33,8 +33,10 @@ pub struct NewSignUp {
     pub key: Option<NewKey>,
     /// How many starter credits may be given in a day.
     pub limits: StarterCreditLimits,
-    /// Stands for the client's address in the counts of starter credits.
+    /// The hash of the client's address, by which its starter credits are counted.
     pub client: String,
+    /// The hash of the client's network, by which its starter credits are counted.
+    pub network: String,
 }
 
 /// How many starter credits are given in a day (UTC); 0 is no limit.
@@ -42,6 +44,8 @@ pub struct NewSignUp {
 pub struct StarterCreditLimits {
     /// By the service.
     pub per_day: u32,
+    /// To one network: see [`Caller::network`](crate::caller::Caller::network).
+    pub per_network_and_day: u32,
     /// To one client address.
     pub per_address_and_day: u32,
 }

@@ -70,7 +70,7 @@ impl SignUps {
             return Ok(known(user));
         }
         let StarterCredit { amount, .. } = self.starter_credit;
-        let (sign_up, key) = self.draw(identity, email, with_key, amount, &caller.scope());
+        let (sign_up, key) = self.draw(identity, email, with_key, amount, Some(caller));
         let user = sign_up.user.id;
         Ok(match self.users.sign_up(&sign_up).await? {
             SignedUp::Known(user) => known(user),
@@ -89,7 +89,7 @@ impl SignUps {
     /// who sign in.
     pub(crate) fn draw_payer(&self, payer: WalletAddress, with_key: bool) -> (NewSignUp, Option<IssuedKey>) {
         let (identity, email) = (Identity::Wallet(payer), Email::of_wallet(payer));
-        self.draw(identity, email, with_key, MicroUsd::ZERO, "")
+        self.draw(identity, email, with_key, MicroUsd::ZERO, None)
     }
 
     /// Issues the first key of an account that has never had one.
@@ -106,7 +106,7 @@ impl SignUps {
         email: Email,
         with_key: bool,
         starter_credit: MicroUsd,
-        client: &str,
+        caller: Option<&Caller>,
     ) -> (NewSignUp, Option<IssuedKey>) {
         let id = UserId::from_random(self.entropy.bytes());
         let key = with_key.then(|| self.keys.draw(id, first_key_label()));
@@ -116,11 +116,16 @@ impl SignUps {
             user: NewUser { id, email, starter_credit, created_at: self.clock.now() },
             key: new_key,
             limits: self.starter_credit.limits,
-            // A hash: the address itself is not needed to count it.
-            client: hex::encode(Sha256::digest(client)),
+            client: hashed(caller.map(Caller::scope)),
+            network: hashed(caller.map(Caller::network)),
         };
         (sign_up, key)
     }
+}
+
+/// The hash by which a client or a network is counted: counting does not need the address itself.
+fn hashed(scope: Option<String>) -> String {
+    hex::encode(Sha256::digest(scope.unwrap_or_default()))
 }
 
 fn first_key_label() -> KeyLabel {

@@ -111,7 +111,7 @@ async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Resul
 
 /// Makes the user of an identity, unless it has one.
 pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
-    let NewSignUp { identity, user, key: first_key, limits, client } = new;
+    let NewSignUp { identity, user, key: first_key, limits, client, network } = new;
     let subject = identity.subject();
     let [kind, issuer, of] = key(identity, &subject);
     let claim = [kind, issuer, of, user.id.into(), user.created_at.into()];
@@ -127,8 +127,13 @@ pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<Si
         return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
     }
     let today = day(user.created_at);
-    // The client's count first: a client that had enough must not use up those of all others.
-    for (scope, limit) in [(client.as_str(), limits.per_address_and_day), (SERVICE, limits.per_day)] {
+    // The narrowest count first: a refused client must not use up the credits of its network, nor that those of all.
+    let counts = [
+        (client.as_str(), limits.per_address_and_day),
+        (network.as_str(), limits.per_network_and_day),
+        (SERVICE, limits.per_day),
+    ];
+    for (scope, limit) in counts {
         if db.execute(sql::COUNT_STARTER_CREDIT, values![today, scope, limit]).await? == 0 {
             return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
         }

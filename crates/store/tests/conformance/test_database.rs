@@ -172,8 +172,9 @@ pub fn sign_up(wallet: WalletAddress, starter_credit: i64) -> NewSignUp {
             created_at: at(0),
         },
         key: None,
-        limits: StarterCreditLimits { per_day: 0, per_address_and_day: 0 },
+        limits: StarterCreditLimits { per_day: 0, per_network_and_day: 0, per_address_and_day: 0 },
         client: String::new(),
+        network: String::new(),
     }
 }
 

@@ -14,6 +14,7 @@ on_both_engines!(
     an_identity_belongs_to_one_user,
     of_many_sign_ups_at_once_one_makes_the_user,
     starter_credits_are_limited_by_day,
+    starter_credits_are_limited_by_network,
     starter_credits_are_limited_when_many_sign_up_at_once,
 );
 
@@ -42,8 +43,9 @@ fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
     NewSignUp {
         identity: identity.clone(),
         key: Some(new_key(new.user.id)),
-        limits: StarterCreditLimits { per_day, per_address_and_day },
+        limits: StarterCreditLimits { per_day, per_network_and_day: per_day, per_address_and_day },
         client: client.into(),
+        network: format!("network of {client}"),
         ..new
     }
 }
@@ -139,6 +141,22 @@ async fn starter_credits_are_limited_by_day(db: TestDatabase) {
     db.users.delete_old_starter_credits(at(DAY_MS)).await.unwrap();
     assert!(credited("a", 1).await && !credited("a", 1).await, "what is of today is kept");
     assert!(credited("a", 0).await, "what is older is forgotten");
+}
+
+async fn starter_credits_are_limited_by_network(db: TestDatabase) {
+    let credited = async |client: &str, network: &str| {
+        let mut new = sign_up(&wallet(), (4, 2), client);
+        new.limits.per_network_and_day = 3;
+        new.network = network.into();
+        let SignedUp::New { starter_credit } = db.users.sign_up(&new).await.unwrap() else { panic!() };
+        !starter_credit.is_zero()
+    };
+    assert!(credited("a", "n").await && credited("a", "n").await);
+    assert!(!credited("a", "n").await, "a third of one client");
+    assert!(credited("b", "n").await);
+    assert!(!credited("c", "n").await, "a fourth of one network");
+    assert!(credited("d", "m").await, "a refused network uses up nobody else's");
+    assert!(!credited("d", "m").await, "a fifth of the service");
 }
 
 async fn starter_credits_are_limited_when_many_sign_up_at_once(db: TestDatabase) {
