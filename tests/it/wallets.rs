@@ -328,3 +328,64 @@ async fn starter_credits_are_limited_and_sign_ins_are_counted() {
     assert!(!reply.header("retry-after").is_empty());
     reply.refused(429);
 }
+
+#[tokio::test]
+async fn a_repeated_sign_in_does_not_show_the_key_again() {
+    let libraries = WalletLibraries::start();
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::demo().on(engine).boot().await;
+        let client = service.anonymous();
+        let wallet = libraries.wallet().await;
+        let message = challenge_text(&client, &wallet.address).await;
+        let body = json!({ "message": message, "signature": libraries.sign(&wallet, &message).await });
+        let key = [("idempotency-key", "sign-in-1")];
+        let first = client.post_with("/api/wallet/verify", &body, &key).await.expect(200);
+        let api_key = first["api_key"].as_str().unwrap();
+        for _ in 0..2 {
+            let again = client.post_with("/api/wallet/verify", &body, &key).await;
+            assert_eq!((again.header("idempotent-replayed"), again.header("set-cookie")), ("true", ""));
+            assert!(!again.text.contains(api_key), "{}", again.text);
+            let again = again.expect(200);
+            assert_eq!((&again["api_key"], &again["is_new_user"]), (&Value::Null, &json!(true)));
+            assert_eq!((&again["user_id"], &again["address"]), (&first["user_id"], &first["address"]));
+            assert!(again["notice"].as_str().unwrap().contains("/api/wallet/rotate-key"), "{again}");
+        }
+        client.with_key(api_key).get("/api/keys").await.expect(200);
+    }
+}
+
+/// A customer of a provider has up to 65,536 blocks of 64 bits: they count as one network, which gets a tenth of the
+/// credits of a day.
+#[tokio::test]
+async fn one_network_does_not_use_up_the_starter_credits_of_all() {
+    let libraries = WalletLibraries::start();
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::demo()
+            .on(engine)
+            .with("EP_STARTER_CREDITS_PER_DAY", "20")
+            .with("EP_STARTER_CREDITS_PER_ADDRESS", "1")
+            .with("EP_TRUSTED_PROXIES", "127.0.0.0/8")
+            .boot()
+            .await;
+        let client = service.anonymous();
+        for (address, credited) in [
+            ("2001:db8:1:1::1", true),
+            ("2001:db8:1:1::2", false),
+            ("2001:db8:1:2::1", true),
+            ("2001:db8:1:3::1", false),
+            ("2001:db8:1:ffff::1", false),
+            ("2001:db8:2:1::1", true),
+            ("203.0.113.1", true),
+            ("203.0.113.1", false),
+            ("203.0.113.2", true),
+            ("203.0.113.3", false),
+            ("198.51.100.1", true),
+        ] {
+            let wallet = libraries.wallet().await;
+            let account =
+                libraries.sign_in(&client, &wallet, &[("x-forwarded-for", address)]).await.expect(200);
+            assert_eq!(account["notice"].is_null(), credited, "{address}: {account}");
+        }
+        assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
+    }
+}

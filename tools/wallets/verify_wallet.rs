@@ -10,6 +10,7 @@ use ep_kernel::tool::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::example_message;
 
@@ -44,9 +45,19 @@ pub struct WalletAccount {
     session: SessionChange,
 }
 
+/// The notice to a repeated request.
+const SHOWN_BEFORE: &str = "the API key of this account was in the first response, and is not shown again; if it was lost, \
+                            replace it with POST /api/wallet/rotate-key";
+
 impl ToolOutput for WalletAccount {
     fn presentation(&self) -> Presentation {
-        Presentation { sensitive: true, session: Some(self.session.clone()), ..Presentation::default() }
+        // Anyone who has the signed message can repeat the request.
+        let repeated = self.api_key.as_ref().map(|_| {
+            let Self { address, user_id, is_new_user, .. } = self;
+            json!({ "address": address, "user_id": user_id, "is_new_user": is_new_user, "notice": SHOWN_BEFORE })
+        });
+        let session = Some(self.session.clone());
+        Presentation { sensitive: true, session, repeated, ..Presentation::default() }
     }
 }
 

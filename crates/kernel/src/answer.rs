@@ -57,6 +57,9 @@ pub struct Presentation {
     /// Starts or ends the caller's browser session. Never stored.
     #[serde(skip)]
     pub session: Option<SessionChange>,
+    /// The value for repetitions of the request, where it differs: without a secret that is shown once.
+    #[serde(skip)]
+    pub repeated: Option<Value>,
     /// Holds a secret in plain text: its idempotency record is encrypted, and it is never logged.
     pub sensitive: bool,
     /// What REST sends as the body.

@@ -167,8 +167,9 @@ impl Idempotency {
     }
 
     fn write(&self, answer: &Answer, scope: &str) -> Result<String, Fault> {
-        let Answer { value, presentation } = answer.clone();
+        let Answer { value, mut presentation } = answer.clone();
         let sensitive = presentation.sensitive;
+        let value = presentation.repeated.take().unwrap_or(value);
         let reply = StoredReply::Answer { value, presentation: Box::new(presentation) };
         let text = serde_json::to_string(&reply).map_err(Fault::internal)?;
         if !sensitive {
