@@ -201,6 +201,14 @@ fn accounts_keys_and_ledger() {
     let refused = ep(data.path(), &other_amount, &[]);
     stdout(&refused, 2);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("used for another amount"));
+    let limit = "1,000,000,000,000 USD";
+    for beyond in ["1000000000000.01", "5e12", "1e20", "1000000000000"] {
+        let credit = ["admin", "credit", "--email", "a@example.com", "--usd", beyond, "--reference", "typo"];
+        let refused = ep(data.path(), &credit, &[]);
+        stdout(&refused, 2);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains(limit) && said.contains("most that an account can hold"), "{beyond}: {said}");
+    }
     let long_label = "x".repeat(65);
     run(&["admin", "create-key", "--email", "a@example.com", "--label", &long_label], 2);
     let balance: Value =

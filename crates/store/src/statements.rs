@@ -213,7 +213,9 @@ pub(crate) const TRANSFERS_OF: &str = concat!(
     transfer_columns!(),
     " FROM transfers WHERE debit_account = $1 OR credit_account = $1 ORDER BY id"
 );
-pub(crate) const CREDIT: &str = "UPDATE accounts SET posted = posted + $2 WHERE id = $1";
+/// Adds to an account, up to the limit of `MicroUsd::MAX`.
+pub(crate) const CREDIT: &str =
+    "UPDATE accounts SET posted = posted + $2 WHERE id = $1 AND posted <= 1000000000000000000 - $2";
 /// Captures are many and other transfers few, so `used` is what the other transfers brought in, minus what
 /// they took out, minus what is still posted.
 pub(crate) const BALANCE: &str = "SELECT posted, held, CAST( \

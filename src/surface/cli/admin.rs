@@ -9,7 +9,7 @@ use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
 use ep_kernel::ports::{CreditOutcome, LockedOut};
-use ep_polling::money::{Usd, UsdFigure};
+use ep_polling::money::{MicroUsd, Usd, UsdFigure};
 use ep_tools::keys::ListedKey;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -182,10 +182,7 @@ async fn run_in(
     let (accounts, keys) = (&app.accounts, &app.ports.keys);
     match command {
         Command::CreateUser { email, credit_usd, json } => {
-            if credit_usd.is_negative() {
-                return Err(Fault::invalid("", "--credit-usd must not be negative").into());
-            }
-            let user = accounts.create_user(email, credit_usd.floor_micro()).await?;
+            let user = accounts.create_user(email, amount_of("--credit-usd", credit_usd)?).await?;
             let issued = keys.issue(user, "first key".parse()?).await?;
             let key = issued.key.reveal();
             show(json, &json!({ "user_id": user, "api_key": key }), || {
@@ -207,7 +204,7 @@ async fn run_in(
         }
         Command::Credit { account, usd, reference } => {
             let user = account.find(accounts).await?;
-            let amount = usd.floor_micro();
+            let amount = amount_of("--usd", usd)?;
             match accounts.credit(user, amount, &reference).await? {
                 CreditOutcome::Credited => print(&format!("credited {amount}"))?,
                 CreditOutcome::AlreadyCredited => print("this reference was credited before")?,
@@ -215,7 +212,7 @@ async fn run_in(
         }
         Command::Debit { account, usd, reference } => {
             let user = account.find(accounts).await?;
-            let amount = usd.floor_micro();
+            let amount = amount_of("--usd", usd)?;
             match accounts.debit(user, amount, &reference).await? {
                 CreditOutcome::Credited => print(&format!("took {amount}"))?,
                 CreditOutcome::AlreadyCredited => print("this reference was taken before")?,
@@ -340,6 +337,17 @@ async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> any
         lines.join("\n")
     })?;
     Ok(if audit.is_clean() { End::Done } else { End::Code(1) })
+}
+
+/// An amount of an option in whole micro-USD, rounded down.
+fn amount_of(option: &str, usd: UsdFigure) -> Result<MicroUsd, Fault> {
+    usd.checked_floor_micro().ok_or_else(|| {
+        let text = format!(
+            "{option} must be from 0 to 1,000,000,000,000 USD (10^12), the most that an account can hold; choose an \
+             amount in that range"
+        );
+        Fault::invalid("", text)
+    })
 }
 
 fn show(json: bool, value: &Value, text: impl FnOnce() -> String) -> std::io::Result<()> {

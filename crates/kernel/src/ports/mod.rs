@@ -144,6 +144,9 @@ pub enum StoreError {
     /// The account may not spend.
     #[error("the account is frozen")]
     Frozen,
+    /// The account would hold more than [`MicroUsd::MAX`].
+    #[error("the balance would exceed {}", MicroUsd::MAX)]
+    BalanceLimit,
     /// There is already something under that name.
     #[error("conflict: {0}")]
     Conflict(&'static str),
@@ -182,6 +185,11 @@ impl From<StoreError> for Fault {
                 Kind::AccountFrozen,
                 "this account may not spend, because a payment to it was taken back; contact the operator, or choose \
                  the preset free, which costs nothing",
+            ),
+            StoreError::BalanceLimit => Fault::new(
+                Kind::Conflict,
+                "the balance would exceed 1,000,000,000,000 USD (10^12), the most that an account can hold; credit \
+                 less",
             ),
             StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
             StoreError::NotFound(what) => Fault::new(Kind::NotFound, format!("{what} not found")),

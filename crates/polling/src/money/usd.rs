@@ -26,6 +26,12 @@ impl UsdFigure {
         MicroUsd::from_i128(self.units(6, Decimal::floor))
     }
 
+    /// The figure in whole micro-USD, rounded down; `None` for negative figures and beyond [`MicroUsd::MAX`].
+    pub fn checked_floor_micro(self) -> Option<MicroUsd> {
+        let micro = self.units(6, Decimal::floor);
+        (0..=i128::from(MicroUsd::MAX.micro())).contains(&micro).then(|| MicroUsd::from_i128(micro))
+    }
+
     /// The figure in whole micro-USD, rounded up: for what something cost.
     pub fn ceil_micro(self) -> MicroUsd {
         MicroUsd::from_i128(self.units(6, Decimal::ceil))
@@ -167,6 +173,10 @@ mod tests {
         assert_eq!(json("-3").floor_micro(), MicroUsd::ZERO);
         assert_eq!(json("1e300").floor_micro(), MicroUsd::MAX);
         assert_eq!(json("-1e300").floor_micro(), MicroUsd::ZERO);
+        assert_eq!(json("1e12").checked_floor_micro(), Some(MicroUsd::MAX));
+        for beyond in ["1000000000000.000001", "1e300", "-0.01", "-1e300"] {
+            assert_eq!(json(beyond).checked_floor_micro(), None, "{beyond}");
+        }
     }
 
     #[test]

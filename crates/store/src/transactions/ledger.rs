@@ -10,7 +10,7 @@ use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreErr
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, exactly_one, keys, reputation};
+use super::{Database, keys, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AuditSizeRow, AvailableRow, BalanceRow, IdRow, TransferRow};
 use crate::statements as sql;
@@ -76,9 +76,7 @@ pub(super) async fn credit_from<C: Connection>(
     if let Some(funder) = funder {
         lock(db, funder).await?;
     }
-    if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
-        return Err(StoreError::NotFound("account"));
-    }
+    add(db, user, amount).await?;
     if let Some(funder) = funder {
         // The key may have been revoked meanwhile.
         keys::return_funds(db, user, funder, &format!("return:{reference}"), at).await?;
@@ -109,9 +107,18 @@ pub(super) async fn move_funds<C: Connection>(
 ) -> Result<CreditOutcome, StoreError> {
     let debited = debit(db, from, &to.to_string(), amount, reference, at).await?;
     if debited == CreditOutcome::Credited {
-        exactly_one(db.execute(sql::CREDIT, values![to, amount]).await?)?;
+        add(db, to, amount).await?;
     }
     Ok(debited)
+}
+
+/// Adds an amount to what is posted to an account.
+async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
+    if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
+        lock(db, user).await?;
+        return Err(StoreError::BalanceLimit);
+    }
+    Ok(())
 }
 
 /// Takes an amount of what an account has available, once per reference, to an account of the service or of another.

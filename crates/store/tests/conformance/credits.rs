@@ -11,6 +11,7 @@ on_both_engines!(
     a_reference_is_bound_to_its_amount_and_account,
     concurrent_credits_count_once,
     unknown_users_are_not_credited,
+    no_account_holds_more_than_the_limit,
 );
 
 async fn credits_once_per_reference(db: TestDatabase) {
@@ -61,4 +62,20 @@ async fn unknown_users_are_not_credited(db: TestDatabase) {
     assert!(matches!(credited, Err(StoreError::NotFound(_))), "{credited:?}");
     assert_eq!(db.ledger.balance(unknown).await.unwrap(), None);
     assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
+}
+
+async fn no_account_holds_more_than_the_limit(db: TestDatabase) {
+    let user = db.user(1).await;
+    let credit =
+        async |amount: i64, reference: &str| db.ledger.credit(user, usd(amount), reference, at(1)).await;
+    let limit = usd(i64::MAX).micro();
+    for (amount, reference) in [(limit, "a"), (i64::MAX, "b")] {
+        assert!(matches!(credit(amount, reference).await, Err(StoreError::BalanceLimit)), "{amount}");
+        assert_eq!(db.money(user).await, [1, 0, 0]);
+    }
+    // The refused reference is free.
+    credit(limit - 1, "a").await.unwrap();
+    assert_eq!(db.money(user).await, [limit, 0, 0]);
+    assert!(matches!(credit(1, "c").await, Err(StoreError::BalanceLimit)));
+    db.assert_consistent().await;
 }
