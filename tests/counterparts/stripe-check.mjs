@@ -132,8 +132,14 @@ async function walk(start, receiver) {
     )
     assert.equal(charge.payment_intent, paid.session.payment_intent)
     await refund(1501, 400)
-    await refund(1500)
+    const { refund: last } = await refund(1500)
     assert.equal(receiver.take(1, 'charge.refunded')[0].data.object.refunded, true)
+
+    const { charge: left } = await control('refund-failed', { session, refund: last.id })
+    assert.deepEqual([left.amount_refunded, left.refunded], [1000, false])
+    const [{ data: { object: failed } }] = receiver.take(1, 'refund.failed')
+    assert.deepEqual([failed.id, failed.amount, failed.charge, failed.status], [last.id, 1500, charge.id, 'failed'])
+    await control('refund-failed', { session, refund: last.id }, 400)
 
     for (const status of ['won', 'lost']) {
       await control('dispute', { session, amount_cents: 700 })

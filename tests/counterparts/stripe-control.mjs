@@ -11,6 +11,7 @@ export function makeControls({ payments, webhooks, canDeliver, requests, failNex
     'POST /test/async-failed': [['session', ...SENDING], (body) => finishAsync(body, false)],
     'POST /test/expire': [['session', ...SENDING], expire],
     'POST /test/refund': [['session', 'amount_cents', ...SENDING], refund],
+    'POST /test/refund-failed': [['session', 'refund', ...SENDING], failRefund],
     'POST /test/dispute': [['session', 'amount_cents', ...SENDING], dispute],
     'POST /test/dispute-closed': [['session', 'status', ...SENDING], closeDispute],
     'POST /test/deliver': [[
@@ -43,8 +44,8 @@ export function makeControls({ payments, webhooks, canDeliver, requests, failNex
   async function emit(type, object, payment, { deliver: wanted = canDeliver, times }) {
     const event = webhooks.record(type, object)
     const deliveries = wanted ? await webhooks.send(event, { times }) : []
-    const { session, charge = null, dispute: claim = null } = payment
-    return { session, charge, dispute: claim, event, deliveries }
+    const { session, charge = null, dispute: claim = null, refunds = [] } = payment
+    return { session, charge, dispute: claim, refund: refunds.at(-1) ?? null, event, deliveries }
   }
 
   function pay(payment, body = {}) {
@@ -100,10 +101,34 @@ export function makeControls({ payments, webhooks, canDeliver, requests, failNex
   function refund(body) {
     const payment = findPaid(body)
     const { charge } = payment
-    const total = charge.amount_refunded + amountOf(body.amount_cents)
+    const amount = amountOf(body.amount_cents)
+    const total = charge.amount_refunded + amount
     need(total <= charge.amount, 'the refund is above what is left')
     Object.assign(charge, { amount_refunded: total, refunded: total === charge.amount })
+    payment.refunds = [...payment.refunds ?? [], {
+      id: newId('re_test'),
+      object: 'refund',
+      amount,
+      charge: charge.id,
+      created: seconds(),
+      currency: charge.currency,
+      failure_reason: null,
+      metadata: {},
+      payment_intent: charge.payment_intent,
+      status: 'succeeded',
+    }]
     return emit('charge.refunded', charge, payment, body)
+  }
+
+  /** The bank returns the money: the charge counts the refund no longer. */
+  function failRefund(body) {
+    const payment = findPaid(body)
+    const failed = payment.refunds?.find((made) => made.id === body.refund)
+    need(failed?.status === 'succeeded', 'no such refund has succeeded')
+    Object.assign(failed, { failure_reason: 'expired_or_canceled_card', status: 'failed' })
+    payment.charge.amount_refunded -= failed.amount
+    payment.charge.refunded = false
+    return emit('refund.failed', failed, payment, body)
   }
 
   function dispute(body) {

@@ -271,3 +271,77 @@ async fn refunds_and_disputes_are_taken_back_and_freeze_an_account_that_cannot_p
     client.poll(json!({ "preset": "free" })).await.expect(200);
     assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
 }
+
+/// A refund that fails returns its money to the service, so the account gets it back: once, whatever the order.
+#[tokio::test]
+async fn a_refund_that_fails_is_given_back_once() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let (service, stripe) = service_with_stripe(Setup::demo().on(engine)).await;
+        let visitor = Visitor::new(&service).await;
+        let session = visitor.page(1000).await;
+        stripe.control("pay", json!({ "session": session })).await;
+        let refund = async |cents: u32| {
+            stripe.control("refund", json!({ "session": session, "amount_cents": cents })).await["refund"]
+                .clone()
+        };
+        refund(200).await;
+        let failing = refund(300).await;
+        assert_eq!(visitor.cents().await, 500);
+        let failed = json!({ "session": session, "refund": failing["id"], "times": 4 });
+        let sent = stripe.control("refund-failed", failed).await;
+        assert_eq!(statuses(&sent), [200; 4]);
+        assert_eq!(visitor.cents().await, 800);
+        // The same failure under Stripe's other names for it.
+        let event = &sent["event"]["id"];
+        for kind in ["charge.refund.updated", "refund.updated"] {
+            stripe.control("deliver", json!({ "event": event, "type": kind })).await;
+            assert_eq!(visitor.cents().await, 800, "{kind}");
+        }
+        // Another change of a refund, and the failure of a refund in another currency, change nothing.
+        for object in
+            [json!({ "id": "re_1", "status": "succeeded" }), json!({ "id": "re_2", "currency": "jpy" })]
+        {
+            let update = json!({ "event": event, "type": "refund.updated", "object": object });
+            assert_eq!(statuses(&stripe.control("deliver", update).await), [200]);
+            assert_eq!(visitor.cents().await, 800);
+        }
+
+        // The failure is reported first.
+        let session = visitor.page(500).await;
+        stripe.control("pay", json!({ "session": session })).await;
+        let early = json!({ "session": session, "amount_cents": 500, "deliver": false });
+        let early = stripe.control("refund", early).await;
+        let failed = json!({ "session": session, "refund": early["refund"]["id"] });
+        stripe.control("refund-failed", failed).await;
+        assert_eq!(visitor.cents().await, 1300);
+        stripe.control("deliver", json!({ "event": early["event"]["id"] })).await;
+        assert_eq!(visitor.cents().await, 1300);
+    }
+}
+
+/// Whoever knows the address of the webhook must not make the service work for every request. Stripe is never refused.
+#[tokio::test]
+async fn unsigned_events_are_limited_and_signed_ones_are_not() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let setup = Setup::demo().with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3").on(engine);
+        let (service, stripe) = service_with_stripe(setup).await;
+        let visitor = Visitor::new(&service).await;
+        let session = visitor.page(500).await;
+        let paid = stripe.control("pay", json!({ "session": session, "deliver": false })).await;
+        let event = &paid["event"]["id"];
+        for (signature, status) in
+            [("wrong", 400), ("missing", 400), ("wrong", 400), ("wrong", 429), ("missing", 429)]
+        {
+            let forged = json!({ "event": event, "signature": signature });
+            assert_eq!(statuses(&stripe.control("deliver", forged).await), [status], "{signature}");
+        }
+        let client = service.anonymous();
+        let refused = client.post("/api/webhooks/stripe", &json!({})).await;
+        assert!(!refused.header("retry-after").is_empty());
+        refused.refused(429);
+        assert_eq!(visitor.cents().await, 0);
+        let sent = stripe.control("deliver", json!({ "event": event, "times": 8 })).await;
+        assert_eq!(statuses(&sent), [200; 8]);
+        assert_eq!(visitor.cents().await, 500);
+    }
+}

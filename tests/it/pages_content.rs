@@ -247,6 +247,7 @@ fn the_privacy_page_knows_every_table() {
         "api_keys",
         "ballots",
         "cancellations",
+        "card_refund_failures",
         "card_reversals",
         "checkouts",
         "deposits",

@@ -79,6 +79,14 @@ impl Cards {
                 );
                 self.store.reverse(&reversal, now).await?;
             }
+            CardEvent::RefundFailed(failed) => {
+                tracing::warn!(
+                    refund = failed.refund,
+                    cents = failed.amount.0,
+                    "a refund of a card payment failed; its amount is credited again"
+                );
+                self.store.refund_failed(&failed, now).await?;
+            }
             CardEvent::Nothing => {}
         }
         Ok(())

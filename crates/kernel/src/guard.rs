@@ -243,6 +243,18 @@ impl Guard {
         self.take(Rate::Exempt, &Caller::Anonymous { address }).await
     }
 
+    /// Counts a request without a valid signature against its address, and returns the fault to answer it with:
+    /// [`Kind::RateLimited`] once the address has sent too many.
+    pub async fn invalid_signature(&self, address: IpAddr, fault: Fault) -> Fault {
+        self.refuse(address, fault).await.fault
+    }
+
+    /// Counts a wrong credential against the client's address, which limits guessing.
+    async fn refuse(&self, address: IpAddr, fault: Fault) -> Refused {
+        let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
+        Refused { fault: exhausted(allowance.as_ref()).unwrap_or(fault), allowance }
+    }
+
     async fn enter(
         &self,
         policy: &Policy,
@@ -255,14 +267,8 @@ impl Guard {
                 let caller = match self.identify_for(policy.rate, credential, address).await {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
-                        // Counted against the client's address, which limits guessing.
-                        let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
                         let words = format!("{fault}{}", policy.credential_hint);
-                        let fault = Fault::wrong_credential(words);
-                        return Err(Refused {
-                            fault: exhausted(allowance.as_ref()).unwrap_or(fault),
-                            allowance,
-                        });
+                        return Err(self.refuse(address, Fault::wrong_credential(words)).await);
                     }
                     Err(fault) => return Err(Refused { fault, allowance: None }),
                 };
@@ -326,12 +332,6 @@ impl Guard {
         caller.map(Some).ok_or_else(|| Fault::wrong_credential(refusal))
     }
 
-    async fn bearer(&self, token: &SecretString, address: IpAddr) -> Result<Option<Caller>, Fault> {
-        if let Some(key) = ApiKey::parse(token.expose_secret()) {
-            let owner = self.keys.owner(&key).await?;
-            return Ok(owner.map(|owner| {
-                let KeyOwner { key, user, terms } = owner;
-                self.key_uses.note(key, self.clock.now());
     /// The caller of a bare user id; `None` for an unknown user. A user id is not secret, so an account that has money
     /// is refused, and the caller may neither manage keys nor change settings.
     async fn account_without_money(&self, user: UserId) -> Result<Option<Caller>, Fault> {
@@ -340,6 +340,12 @@ impl Guard {
         Ok(empty.map(|_| Caller::Token { user, scope: Some(KeyScope::Polls) }))
     }
 
+    async fn bearer(&self, token: &SecretString, address: IpAddr) -> Result<Option<Caller>, Fault> {
+        if let Some(key) = ApiKey::parse(token.expose_secret()) {
+            let owner = self.keys.owner(&key).await?;
+            return Ok(owner.map(|owner| {
+                let KeyOwner { key, user, terms } = owner;
+                self.key_uses.note(key, self.clock.now());
                 Caller::Key { user, key, terms }
             }));
         }

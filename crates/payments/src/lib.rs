@@ -3,5 +3,5 @@
 mod stripe;
 mod x402;
 
-pub use stripe::{Stripe, StripeConfig, StripeWebhooks, WebhookError};
+pub use stripe::{Stripe, StripeConfig, StripeWebhooks, WebhookError, WebhookSignature};
 pub use x402::{Offer, PayloadError, PaymentRefused, X402, X402Config};

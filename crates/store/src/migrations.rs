@@ -39,6 +39,7 @@ const STEPS: &[Step] = &[
     step!(15, "0015", "a2a_tasks"),
     step!(16, "0016", "confirmation"),
     step!(17, "0017", "reputation"),
+    step!(20, "0020", "failed_refunds"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

@@ -404,25 +404,33 @@ pub(crate) const LOCK_CHECKOUT: &str =
     "UPDATE checkouts SET status = status WHERE id = $1 OR payment_id = $2 RETURNING id";
 pub(crate) const OPEN_CHECKOUTS: &str = "SELECT id, user_id, amount, session_id, created_at FROM checkouts \
      WHERE status = 'open' AND created_at < $1 ORDER BY created_at, id LIMIT $2";
-/// Adds what was taken back. It only grows, however late an event comes, and what was lifted stays lifted.
-pub(crate) const ADD_REVERSAL: &str = "INSERT INTO card_reversals (ref, checkout_id, payment_id, amount, lifted) VALUES ($1, $2, $3, $4, $5) \
-     ON CONFLICT (ref) DO UPDATE SET \
-         amount = CASE WHEN excluded.amount > card_reversals.amount THEN excluded.amount ELSE card_reversals.amount END, \
+/// Adds a reversal. The latest report counts, however late it arrives, and of reports of one second the larger amount.
+/// A lifted reversal stays lifted.
+pub(crate) const ADD_REVERSAL: &str = "INSERT INTO card_reversals (ref, checkout_id, payment_id, amount, lifted, reported_at) \
+     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (ref) DO UPDATE SET \
+         amount = CASE WHEN excluded.reported_at > card_reversals.reported_at \
+             OR (excluded.reported_at = card_reversals.reported_at AND excluded.amount > card_reversals.amount) \
+             THEN excluded.amount ELSE card_reversals.amount END, \
+         reported_at = CASE WHEN excluded.reported_at > card_reversals.reported_at \
+             THEN excluded.reported_at ELSE card_reversals.reported_at END, \
          lifted = CASE WHEN excluded.lifted = 1 THEN 1 ELSE card_reversals.lifted END";
+pub(crate) const ADD_REFUND_FAILURE: &str = "INSERT INTO card_refund_failures (refund_id, reversal, amount, failed_at) \
+     VALUES ($1, $2, $3, $4) ON CONFLICT (refund_id) DO NOTHING";
+/// The payment that a reversal names.
+pub(crate) const CHECKOUT_OF_REVERSAL: &str =
+    "SELECT checkout_id AS id FROM card_reversals WHERE ref = $1 AND checkout_id IS NOT NULL";
 /// What was taken back of a payment that was made, and has not been moved yet.
-pub(crate) const WAITING_REVERSALS: &str = "SELECT card_reversals.ref AS reference, checkouts.user_id AS user_id, applied, bad_debt, \
-         CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END AS target \
-     FROM card_reversals JOIN checkouts ON checkouts.status = 'paid' \
-         AND (checkouts.id = card_reversals.checkout_id OR checkouts.payment_id = card_reversals.payment_id) \
-     WHERE checkouts.id = $1 AND applied <> CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END \
-     ORDER BY card_reversals.ref";
+pub(crate) const WAITING_REVERSALS: &str = "SELECT ref AS reference, checkouts.user_id AS user_id, applied, bad_debt, changes, target \
+     FROM card_reversal_targets AS reversals JOIN checkouts ON checkouts.status = 'paid' \
+         AND (checkouts.id = reversals.checkout_id OR checkouts.payment_id = reversals.payment_id) \
+     WHERE checkouts.id = $1 AND applied <> target ORDER BY ref";
 /// Payments that were made and of which something was taken back that has not been moved yet.
-pub(crate) const REVERSED_CHECKOUTS: &str = "SELECT DISTINCT checkouts.id AS id FROM card_reversals JOIN checkouts ON checkouts.status = 'paid' \
-         AND (checkouts.id = card_reversals.checkout_id OR checkouts.payment_id = card_reversals.payment_id) \
-     WHERE applied <> CASE lifted WHEN 1 THEN 0 ELSE card_reversals.amount END LIMIT 100";
+pub(crate) const REVERSED_CHECKOUTS: &str = "SELECT DISTINCT checkouts.id AS id FROM card_reversal_targets AS reversals \
+     JOIN checkouts ON checkouts.status = 'paid' \
+         AND (checkouts.id = reversals.checkout_id OR checkouts.payment_id = reversals.payment_id) \
+     WHERE applied <> target LIMIT 100";
 /// Moves a reversal from one state to the next; changes nothing if another transaction has.
-pub(crate) const REVERSAL_APPLIED: &str =
-    "UPDATE card_reversals SET applied = $3, bad_debt = $4 WHERE ref = $1 AND applied = $2";
+pub(crate) const REVERSAL_APPLIED: &str = "UPDATE card_reversals SET applied = $3, bad_debt = $4, changes = changes + 1 WHERE ref = $1 AND applied = $2 AND changes = $5";
 
 // Deposits of USDC.
 

@@ -61,6 +61,8 @@ pub enum CardEvent {
     },
     /// It was taken back in part or in full.
     Reversed(Reversal),
+    /// A refund of it failed.
+    RefundFailed(FailedRefund),
     /// It concerns somebody else, or changes nothing.
     Nothing,
 }
@@ -91,6 +93,23 @@ pub struct Reversal {
     pub amount: Cents,
     /// Whether it was lifted: a dispute that was won.
     pub lifted: bool,
+    /// The time of the report. The amount of the latest report counts.
+    pub reported_at: Timestamp,
+}
+
+/// A refund whose money returned to the service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedRefund {
+    /// The processor's id of the refund.
+    pub refund: String,
+    /// The [`Reversal::reference`] of the refunds of its charge.
+    pub reversal: String,
+    /// The processor's id of the money.
+    pub payment: Option<String>,
+    /// The amount of the refund.
+    pub amount: Cents,
+    /// The time of the failure. Later reports of the charge no longer include the refund.
+    pub failed_at: Timestamp,
 }
 
 /// What became of a payment that was made.
@@ -132,6 +151,10 @@ pub trait CheckoutStore: Send + Sync {
     /// Takes back what was paid: from what the account has available, the rest as bad debt, for which the account is
     /// frozen. What comes before its payment waits for it; what comes again changes nothing.
     async fn reverse(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError>;
+
+    /// Gives back what was taken for a refund that failed, once per refund. A failure that is reported before its
+    /// refund waits for it.
+    async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError>;
 
     /// Applies what was taken back of payments and has not been applied yet.
     async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError>;

@@ -32,8 +32,8 @@ use async_trait::async_trait;
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use cards::{
-    CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout,
-    Reversal, Settled,
+    CardEvent, CardProcessor, Cents, CheckoutPage, CheckoutStore, FailedRefund, NewCheckout, OpenCheckout,
+    PaidCheckout, Reversal, Settled,
 };
 pub use confirmations::Confirmations;
 pub use credentials::{ProvenToken, TokenVerifier};

@@ -1,7 +1,8 @@
 //! What Stripe's objects say, as far as it matters here.
 
 use ep_kernel::caller::CheckoutId;
-use ep_kernel::ports::{CardEvent, Cents, PaidCheckout, Reversal};
+use ep_kernel::ports::{CardEvent, Cents, FailedRefund, PaidCheckout, Reversal};
+use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -13,6 +14,9 @@ pub(super) struct Event {
     #[serde(rename = "type")]
     kind: String,
     livemode: bool,
+    /// In seconds since the epoch.
+    #[serde(default)]
+    created: i64,
     data: Data,
 }
 
@@ -56,6 +60,16 @@ struct Charge {
 }
 
 #[derive(Deserialize)]
+struct Refund {
+    id: String,
+    amount: i64,
+    currency: String,
+    status: Option<String>,
+    charge: Option<String>,
+    payment_intent: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct Dispute {
     id: String,
     amount: i64,
@@ -86,7 +100,8 @@ impl Session {
 impl Event {
     /// What the event says; `None` if its object cannot be read.
     pub(super) fn read(self, live: bool) -> Option<CardEvent> {
-        let Self { kind, livemode, data } = self;
+        let Self { kind, livemode, created, data } = self;
+        let reported_at = Timestamp::from_millis(created.saturating_mul(1000));
         if livemode != live {
             return Some(CardEvent::Nothing);
         }
@@ -101,11 +116,14 @@ impl Event {
                     None => CardEvent::Nothing,
                 }
             }
-            "charge.refunded" => object::<Charge>(data)?.event(),
+            "charge.refunded" => object::<Charge>(data)?.event(reported_at),
+            "refund.failed" | "refund.updated" | "charge.refund.updated" => {
+                object::<Refund>(data)?.event(reported_at)
+            }
             "charge.dispute.created"
             | "charge.dispute.updated"
             | "charge.dispute.funds_withdrawn"
-            | "charge.dispute.closed" => object::<Dispute>(data)?.event(),
+            | "charge.dispute.closed" => object::<Dispute>(data)?.event(reported_at),
             _ => CardEvent::Nothing,
         };
         Some(event)
@@ -113,22 +131,47 @@ impl Event {
 }
 
 impl Charge {
-    fn event(self) -> CardEvent {
+    fn event(self, reported_at: Timestamp) -> CardEvent {
         let (Ok(refunded), "usd") = (u32::try_from(self.amount_refunded), self.currency.as_str()) else {
             return CardEvent::Nothing;
         };
         CardEvent::Reversed(Reversal {
-            reference: format!("refund:{}", self.id),
+            reference: refunds_of(&self.id),
             checkout: checkout_id(&self.metadata),
             payment: self.payment_intent,
             amount: Cents(refunded),
             lifted: false,
+            reported_at,
         })
     }
 }
 
+impl Refund {
+    /// A failed or canceled refund; other changes of a refund are reported with its charge.
+    fn event(self, failed_at: Timestamp) -> CardEvent {
+        let failed = matches!(self.status.as_deref(), Some("failed" | "canceled"));
+        let (Some(charge), Ok(amount @ 1..), "usd", true) =
+            (&self.charge, u32::try_from(self.amount), self.currency.as_str(), failed)
+        else {
+            return CardEvent::Nothing;
+        };
+        CardEvent::RefundFailed(FailedRefund {
+            reversal: refunds_of(charge),
+            refund: self.id,
+            payment: self.payment_intent,
+            amount: Cents(amount),
+            failed_at,
+        })
+    }
+}
+
+/// The reference of the refunds of a charge.
+fn refunds_of(charge: &str) -> String {
+    format!("refund:{charge}")
+}
+
 impl Dispute {
-    fn event(self) -> CardEvent {
+    fn event(self, reported_at: Timestamp) -> CardEvent {
         // An early warning takes no money yet.
         let (Ok(amount), "usd", false) =
             (u32::try_from(self.amount), self.currency.as_str(), self.status.starts_with("warning_"))
@@ -141,6 +184,7 @@ impl Dispute {
             payment: self.payment_intent,
             amount: Cents(amount),
             lifted: self.status == "won",
+            reported_at,
         })
     }
 }

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use self::events::Session;
-pub use self::webhooks::{StripeWebhooks, WebhookError};
+pub use self::webhooks::{StripeWebhooks, WebhookError, WebhookSignature};
 
 /// The version of the API that requests and events are written in.
 const API_VERSION: &str = "2026-10-28.endive";

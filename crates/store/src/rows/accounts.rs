@@ -110,7 +110,7 @@ row! {
 
 row! {
     /// What was taken back of a card payment, and is not moved yet.
-    WaitingReversalRow { reference: String, user_id: String, applied: i64, bad_debt: i64, target: i64 }
+    WaitingReversalRow { reference: String, user_id: String, applied: i64, bad_debt: i64, changes: i64, target: i64 }
 }
 
 row! {

@@ -5,7 +5,7 @@ use futures::FutureExt;
 
 use ep_kernel::caller::{CheckoutId, UserId};
 use ep_kernel::ports::{
-    CheckoutStore, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
+    CheckoutStore, FailedRefund, NewCheckout, OpenCheckout, PaidCheckout, Reversal, Settled, StoreError,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -45,6 +45,15 @@ impl<E: Engine> CheckoutStore for Database<E> {
         self.0
             .transact(Durability::PowerLoss, move |db| {
                 async move { reverse(db, &reversal, at).await }.boxed()
+            })
+            .await
+    }
+
+    async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError> {
+        let failed = failed.clone();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { refund_failed(db, &failed, at).await }.boxed()
             })
             .await
     }
@@ -96,13 +105,31 @@ async fn settle<C: Connection>(
 }
 
 async fn reverse<C: Connection>(db: &mut C, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError> {
-    let Reversal { reference, checkout, payment, amount, lifted } = reversal;
+    let Reversal { reference, checkout, payment, amount, lifted, reported_at } = reversal;
     let checkout = checkout.map(|checkout| checkout.to_string());
     let of = values![checkout.as_deref(), payment.as_deref()];
     let found: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
     let amount = MicroUsd::from(*amount);
-    let values = values![&**reference, checkout.as_deref(), payment.as_deref(), amount, *lifted];
+    let values =
+        values![&**reference, checkout.as_deref(), payment.as_deref(), amount, *lifted, *reported_at];
     db.execute(sql::ADD_REVERSAL, values).await?;
+    match found {
+        Some(checkout) => apply_to(db, &checkout.id, at).await.map(drop),
+        None => Ok(()),
+    }
+}
+
+async fn refund_failed<C: Connection>(
+    db: &mut C,
+    failed: &FailedRefund,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let FailedRefund { refund, reversal, payment, amount, failed_at } = failed;
+    let named: Option<IdRow> = db.fetch_optional(sql::CHECKOUT_OF_REVERSAL, values![&**reversal]).await?;
+    let of = values![named.as_ref().map(|checkout| &*checkout.id), payment.as_deref()];
+    let found: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
+    let values = values![&**refund, &**reversal, MicroUsd::from(*amount), *failed_at];
+    db.execute(sql::ADD_REFUND_FAILURE, values).await?;
     match found {
         Some(checkout) => apply_to(db, &checkout.id, at).await.map(drop),
         None => Ok(()),
@@ -125,7 +152,7 @@ async fn apply<C: Connection>(
     row: &WaitingReversalRow,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    let WaitingReversalRow { reference, user_id, applied, bad_debt, target } = row;
+    let WaitingReversalRow { reference, user_id, applied, bad_debt, changes, target } = row;
     let user = rows::user_id(user_id)?;
     let of_account = ledger::lock(db, user).await?.available;
     // Above zero it is taken back; below, given back: the service's bad debt first.
@@ -133,11 +160,13 @@ async fn apply<C: Connection>(
     let on_keys = if taken > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
     let available = of_account + on_keys.iter().map(|(_, available)| available.micro()).sum::<i64>();
     let debt = if taken > 0 { bad_debt + (taken - available).max(0) } else { (bad_debt + taken).max(0) };
-    if db.execute(sql::REVERSAL_APPLIED, values![&**reference, *applied, *target, debt]).await? == 0 {
+    if db.execute(sql::REVERSAL_APPLIED, values![&**reference, *applied, *target, debt, *changes]).await? == 0
+    {
         return Ok(false);
     }
     let of_service = debt - bad_debt;
-    let reference = format!("stripe:{reference}:{target}");
+    // An amount may return: a refund fails, and another one of the same amount is made.
+    let reference = format!("stripe:{reference}:{changes}:{target}");
     let needed = MicroUsd::new(taken - of_service - of_account);
     keys::take_back(db, user, on_keys, needed, &reference, at).await?;
     move_of_account(db, user, taken - of_service, &reference, at).await?;

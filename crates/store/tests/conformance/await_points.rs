@@ -110,6 +110,7 @@ async fn take_a_card_payment_back(db: &TestDatabase, polls: usize) -> bool {
         payment: None,
         amount: Cents(6),
         lifted: false,
+        reported_at: at(6),
     };
     let ended = twice!(polls, async {
         drop(db.checkouts.reverse(&reversal, at(2)).await);

@@ -1,7 +1,7 @@
 //! Payments by card: credited once, taken back once, in whatever order it is heard of.
 
 use ep_kernel::caller::{CheckoutId, UserId};
-use ep_kernel::ports::{Cents, NewCheckout, PaidCheckout, Reversal, Settled, StoreError};
+use ep_kernel::ports::{Cents, FailedRefund, NewCheckout, PaidCheckout, Reversal, Settled, StoreError};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
@@ -14,6 +14,7 @@ on_both_engines!(
     what_was_paid_is_taken_back_once,
     what_is_not_available_is_bad_debt_and_freezes_the_account,
     a_dispute_that_was_won_is_given_back,
+    refunds_that_failed_are_given_back_once,
     the_order_of_events_does_not_matter,
     the_audit_finds_credits_without_payments,
 );
@@ -43,6 +44,7 @@ fn refund(checkout: &NewCheckout, cents: u32) -> Reversal {
         payment: None,
         amount: Cents(cents),
         lifted: false,
+        reported_at: at(6),
     }
 }
 
@@ -53,6 +55,17 @@ fn dispute(checkout: &NewCheckout, cents: u32, lifted: bool) -> Reversal {
         payment: Some(format!("pi_{}", checkout.id)),
         amount: Cents(cents),
         lifted,
+        reported_at: at(6),
+    }
+}
+
+fn failed(checkout: &NewCheckout, refund: &str, cents: u32, at_ms: i64) -> FailedRefund {
+    FailedRefund {
+        refund: format!("re_{refund}_{}", checkout.id),
+        reversal: format!("refund:ch_{}", checkout.id),
+        payment: Some(format!("pi_{}", checkout.id)),
+        amount: Cents(cents),
+        failed_at: at(at_ms),
     }
 }
 
@@ -179,11 +192,54 @@ async fn a_dispute_that_was_won_is_given_back(db: TestDatabase) {
     assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 0);
 }
 
-/// What may be heard of one payment.
+/// A refund that failed is given back, and the same amount can be refunded and fail again: each change of the ledger has
+/// a reference of its own.
+async fn refunds_that_failed_are_given_back_once(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = checkout(&db, user, 500).await;
+    settle(&db, &paid(&first)).await;
+    for round in 0..3 {
+        let (refunded_at, failed_at) = (10 * round + 1, 10 * round + 2);
+        let refund = Reversal { reported_at: at(refunded_at), ..refund(&first, 300) };
+        let failed = failed(&first, &round.to_string(), 300, failed_at);
+        for _ in 0..2 {
+            db.checkouts.reverse(&refund, at(7)).await.unwrap();
+            assert_eq!(db.money(user).await, [200 * CENT, 0, 0], "round {round}");
+        }
+        let times = (0..3).map(|_| async { db.checkouts.refund_failed(&failed, at(8)).await.unwrap() });
+        futures::future::join_all(times).await;
+        assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
+        // Repeated late, the report of the refund changes nothing more.
+        db.checkouts.reverse(&refund, at(9)).await.unwrap();
+        assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
+        db.assert_consistent().await;
+    }
+    // Of what the account could not pay, the service's loss is made good first.
+    let poll = db.running(Some(user), Some(hold(1, 500 * CENT))).await;
+    let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(400 * CENT));
+    let closing = crate::test_database::closing(Some(0));
+    db.polls.close(&poll, ep_kernel::ports::Epoch::FIRST, &closing, settlement).await.unwrap();
+    db.checkouts.reverse(&Reversal { reported_at: at(50), ..refund(&first, 500) }, at(50)).await.unwrap();
+    assert_eq!(db.money(user).await, [0, 0, 400 * CENT]);
+    db.checkouts.refund_failed(&failed(&first, "last", 500, 51), at(51)).await.unwrap();
+    assert_eq!(db.money(user).await, [100 * CENT, 0, 400 * CENT]);
+    db.assert_consistent().await;
+    // A failure whose refund and payment are unknown waits for them.
+    let second = checkout(&db, user, 100).await;
+    db.checkouts.refund_failed(&failed(&second, "early", 100, 60), at(60)).await.unwrap();
+    db.checkouts.reverse(&Reversal { reported_at: at(59), ..refund(&second, 100) }, at(61)).await.unwrap();
+    settle(&db, &paid(&second)).await;
+    db.checkouts.apply_reversals(at(62)).await.unwrap();
+    assert_eq!(db.money(user).await, [200 * CENT, 0, 400 * CENT]);
+    db.assert_consistent().await;
+}
+
+/// Reports of one payment.
 #[derive(Debug, Clone)]
 enum Event {
     Paid(PaidCheckout),
     Reversed(Reversal),
+    Failed(FailedRefund),
 }
 
 async fn the_order_of_events_does_not_matter(db: TestDatabase) {
@@ -196,6 +252,10 @@ async fn the_order_of_events_does_not_matter(db: TestDatabase) {
             Event::Paid(paid(&first)),
             Event::Reversed(refund(&first, 100)),
             Event::Reversed(refund(&first, 300)),
+            Event::Failed(failed(&first, "one", 50, 7)),
+            // Later than the failure: 50 of the 350 that were refunded have returned.
+            Event::Reversed(Reversal { reported_at: at(8), ..refund(&first, 300) }),
+            Event::Failed(failed(&first, "two", 20, 9)),
             Event::Reversed(dispute(&first, 400, false)),
             Event::Reversed(dispute(&first, 400, won)),
         ];
@@ -208,12 +268,13 @@ async fn the_order_of_events_does_not_matter(db: TestDatabase) {
             let hear = async |event: &Event| match event {
                 Event::Paid(paid) => drop(settle(&db, paid).await),
                 Event::Reversed(reversal) => db.checkouts.reverse(reversal, at(7)).await.unwrap(),
+                Event::Failed(failed) => db.checkouts.refund_failed(failed, at(7)).await.unwrap(),
             };
             futures::future::join_all(together.into_iter().map(hear)).await;
         }
         // A dispute names no checkout: heard of while the payment is settled, it waits for the next look.
         db.checkouts.apply_reversals(at(8)).await.unwrap();
-        let left = if won { 700 } else { 300 };
+        let left = if won { 720 } else { 320 };
         assert_eq!(db.money(user).await, [left * CENT, 0, 0], "seed {seed}");
         db.assert_consistent().await;
         assert_eq!(db.checkouts.apply_reversals(at(9)).await.unwrap(), 0);

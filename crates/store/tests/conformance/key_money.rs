@@ -297,6 +297,7 @@ async fn a_payment_taken_back_takes_what_is_on_keys(db: TestDatabase) {
         payment: None,
         amount: Cents(amount),
         lifted: false,
+        reported_at: at(6),
     };
     db.checkouts.reverse(&reversal(60), at(2)).await.unwrap();
     assert_eq!(db.money(user).await, [0, 0, 0]);

@@ -85,6 +85,7 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
         payment: Some(format!("pi_{}", checkout.id)),
         amount: Cents(cents),
         lifted,
+        reported_at: at(6),
     };
     match rng.random_range(0..6) {
         0..=2 => {
