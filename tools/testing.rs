@@ -148,6 +148,8 @@ impl Service {
     /// Calls an operation, as `dispatch` does once everything is checked.
     pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<Answer, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
-        entry::<T>().run(Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
+        let entry = entry::<T>();
+        let input = entry.without_empty(input);
+        entry.run(Ctx::new(Arc::clone(&self.ports), caller.clone(), request_id), input).await
     }
 }

@@ -47,6 +47,7 @@ mod limits;
 mod long_input;
 mod mcp;
 mod mcp_app;
+mod mcp_arguments;
 mod mcp_clients;
 mod mcp_polls;
 mod money;

@@ -24,6 +24,12 @@ export function finished(changes = {}) {
 
 export const COSTS = { total_estimated_cost: 0.000511, unused_calls_cost: 0, unknown_cost_calls: 0 }
 
+/** What poll_question answers: nothing that its caller has sent. */
+export const brief = (changes) => ({
+  poll_id: ID, status: 'success', is_tie: false, termination_reason: 'confidence', models_skipped: 0, costs: COSTS,
+  confidence: 0.97, simulated: false, notices: [], result_url: URL, caveat: 'Agreement among models, not truth.', ...changes,
+})
+
 export function votes() {
   const vote = (model_id, chosen_option) => ({
     model_id, success: chosen_option !== null, chosen_option, transition: 'vote', latency_ms: 210,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { chromium } from 'playwright-core'
 import {
-  ARABIC, COSTS, DRY_RUN, ERROR, HOSTILE, NO_VOTES, TIE, finished, longAndRightToLeft, running, toolResult, votes,
+  brief,  ARABIC, COSTS, DRY_RUN, ERROR, HOSTILE, NO_VOTES, TIE, finished, longAndRightToLeft, running, toolResult, votes,
 } from './results.mjs'
 
 const CSP = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
@@ -143,7 +143,7 @@ const CHECKS = {
     await host.expect('status', 'Finished')
     await host.expect('explanation', 'Most models agree: it won 14 of 16 votes; 2 went to other options.')
     await host.expect('caveat', 'Agreement is not truth: models share training data and make the same errors.')
-    await host.expect('tally', /Uranus\s+most votes:\s+14 votes · 87%\s+Jupiter\s+2 votes · 12%\s+Saturn\s+0 votes · 0%/)
+    await host.expect('tally', /Uranus\s+most votes:\s+14 votes · 88%\s+Jupiter\s+2 votes · 12%\s+Saturn\s+0 votes · 0%/)
     const facts = await host.text('facts')
     for (const words of [
       '98.8% (threshold 95%)', 'That the whole roster of 50 models would give this outcome, not that it is right.',
@@ -159,6 +159,27 @@ const CHECKS = {
     await host.do('resize', 280)
     await host.noOverflow()
     await host.shoot(host.page, 'finished-280')
+  },
+
+  async brief(host) {
+    await host.start()
+    const options = ['Keep the service and rewrite its slowest part', 'Keep the service and buy a larger machine', 'Rewrite it all']
+    const question = 'Which of the three plans should be carried out?'
+    await host.do('input', { arguments: { question, options, preset: 'budget', confidence_threshold: 0.9, max_cost_usd: 2 } })
+    const tally = { '1. Keep the service and rew…': 1, '2. Keep the service and buy…': 1, '3. Rewrite it all': 1 }
+    await host.do('result', toolResult(brief({ tally, outcome: 'tie', is_tie: true })))
+    await host.expect('question', question)
+    await host.expect('outcome', 'Tie')
+    await host.expect('tally', /larger machine\s+most votes:\s+1 vote · 33%/)
+    const percents = (await host.text('tally')).match(/\d+(?=%)/g).map(Number)
+    assert.equal(percents.reduce((sum, percent) => sum + percent, 0), 100)
+    await host.do('result', toolResult(brief({ tally: { ...tally, '2. Keep the service and buy…': 5 }, outcome: options[1] })))
+    await host.expect('outcome', options[1])
+    await host.expect('explanation', 'Most models agree: it won 5 of 7 votes; 2 went to other options.')
+    const shown = await host.app.locator('.option').allInnerTexts()
+    assert.deepEqual(shown.toSorted(), options.toSorted())
+    const facts = await host.text('facts')
+    for (const words of ['(threshold 90%)', 'of at most $2.00', 'budget']) assert.ok(facts.includes(words), `${words} is not in ${facts}`)
   },
 
   async outcomes(host) {
@@ -328,7 +349,7 @@ const CHECKS = {
     await host.start()
     const options = [HOSTILE, 'Other']
     await host.show(finished({
-      question: HOSTILE, options, tally: { [HOSTILE]: 3, Other: 1 }, winning_option: HOSTILE, preset: HOSTILE,
+      question: HOSTILE, options, tally: { [HOSTILE]: 3, Other: 1 }, winning_option: HOSTILE, outcome: HOSTILE, preset: HOSTILE,
       notices: [HOSTILE], poll_id: HOSTILE, votes: [{ model_id: HOSTILE, success: true, chosen_option: HOSTILE }],
     }))
     for (const id of ['question', 'outcome', 'notices']) await host.expect(id, HOSTILE)
@@ -347,7 +368,7 @@ const CHECKS = {
     assert.equal(await host.app.locator('#outcome').evaluate((shown) => getComputedStyle(shown).direction), 'rtl')
     const shown = await host.app.locator('.option').allInnerTexts()
     assert.deepEqual(shown, longAndRightToLeft().options)
-    assert.match(await host.text('tally'), /7\s+4 votes · 11%\s+constructor\s+3 votes · 8%/)
+    assert.match(await host.text('tally'), /7\s+4 votes · 11%\s+constructor\s+3 votes · 9%/)
     await host.shoot(host.page, 'long-280')
     await host.app.locator('#more').click()
     await host.expect('more', 'Show less')
@@ -407,7 +428,7 @@ const CHECKS = {
   async 'other windows'(host) {
     await host.start()
     await host.show(finished())
-    const params = toolResult(finished({ winning_option: 'Jupiter' }))
+    const params = toolResult(finished({ winning_option: 'Jupiter', outcome: 'Jupiter' }))
     await host.do('beside', { jsonrpc: '2.0', method: 'ui/notifications/tool-result', params })
     await pause(300)
     await host.expect('outcome', 'Uranus')

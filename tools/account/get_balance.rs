@@ -71,6 +71,7 @@ impl Tool for GetBalance {
     };
     type Input = Nothing;
     type Output = BalanceReply;
+    const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<BalanceReply, Fault> {
         let balance = cx.balances().balance(cx.account()?).await?;

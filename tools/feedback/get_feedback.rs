@@ -21,6 +21,7 @@ pub struct GetFeedback;
 pub struct FeedbackQuery {
     /// The poll's id: EP-<date>-<suffix>.
     #[serde(alias = "pollId")]
+    #[schemars(extend("x-aliases" = ["pollId"]))]
     pub poll_id: String,
 }
 

@@ -21,6 +21,7 @@ pub struct SubmitFeedback;
 pub struct FeedbackInput {
     /// The poll's id: EP-<date>-<suffix>. The poll has ended, and is not private.
     #[serde(alias = "pollId")]
+    #[schemars(extend("x-aliases" = ["pollId"]))]
     pub poll_id: String,
     /// Whether its outcome was correct; leave it out if you cannot say.
     pub outcome_correct: Option<bool>,
@@ -137,6 +138,7 @@ impl Tool for SubmitFeedback {
     };
     type Input = FeedbackInput;
     type Output = Recorded;
+    const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, input: FeedbackInput) -> Result<Recorded, Fault> {
         let state = poll(cx, &input.poll_id).await?;

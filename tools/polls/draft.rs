@@ -47,7 +47,7 @@ impl TryFrom<u32> for WaitMs {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("anyOf" = [{ "required": ["question"] }, { "required": ["prompt"] }]))]
 pub struct PollRequest {
-    /// Neutral and self-contained: the models see only it and the options.
+    /// Neutral, self-contained: models see only it and the options.
     pub question: Option<Question>,
     /// Use question.
     #[schemars(extend("deprecated" = true))]
@@ -58,16 +58,16 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     #[schemars(extend("default" = "fptp"))]
     pub poll_type: Option<PollType>,
-    /// Which models (default fast_and_cheap); list_profiles names the presets.
+    /// Which models (default fast_and_cheap).
     pub preset: Option<String>,
-    /// Instead of a preset: 2 to 150 models, by id or with * for any text.
+    /// Ids of 2 to 150 models, instead of a preset; * stands for any text.
     pub models: Option<ModelNames>,
     /// Models not to ask.
     pub exclude: Option<ModelNames>,
-    /// Sets preset, threshold, cost and pace; other fields override it.
+    /// Sets preset, threshold, cost and pace unless given.
     #[serde(default, deserialize_with = "schema::word")]
     pub profile: Option<Profile>,
-    /// How sure the early answer must be to match the whole roster's (default 0.95).
+    /// How sure an early answer must match the whole roster's (default 0.95).
     pub confidence_threshold: Option<Threshold>,
     /// Most to spend, in USD (default 1).
     pub max_cost_usd: Option<Budget>,
@@ -75,6 +75,7 @@ pub struct PollRequest {
     #[serde(default, deserialize_with = "schema::word")]
     pub pace: Option<Pace>,
     /// An https URL told of the outcome, signed.
+    #[schemars(extend("x-extended" = true))]
     pub notify_url: Option<String>,
     /// Only you can read the result.
     #[serde(default)]
@@ -117,6 +118,8 @@ pub fn choice(
     default: &str,
 ) -> Result<ModelChoice, Fault> {
     let source = match (preset, models) {
+        // Every model is no choice of its own: some agents fill in all arguments.
+        (Some(preset), Some(models)) if models.as_slice() == ["*"] => ModelSource::Preset(preset),
         (Some(_), Some(_)) => {
             return Err(Fault::invalid("models", "models take the place of preset: send one of the two"));
         }

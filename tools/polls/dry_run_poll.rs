@@ -1,7 +1,7 @@
 //! `dry_run_poll`: everything that is wrong with a poll, at once, and what it would cost.
 
 use ep_kernel::ctx::Ctx;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::{Fault, FieldFault, Kind};
 use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -55,11 +55,14 @@ impl Tool for DryRunPoll {
             match request.and_then(PollRequest::draft) {
                 Ok(draft) => break draft,
                 Err(fault) => {
-                    errors.push(fault.message().to_owned());
-                    let wrong =
-                        fault.fields().first().map_or("options", |field| root(&field.field)).to_owned();
-                    // Continue with a placeholder, so that one call names everything that is wrong.
-                    if !placeholder(&mut members, &wrong) {
+                    let wrong = fault.fields();
+                    errors.extend(wrong.iter().map(FieldFault::message));
+                    if wrong.is_empty() {
+                        errors.push(fault.message().to_owned());
+                    }
+                    // Continues with placeholders, to name also what is checked after decoding.
+                    let replaced = wrong.iter().map(|wrong| placeholder(&mut members, root(&wrong.field)));
+                    if !replaced.fold(false, |any, one| any | one) {
                         return Ok(DryRun { dry_run: true, valid: false, errors, estimates: None });
                     }
                 }
@@ -134,7 +137,7 @@ mod tests {
             (json!({ "models": ["demo/no-such", "demo/*-mini"] }), "demo/no-such"),
             (json!({ "exclude": ["no/such*"] }), "no/such*"),
             (json!({ "models": ["demo/*"], "preset": "budget" }), "one of the two"),
-            (json!({ "models": [] }), "1 to 150"),
+            (json!({ "models": ["no", ""] }), "models"),
         ] {
             let mut input =
                 json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });

@@ -89,8 +89,9 @@ pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
             }
         },
     };
-    let asked = ["question", "prompt"].iter().find_map(|name| members.get(*name));
-    match (asked, members.contains_key("options")) {
+    let given = |name: &str| members.get(name).filter(|value| !schema::is_empty(value));
+    let asked = ["question", "prompt"].into_iter().find_map(given);
+    match (asked, given("options").is_some()) {
         (Some(question), false) => {
             let shown: String = question.as_str().unwrap_or_default().chars().take(200).collect();
             let ask = format!(

@@ -115,6 +115,7 @@ impl Tool for ListPolls {
     };
     type Input = PollPage;
     type Output = PollList;
+    const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, page: PollPage) -> Result<PollList, Fault> {
         check_limit(page.limit)?;

@@ -1,5 +1,6 @@
 //! Polls: asking, pricing, choosing how.
 
+pub mod brief;
 mod cancel_poll;
 mod completion;
 mod draft;

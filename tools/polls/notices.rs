@@ -42,7 +42,7 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
             rest => format!("; the other {rest} were not needed or not asked"),
         };
         notices.push(format!(
-            "{heard} of the roster's {roster} models were heard; {unheard} could not be and {counts} for the strongest rival in the confidence, because nobody knows how they would have voted{rest}"
+            "{heard} of the roster's {roster} models were heard; {unheard} could not be and {counts} for the strongest rival in the confidence{rest}"
         ));
     }
     notices

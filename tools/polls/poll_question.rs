@@ -77,6 +77,10 @@ impl Tool for PollQuestion {
         Some(free_form::understand(known, said))
     }
 
+    fn check(input: Value) -> Result<(), Fault> {
+        RawPollRequest::check(input)
+    }
+
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
         let (request, misspelt) = raw.decode()?;
         // An event stream is followed to its end, and who does not wait at all waits for nothing; elsewhere the

@@ -17,6 +17,11 @@ use super::draft::PollRequest;
 pub struct RawPollRequest(pub Map<String, Value>);
 
 impl RawPollRequest {
+    /// Refuses an input that is no poll request.
+    pub fn check(input: Value) -> Result<(), Fault> {
+        schema::decode::<PollRequest>(input)?.draft().map(drop)
+    }
+
     /// Decodes it, and says which unknown members look like misspelt ones.
     pub fn decode(self) -> Result<(PollRequest, Vec<String>), Fault> {
         let notices = misspelt(&self.0);
@@ -33,7 +38,7 @@ pub fn misspelt(members: &Map<String, Value>) -> Vec<String> {
         .map(|name| {
             format!(
                 "{} has no effect: it is not a member of a poll; did you mean {}?",
-                name.given, name.known
+                name.given, name.nearest
             )
         })
         .collect()

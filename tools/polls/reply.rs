@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ep_kernel::executor::{EventProjection, PollState};
 use ep_kernel::ports::{Closing, PollRecord};
-use ep_kernel::tool::{Presentation, ToolOutput};
+use ep_kernel::tool::{Brief, Presentation, ToolOutput};
 use ep_polling::ballot::{Ballot, BallotMode, Reason};
 use ep_polling::money::{MicroUsd, SpendBasis, Usd};
 use ep_polling::poll_id::PollId;
@@ -16,6 +16,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::brief;
 use super::draft::PollType;
 use super::estimate::DryRun;
 use super::facts::{self, ResultText};
@@ -35,6 +36,8 @@ pub enum PollReply {
 }
 
 impl ToolOutput for PollReply {
+    const BRIEF: Brief = brief::ASKED;
+
     fn presentation(&self) -> Presentation {
         match self {
             Self::Running(running) => running.presentation(),

@@ -10,6 +10,7 @@ use ep_kernel::tool::{
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::poll_question::{PlannedPoll, PollQuestion};
 use super::raw_request::RawPollRequest;
@@ -70,6 +71,10 @@ impl Tool for StartPoll {
     };
     type Input = RawPollRequest;
     type Output = StartedPoll;
+
+    fn check(input: Value) -> Result<(), Fault> {
+        RawPollRequest::check(input)
+    }
 
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<StartedPoll, Fault> {
         let (request, notices) = raw.decode()?;

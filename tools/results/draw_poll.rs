@@ -20,6 +20,7 @@ pub struct DrawPoll;
 pub struct DrawnPoll {
     /// The poll's id: EP-<date>-<suffix>.
     #[serde(alias = "pollId")]
+    #[schemars(extend("x-aliases" = ["pollId"]))]
     pub poll_id: String,
 }
 

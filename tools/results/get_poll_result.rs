@@ -7,7 +7,7 @@ use ep_kernel::executor::PollState;
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::Closing;
 use ep_kernel::tool::{
-    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
+    Access, Agents, Brief, Cost, Effect, Latency, Presentation, Rate, Rest, Spec, Task, Tool, ToolOutput,
 };
 use ep_polling::money::Usd;
 use ep_polling::poll_id::PollId;
@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{owns, readable, result_url};
+use crate::polls::brief;
 use crate::polls::facts::ResultText;
 use crate::polls::follow::follow;
 use crate::polls::notices::notices;
@@ -32,8 +33,9 @@ pub struct GetPollResult;
 pub struct ResultQuery {
     /// The poll's id: EP-<date>-<suffix>.
     #[serde(alias = "resultId", alias = "result_id")]
+    #[schemars(extend("x-aliases" = ["resultId", "result_id"]))]
     pub poll_id: String,
-    /// Also say what it cost; for its owner alone.
+    /// Adds its cost, for its owner alone.
     #[serde(default)]
     #[schemars(extend("default" = false))]
     pub costs: bool,
@@ -147,6 +149,8 @@ enum Shown {
 }
 
 impl ToolOutput for PollResult {
+    const BRIEF: Brief = brief::READ;
+
     fn presentation(&self) -> Presentation {
         match &self.shown {
             Shown::Public(text) => text.present(Presentation::immutable(), &self.poll_id),

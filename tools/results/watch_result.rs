@@ -21,6 +21,7 @@ pub struct WatchResult;
 pub struct WatchedResult {
     /// The poll's id: EP-<date>-<suffix>.
     #[serde(alias = "resultId")]
+    #[schemars(extend("x-aliases" = ["resultId"]))]
     pub poll_id: String,
     /// The number of the last vote that was seen.
     #[serde(default)]

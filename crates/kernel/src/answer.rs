@@ -6,13 +6,48 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The output of an operation.
 pub trait ToolOutput: Serialize + JsonSchema + Send {
+    /// The form for agents that pay for every token.
+    const BRIEF: Brief = Brief::WHOLE;
     /// How surfaces present it; by default as JSON that must not be cached.
     fn presentation(&self) -> Presentation {
         Presentation::default()
+    }
+}
+
+/// How an output differs where every token is paid for, and where a model may see its members and no text.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief {
+    /// Members that are left out: they repeat the request, or can be read later.
+    pub without: &'static [&'static str],
+    /// The member [`Brief::CAVEAT`], if any.
+    pub caveat: Option<&'static str>,
+    /// Outputs without this member stay as they are.
+    pub only_with: &'static str,
+    /// Changes the members that remain.
+    pub shorten: fn(&mut Map<String, Value>),
+}
+
+impl Brief {
+    /// The member that holds [`Brief::caveat`].
+    pub const CAVEAT: &str = "caveat";
+    /// Everything, unchanged.
+    pub const WHOLE: Self = Self { without: &[], caveat: None, only_with: "", shorten: |_| {} };
+
+    /// The brief form of an output.
+    pub fn apply(&self, output: &mut Value) {
+        let Some(members) = output.as_object_mut().filter(|members| members.contains_key(self.only_with))
+        else {
+            return;
+        };
+        members.retain(|name, _| !self.without.contains(&name.as_str()));
+        (self.shorten)(members);
+        if let Some(caveat) = self.caveat {
+            members.insert(Self::CAVEAT.to_owned(), caveat.into());
+        }
     }
 }
 

@@ -137,7 +137,8 @@ impl AdmittedCall {
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
         let Self { app, entry, admitted, idempotency_key, cx } = self;
         let input = match input {
-            Ok(input) => input,
+            // Before the idempotency key is claimed: a repetition may leave out what was empty.
+            Ok(input) => entry.without_empty(input),
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
         let reads = entry.spec.effect == Effect::Read;

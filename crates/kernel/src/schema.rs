@@ -15,6 +15,12 @@ use crate::fault::Fault;
 
 /// The keyword of an output that is not final.
 pub const INTERIM: &str = "x-interim";
+/// The keyword of a member's other accepted names, which agents are not shown.
+pub const ALIASES: &str = "x-aliases";
+/// The keyword of a member that is listed only for agents that ask for all tools.
+pub const EXTENDED: &str = "x-extended";
+/// The end of the description of every input with optional members.
+pub const EMPTY_IS_ABSENT: &str = "null, \"\" or [] omits an optional field.";
 
 /// Says that an output is not final: surfaces may answer it with another status.
 pub fn interim(schema: &mut Schema) {
@@ -28,20 +34,81 @@ pub fn input<T: JsonSchema>() -> Schema {
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(plain).transform(&mut schema);
+    say_what_is_absent(&mut schema);
     schema
 }
 
 /// The schema of an input as programs need it: what is accepted, `null` included.
 pub fn request<T: JsonSchema>() -> Schema {
+    let mut schema = accepted::<T>();
+    RecursiveTransform(without_ways).transform(&mut schema);
+    say_what_is_absent(&mut schema);
+    schema
+}
+
+/// Adds the rule for empty members to the description of an input that has optional ones.
+fn say_what_is_absent(schema: &mut Schema) {
+    if optional(schema).next().is_some() {
+        let words = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = format!("{words} {EMPTY_IS_ABSENT}");
+        schema.insert("description".into(), description.trim_start().into());
+    }
+}
+
+/// The members that are listed only for agents that ask for all tools.
+pub fn extended<T: JsonSchema>() -> Vec<String> {
+    let schema = accepted::<T>();
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    members.filter(|(_, member)| member.get(EXTENDED).is_some()).map(|(name, _)| name.clone()).collect()
+}
+
+/// The schema of an input exactly as its type declares it.
+fn accepted<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    RecursiveTransform(without_ways).transform(&mut schema);
-    schema
+    settings.into_generator().into_root_schema_for::<T>()
+}
+
+/// The names of the members that a schema declares.
+fn declared(schema: &Schema) -> impl Iterator<Item = &String> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys)
+}
+
+/// The names of the members that a schema requires.
+fn required(schema: &Schema) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The names of the members that a schema declares and does not require.
+fn optional(schema: &Schema) -> impl Iterator<Item = &String> {
+    declared(schema).filter(|name| !required(schema).any(|required| required == name.as_str()))
+}
+
+/// Removes the optional members that hold `null`, `""` or `[]`: many clients fill in what a caller leaves out. A
+/// required member is left as it is, so that a required member can give `null` a meaning.
+pub fn drop_empty(schema: &Schema, input: &mut Map<String, Value>) {
+    if input.values().any(is_empty) {
+        let names: Vec<&String> =
+            optional(schema).filter(|name| input.get(*name).is_some_and(is_empty)).collect();
+        for name in names {
+            input.shift_remove(name);
+        }
+    }
+}
+
+/// Returns true for `null`, `""` and `[]`.
+pub fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
 }
 
 /// Leaves out which members may stand for each other, of which generators of clients make no type, and defaults of null.
 fn without_ways(schema: &mut Schema) {
+    schema.remove(EXTENDED);
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
@@ -62,6 +129,8 @@ pub fn output<T: JsonSchema>() -> Schema {
 /// list is sent in every conversation.
 fn plain(schema: &mut Schema) {
     schema.remove("title");
+    schema.remove(ALIASES);
+    schema.remove(EXTENDED);
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| {
         format.starts_with("uint") || format.starts_with("int") || matches!(format, "double" | "float")
     }) {
@@ -125,17 +194,65 @@ fn constants(branches: &[Value]) -> Option<Value> {
     branches.iter().map(|branch| branch.get("const").filter(|word| word.is_string()).cloned()).collect()
 }
 
-/// Decodes an input. The fault names the member that is wrong and says what it should be.
-pub fn decode<T: DeserializeOwned>(mut input: Value) -> Result<T, Fault> {
+/// Decodes an input. The fault names every member that is wrong and says what it should be.
+pub fn decode<T: DeserializeOwned + JsonSchema>(mut input: Value) -> Result<T, Fault> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }
     integers(&mut input);
-    serde_path_to_error::deserialize(input).map_err(|error| {
-        let path = error.path().to_string();
-        let field = if path == "." { String::new() } else { path };
-        Fault::invalid(field, reword(&error.into_inner().to_string()))
+    serde_path_to_error::deserialize(&input).map_err(|error| {
+        let first = mistake(error).1;
+        other_mistakes::<T>(&input, first)
     })
+}
+
+/// The member that a decoder stopped at, which is empty where one is missing, and the fault that says why.
+fn mistake(error: serde_path_to_error::Error<serde_json::Error>) -> (String, Fault) {
+    let path = error.path().to_string();
+    let field = if path == "." { String::new() } else { path };
+    let fault = Fault::invalid(field.clone(), reword(&error.into_inner().to_string()));
+    (field, fault)
+}
+
+/// Adds what else is wrong with an input to the first mistake. The decoder stops at the first one, so each member is
+/// decoded by itself: the members that are then missing are ignored, and read from the schema.
+fn other_mistakes<T: DeserializeOwned + JsonSchema>(input: &Value, first: Fault) -> Fault {
+    /// More members than any operation has.
+    const MAX_MEMBERS: usize = 64;
+    let Some(members) = input.as_object() else { return first };
+    let wrong = members.iter().take(MAX_MEMBERS).filter_map(|(name, value)| {
+        let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
+        let error = serde_path_to_error::deserialize::<_, T>(&alone).err()?;
+        let (field, fault) = mistake(error);
+        (!field.is_empty()).then_some(fault)
+    });
+    let missing = missing(&accepted::<T>(), members);
+    let missing = missing.into_iter().map(|name| Fault::invalid(name.clone(), format!("{name} is missing")));
+    wrong.chain(missing).fold(first, Fault::and)
+}
+
+/// The required members that an input lacks. Of members that may stand for each other, the first.
+fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
+    let aliases = |name: &str| {
+        let member = schema.get("properties").and_then(|members| members.get(name)?.get(ALIASES)?.as_array());
+        member.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let has =
+        |name: &str| input.contains_key(name) || aliases(name).iter().any(|alias| input.contains_key(alias));
+    let mut names: Vec<&str> = Vec::new();
+    let ways: Vec<&Vec<Value>> = schema
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(only_required)
+        .collect();
+    let met = |way: &&Vec<Value>| way.iter().filter_map(Value::as_str).all(has);
+    if let Some(first) = ways.first().filter(|_| !ways.iter().any(met)) {
+        names.extend(first.iter().filter_map(Value::as_str));
+    }
+    names.extend(required(schema));
+    names.into_iter().filter(|name| !has(name)).map(str::to_owned).collect()
 }
 
 /// Writes numbers without a fraction as integers: `5.0` is one (JSON Schema 2020-12, validation, section 6.1.1).
@@ -155,46 +272,92 @@ fn integers(value: &mut Value) {
     }
 }
 
-/// A member that an operation does not know, and the known one whose name it resembles.
+/// A member that an operation does not know, and the known one whose name is the nearest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misspelt {
+pub struct UnknownMember {
     /// The unknown name, shortened, without control characters.
     pub given: String,
     /// The known name.
-    pub known: String,
+    pub nearest: String,
+    /// Whether the unknown name looks like a misspelling of the known one.
+    pub alike: bool,
 }
 
-/// The members of `input` that this input schema does not know but that look like misspelt ones. Other unknown
-/// members are ignored by every operation.
-pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<Misspelt> {
-    /// No known name is nearly as long, and comparing takes the product of two lengths.
-    const MAX_NAME: usize = 64;
-    /// More unknown members than any mistake makes.
-    const MAX_UNKNOWN: usize = 64;
-    let Some(Value::Object(properties)) = schema.get("properties") else { return Vec::new() };
-    let unknown = input.keys().filter(|name| !properties.contains_key(*name) && name.len() <= MAX_NAME);
-    let found = unknown.take(MAX_UNKNOWN).filter_map(|given| {
-        let near = properties.keys().map(|known| (likeness(given, known), known));
-        let (_, known) = near.filter(|(likeness, _)| *likeness > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let given = given.chars().filter(|c| !c.is_control()).collect();
-        Some(Misspelt { given, known: known.clone() })
+/// No known name is nearly as long, and comparing takes the product of two lengths.
+const MAX_NAME: usize = 64;
+/// More unknown members than any mistake makes.
+const MAX_UNKNOWN: usize = 64;
+
+/// The members of `input` that are not in `known`, each with the nearest name of `offered`.
+pub fn unknown(
+    known: &dyn Fn(&str) -> bool,
+    offered: &[&str],
+    input: &Map<String, Value>,
+) -> Vec<UnknownMember> {
+    let unknown = input.keys().filter(|name| !known(name)).take(MAX_UNKNOWN);
+    let found = unknown.filter_map(|given| {
+        let compared: String = given.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+        let near =
+            offered.iter().map(|known| (likeness(&compared, known), resemblance(&compared, known), known));
+        let (likeness, _, nearest) = near.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
+        let alike = likeness > 0.0 && given.len() <= MAX_NAME;
+        Some(UnknownMember { given: compared, nearest: (*nearest).to_owned(), alike })
     });
     found.collect()
+}
+
+/// The members of `input` that this input schema does not know but that look like misspelt ones. REST ignores other
+/// unknown members.
+pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<UnknownMember> {
+    let offered = names(schema);
+    let known = |name: &str| offered.contains(&name);
+    let mut found = unknown(&known, &offered, input);
+    found.retain(|member| member.alike);
+    found
+}
+
+/// The names that an input schema declares.
+pub fn names(schema: &Schema) -> Vec<&str> {
+    declared(schema).map(String::as_str).collect()
+}
+
+/// Returns true for a member that is accepted, but no longer offered.
+pub fn is_deprecated(schema: &Schema, name: &str) -> bool {
+    let member = schema.get("properties").and_then(|members| members.get(name));
+    member.and_then(|member| member.get("deprecated")).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The other names that this input schema accepts for its members.
+pub fn aliases(schema: &Schema) -> impl Iterator<Item = &str> {
+    let members = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    members.filter_map(|member| member.get(ALIASES)?.as_array()).flatten().filter_map(Value::as_str)
 }
 
 /// How much a name resembles a known one, up to 1; 0 if it is another name altogether.
 fn likeness(given: &str, known: &str) -> f64 {
     let (given, known) = (words(given), words(known));
-    let similarity = |one: &str, other: &str| strsim::normalized_damerau_levenshtein(one, other);
     let whole = similarity(&given.concat(), &known.concat());
     // `max_cost` for max_cost_usd; `threshold` or `treshold` for confidence_threshold.
     let part_of = |word: &String| known.iter().any(|known| known.len() > 3 && similarity(word, known) > 0.8);
     let parts = given.iter().all(|word| known.contains(word) || part_of(word)) && given.iter().any(part_of);
+    // `num_models` for models.
+    let around = |word: &String| word.len() > 3 && given.iter().any(|given| similarity(given, word) > 0.8);
     match whole {
         whole if whole >= 0.75 => whole,
-        whole if parts => whole.max(0.5),
+        whole if parts || known.iter().all(around) => whole.max(0.5),
         _ => 0.0,
     }
+}
+
+/// How near two names are that are not alike: letters and common words.
+fn resemblance(given: &str, known: &str) -> f64 {
+    let (given, known) = (words(given), words(known));
+    let common = given.iter().filter(|word| known.contains(word)).count() as f64;
+    similarity(&given.concat(), &known.concat()) + common
+}
+
+fn similarity(one: &str, other: &str) -> f64 {
+    strsim::normalized_damerau_levenshtein(one, other)
 }
 
 /// The words of a name in any style, in lower case: `maxCost`, `max-cost` and `MAX_COST` are two words.
@@ -293,6 +456,7 @@ mod tests {
             confidence_threshold: f64,
             max_cost_usd: f64,
             preset: String,
+            models: Vec<String>,
             wait_ms: u32,
             poll_type: String,
             private: bool,
@@ -301,7 +465,7 @@ mod tests {
         let schema = input::<Poll>();
         let meant = |name: &str| {
             let found = misspelt(&schema, &Map::from_iter([(name.to_owned(), json!(1))]));
-            found.into_iter().next().map(|found| found.known)
+            found.into_iter().next().map(|found| found.nearest)
         };
         for (given, known) in [
             ("max_cost", "max_cost_usd"),
@@ -318,6 +482,8 @@ mod tests {
             ("dryrun", "dry_run"),
             ("presets", "preset"),
             ("wait", "wait_ms"),
+            ("num_models", "models"),
+            ("model_count", "models"),
         ] {
             assert_eq!(meant(given).as_deref(), Some(known), "{given}");
         }

@@ -24,9 +24,9 @@ use crate::caller::Caller;
 use crate::ctx::Ctx;
 use crate::fault::{Fault, Kind};
 use crate::key_terms::KeyScope;
-use crate::schema::{self, Misspelt};
+use crate::schema;
 
-pub use crate::answer::{Body, Cache, Presentation, SessionChange, ToolOutput};
+pub use crate::answer::{Body, Brief, Cache, Presentation, SessionChange, ToolOutput};
 pub use crate::method::Method;
 
 /// One operation.
@@ -38,6 +38,8 @@ pub trait Tool: 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     /// Its output.
     type Output: ToolOutput;
+    /// Whether only callers with an account get an answer. The operator's own process has no account.
+    const NEEDS_ACCOUNT: bool = false;
     /// Reads its input from what an agent says, for protocols in which agents write messages. `known` is what it has
     /// said before. `None` if the operation does not understand plain words.
     fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
@@ -45,6 +47,10 @@ pub trait Tool: 'static {
             Said::Members(said) => Some(Understood::Input(with(known, said))),
             Said::Words(_) => None,
         }
+    }
+    /// Checks its input as far as that is possible without a caller.
+    fn check(input: Value) -> Result<(), Fault> {
+        schema::decode::<Self::Input>(input).map(drop)
     }
     /// Carries it out.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
@@ -76,7 +82,10 @@ pub enum Understood {
 /// What was known, and what is said now, which counts more.
 pub fn with(known: &Map<String, Value>, said: Map<String, Value>) -> Map<String, Value> {
     let mut all = known.clone();
-    all.extend(said);
+    // An empty value takes nothing back.
+    all.extend(
+        said.into_iter().filter(|(name, value)| !(schema::is_empty(value) && known.contains_key(name))),
+    );
     all
 }
 
@@ -356,10 +365,16 @@ impl Rest {
 pub struct Entry {
     /// Everything about it that is not code.
     pub spec: Spec,
+    /// The form of its output for agents that pay for every token.
+    pub brief: Brief,
+    /// Whether only callers with an account get an answer.
+    pub needs_account: bool,
     input: CachedSchema,
     request: CachedSchema,
     output: CachedSchema,
     understand: fn(&Map<String, Value>, Said<'_>) -> Option<Understood>,
+    extended: fn() -> Vec<String>,
+    check: fn(Value) -> Result<(), Fault>,
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
 }
 
@@ -401,16 +416,56 @@ impl Entry {
         self.output.get()
     }
 
-    /// Refuses members that look like misspelt ones. For callers that can correct themselves at once: elsewhere
-    /// unknown members are ignored, with a notice where money is at stake.
-    pub fn without_misspelt(&self, input: &Map<String, Value>) -> Result<(), Fault> {
-        match schema::misspelt(self.input(), input).first() {
-            None => Ok(()),
-            Some(Misspelt { given, known }) => {
-                let rule = format!("is not a member of {}; did you mean {known}?", self.spec.name);
-                Err(Fault::invalid(given.clone(), rule))
-            }
+    /// Removes optional arguments that were sent as `null`, `""` or `[]`: see [`schema::drop_empty`].
+    pub fn without_empty(&self, mut input: Value) -> Value {
+        if let Value::Object(members) = &mut input {
+            schema::drop_empty(self.input(), members);
         }
+        input
+    }
+
+    /// Refuses arguments that the operation does not have, for callers that can correct themselves at once; REST
+    /// ignores them, with a notice where money is at stake. `others` are names that the surface takes itself. The fault
+    /// also names what else is wrong with the input.
+    pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
+        /// Enough to correct a call by.
+        const NAMED: usize = 8;
+        let (schema, request) = (self.input(), self.request());
+        let mut offered = schema::names(schema);
+        let is_known = |name: &str| {
+            schema::names(schema).contains(&name) || schema::aliases(request).any(|alias| alias == name)
+        };
+        // Some clients send a placeholder to an operation without arguments.
+        if offered.is_empty() || input.keys().all(|name| is_known(name)) {
+            return Ok(());
+        }
+        offered.extend(others);
+        offered.retain(|name| !schema::is_deprecated(schema, name));
+        let name = self.spec.name;
+        let unknown = schema::unknown(&is_known, &offered, input).into_iter().take(NAMED);
+        let faults = unknown.map(|unknown| {
+            let nearest = &unknown.nearest;
+            let advice = if unknown.alike {
+                format!("did you mean {nearest}?")
+            } else {
+                format!("the nearest is {nearest}")
+            };
+            Fault::invalid(unknown.given, format!("is not an argument of {name}; {advice}"))
+        });
+        let mut known = input.clone();
+        known.retain(|name, _| is_known(name));
+        let rest = self.check(&known).err();
+        faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
+    }
+
+    /// The arguments that are listed only for agents that ask for all tools.
+    pub fn extended(&self) -> Vec<String> {
+        (self.extended)()
+    }
+
+    /// Refuses an input that breaks a rule which needs no caller to be checked.
+    pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
+        (self.check)(self.without_empty(Value::Object(input.clone())))
     }
 
     /// What it makes of what an agent says, after what is known; `None` if it does not understand plain words.
@@ -434,10 +489,14 @@ impl Entry {
 pub const fn entry<T: Tool>() -> Entry {
     Entry {
         spec: T::SPEC,
+        brief: <T::Output as ToolOutput>::BRIEF,
+        needs_account: T::NEEDS_ACCOUNT,
         input: CachedSchema::new(schema::input::<T::Input>),
         request: CachedSchema::new(schema::request::<T::Input>),
         output: CachedSchema::new(schema::output::<T::Output>),
         understand: T::understand,
+        extended: schema::extended::<T::Input>,
+        check: T::check,
         run: run::<T>,
     }
 }

@@ -125,6 +125,7 @@ impl<'a> Sent<'a> {
             (Some(data), _) => {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
+                entry.refuse_unknown(&data, &[]).map_err(Refusal::Fault)?;
                 (Some(entry), Said::Members(data))
             }
             (None, Some(words)) => (named.or_else(|| skill_for(tools, Task::Start)), Said::Words(words)),

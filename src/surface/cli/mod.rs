@@ -144,7 +144,8 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let service = wiring::assemble(&config, environment).await?;
             service.start_background_work();
             Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets)).await?;
-            service.stop(Instant::now() + Duration::from_secs(config.server.shutdown_grace_s)).await;
+            // The host has gone: the next process resumes what is not finished.
+            service.stop(Instant::now() + STDIO_GRACE).await;
             Ok(End::Done)
         }
         Command::Migrate => {
@@ -157,6 +158,9 @@ async fn run(command: Command) -> anyhow::Result<End> {
         Command::Render { .. } | Command::Config => Ok(End::Done),
     }
 }
+
+/// Time for background tasks of `ep mcp` to end, once its host has closed the input.
+const STDIO_GRACE: Duration = Duration::from_millis(200);
 
 /// Commands for people log warnings only, unless `EP_LOG` is set.
 fn quietly(mut config: Config) -> Config {

@@ -11,11 +11,12 @@ use ep_kernel::dispatch::{Call, Dispatched, dispatch};
 use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
+use ep_kernel::schema::is_empty;
 use ep_kernel::tool::{Effect, Entry, Latency, Task};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
-    ErrorData, JsonObject, ProtocolVersion,
+    ErrorData, JsonObject, ProtocolVersion, Tool,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
@@ -109,7 +110,7 @@ impl Handler {
             return answer;
         }
         let source = self.source(context)?;
-        let Some(entry) = self.catalogue().find(&params.name).map(|(entry, _)| *entry) else {
+        let Some((entry, tool)) = self.catalogue().find(&params.name) else {
             return Err(self.unknown_tool(&params.name));
         };
         if !source.toolset.allows(entry) {
@@ -118,8 +119,9 @@ impl Handler {
         }
         let request_id = source.request.request_id;
         let mut arguments = params.arguments.clone().unwrap_or_default();
-        let (detailed, key) = match wants_detail(&mut arguments) {
-            Ok(detailed) => (detailed, take_key(&mut arguments).or(source.idempotency_key)),
+        let key = take_key(&mut arguments).or(source.idempotency_key);
+        let detailed = match read_arguments(entry, tool, &mut arguments) {
+            Ok(detailed) => detailed,
             Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
         };
         let done = source.handover.as_ref().and_then(Handover::done);
@@ -152,8 +154,7 @@ impl Handler {
                 withdrawn: withdrawn.clone(),
                 ..Call::new(source.request.clone())
             };
-            let input = entry.without_misspelt(&arguments).map(|()| Value::Object(arguments));
-            let dispatched = dispatch(self.app(), entry, call, input);
+            let dispatched = dispatch(self.app(), entry, call, Ok(Value::Object(arguments)));
             let withdraws = self.disconnecting_cancels(context).then_some(&withdrawn);
             let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), withdraws);
             if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
@@ -177,7 +178,7 @@ impl Handler {
             Ok(answer) if as_task && answer.presentation.interim.is_some() => {
                 CreateTaskResult::new(tasks::task_of(&answer)).into()
             }
-            Ok(answer) => result(answer, detailed).into(),
+            Ok(answer) => result(entry, answer, detailed).into(),
             Err(fault) => self.refusal(&fault, request_id).into(),
         })
     }
@@ -225,14 +226,15 @@ impl Handler {
     }
 }
 
-/// An answer as a result: the value as structured content; as text its summary and facts, or the value where it
-/// has none; and a link to the poll that it is about.
-pub(super) fn result(answer: Answer, detailed: bool) -> CallToolResult {
+/// An answer as a result: its brief form as structured content, which is all that some clients show their model; as
+/// text its summary and facts, or the value where it has none; and a link to the poll that it is about.
+pub(super) fn result(entry: &Entry, answer: Answer, detailed: bool) -> CallToolResult {
     let Answer { mut value, presentation } = answer;
     let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
     if let Some(members) = value.as_object_mut().filter(|_| !detailed) {
         members.shift_remove(DETAIL);
     }
+    entry.brief.apply(&mut value);
     let text = match presentation.summary {
         Some(summary) => {
             [Some(summary), presentation.facts].into_iter().flatten().collect::<Vec<_>>().join("\n")
@@ -252,16 +254,33 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_some_and(modern)
 }
 
-/// Whether the single votes are wanted.
+/// Takes the arguments that the operation does not see, refuses unknown ones, and tells whether the single votes are
+/// wanted. One fault names everything that is wrong.
+fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Result<bool, Fault> {
+    let detailed = wants_detail(arguments);
+    let listed = tool.input_schema.get("properties");
+    let own: Vec<&str> = [INCLUDE, IDEMPOTENCY_KEY]
+        .into_iter()
+        .filter(|name| listed.is_some_and(|listed| listed.get(name).is_some()))
+        .collect();
+    match (detailed, entry.refuse_unknown(arguments, &own)) {
+        (Ok(detailed), Ok(())) => Ok(detailed),
+        (Ok(_), Err(unknown)) => Err(unknown),
+        (Err(wrong), Err(unknown)) => Err(wrong.and(unknown)),
+        (Err(wrong), Ok(())) => Err(entry.check(arguments).err().into_iter().fold(wrong, Fault::and)),
+    }
+}
+
+/// Tells whether the single votes are wanted.
 fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     // Its name before it was a list.
-    let earlier = match arguments.remove(INCLUDE_DETAIL) {
-        None | Some(Value::Null) => false,
+    let earlier = match take_given(arguments, INCLUDE_DETAIL) {
+        None => false,
         Some(Value::Bool(wanted)) => wanted,
         Some(_) => return Err(Fault::invalid(INCLUDE_DETAIL, "must be true or false")),
     };
-    let named = match arguments.remove(INCLUDE) {
-        None | Some(Value::Null) => Vec::new(),
+    let named = match take_given(arguments, INCLUDE) {
+        None => Vec::new(),
         Some(Value::Array(named)) => named,
         Some(one) => vec![one],
     };
@@ -271,10 +290,14 @@ fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     }
 }
 
+/// Takes an argument, unless it was sent empty.
+fn take_given(arguments: &mut JsonObject, name: &str) -> Option<Value> {
+    arguments.remove(name).filter(|value| !is_empty(value))
+}
+
 fn take_key(arguments: &mut JsonObject) -> Option<String> {
-    match arguments.remove(IDEMPOTENCY_KEY)? {
+    match take_given(arguments, IDEMPOTENCY_KEY)? {
         Value::String(key) => Some(key),
-        Value::Null => None,
         // Empty keys are refused by the check of the key.
         _ => Some(String::new()),
     }

@@ -7,6 +7,8 @@ use ep_kernel::tool::{Agents, Effect, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use ep_kernel::schema::EMPTY_IS_ABSENT;
+
 use super::app;
 use super::output::compact;
 use super::toolset::Toolset;
@@ -33,19 +35,24 @@ pub(super) struct ServiceFacts {
 pub(super) struct Catalogue {
     table: &'static [Entry],
     tools: Vec<(&'static Entry, Tool)>,
+    /// The same without the arguments that are listed only with all tools.
+    short: Vec<Tool>,
 }
 
 impl Catalogue {
     pub(super) fn new(tools: &'static [Entry], facts: &ServiceFacts) -> Self {
         let visible = tools.iter().filter(|entry| entry.spec.agents != Agents::None);
-        let start = tools.iter().find(|entry| entry.spec.task == Task::Start);
-        let described = visible.map(|entry| (entry, describe(entry, start, facts))).collect();
-        Self { table: tools, tools: described }
+        let described: Vec<_> = visible.map(|entry| (entry, describe(entry, facts))).collect();
+        let short = described.iter().map(|(entry, tool)| shorten(entry, tool)).collect();
+        Self { table: tools, tools: described, short }
     }
 
-    /// The tools of a set, in the table's order.
-    pub(super) fn list(&self, toolset: Toolset) -> Vec<Tool> {
-        self.tools.iter().filter(|(entry, _)| toolset.lists(entry)).map(|(_, tool)| tool.clone()).collect()
+    /// The tools of a set, in the table's order; with those that need an account if there is one.
+    pub(super) fn list(&self, toolset: Toolset, has_account: bool) -> Vec<Tool> {
+        let listed = self.tools.iter().zip(&self.short);
+        let listed =
+            listed.filter(|((entry, _), _)| toolset.lists(entry) && (has_account || !entry.needs_account));
+        listed.map(|((_, tool), short)| if toolset.is_all() { tool } else { short }.clone()).collect()
     }
 
     /// The tool of this name.
@@ -82,17 +89,23 @@ impl Catalogue {
     }
 }
 
-/// `start` is the operation whose input other operations repeat in their output.
-fn describe(entry: &Entry, start: Option<&Entry>, facts: &ServiceFacts) -> Tool {
+/// A tool without the arguments that are listed only with all tools.
+fn shorten(entry: &Entry, tool: &Tool) -> Tool {
+    let mut short = tool.clone();
+    if let Some(Value::Object(members)) = Arc::make_mut(&mut short.input_schema).get_mut("properties") {
+        entry.extended().iter().for_each(|name| drop(members.shift_remove(name)));
+    }
+    short
+}
+
+fn describe(entry: &Entry, facts: &ServiceFacts) -> Tool {
     let spec = &entry.spec;
     let hints = ToolAnnotations::new()
         .read_only(spec.effect.read_only())
         .destructive(spec.effect.destructive())
         .idempotent(spec.effect.idempotent())
         .open_world(spec.effect.open_world());
-    let asked: Vec<&Value> =
-        std::iter::once(entry).chain(start).map(|entry| entry.input().as_value()).collect();
-    let output = compact(entry.output().as_value(), &asked);
+    let output = compact(entry.output().as_value(), &entry.brief);
     let description = match spec.task {
         Task::Start => format!(
             "{} Waits up to {} s, or wait_ms, then answers status running.",
@@ -115,7 +128,11 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
         Ok(Value::Object(schema)) => schema,
         _ => JsonObject::new(),
     };
-    schema.remove("description");
+    // Of the description, the rule alone: the tool has its own.
+    let described = schema.shift_remove("description");
+    if described.is_some_and(|words| words.as_str().is_some_and(|words| words.ends_with(EMPTY_IS_ABSENT))) {
+        schema.insert("description".into(), EMPTY_IS_ABSENT.into());
+    }
     schema.insert("type".into(), "object".into());
     let members = schema.entry("properties").or_insert_with(|| json!({}));
     if let Value::Object(members) = members {
@@ -146,7 +163,7 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
             members.insert(INCLUDE.into(), detail);
         }
         if entry.spec.effect != Effect::Read {
-            let key = json!({ "type": "string", "description": "Unique text: a repeated call is carried out once." });
+            let key = json!({ "type": "string", "description": "Unique text; a repeated call runs once." });
             members.insert(IDEMPOTENCY_KEY.into(), key);
         }
     }

@@ -124,10 +124,12 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let mut tools = self.0.catalogue.list(self.source(&context)?.toolset);
+        let has_account = self.0.transport == Transport::Http;
+        let mut tools = self.0.catalogue.list(self.source(&context)?.toolset, has_account);
         tools.extend(fixtures::tools().cloned());
+        // A header may name the toolset, so that the list of one client is not for another.
         let mut result =
-            ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Public);
+            ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Private);
         self.stamp(&mut result.meta);
         Ok(result)
     }
@@ -228,8 +230,12 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let contents = self.read(&request.uri, &context).await?;
         // Polls change, and not everyone may read each of them.
-        let mut result =
-            ReadResourceResult::new(contents).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+        let (ttl_ms, scope) = if resources::is_fixed(&request.uri) {
+            (KEPT_MS, CacheScope::Public)
+        } else {
+            (0, CacheScope::Private)
+        };
+        let mut result = ReadResourceResult::new(contents).with_ttl_ms(ttl_ms).with_cache_scope(scope);
         self.stamp(&mut result.meta);
         Ok(result.into())
     }

@@ -18,6 +18,7 @@ mod output;
 mod page;
 mod prompts;
 mod resources;
+mod stdio;
 mod stream;
 mod tasks;
 mod toolset;
@@ -28,14 +29,12 @@ use std::sync::{Arc, OnceLock};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Response;
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
-use rmcp::ServiceExt;
-use rmcp::service::ServerInitializeError;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Map, Value};
@@ -49,6 +48,7 @@ use self::toolset::Toolset;
 use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
 use super::route::{Protocol, Route, RouteKind};
 
+pub use self::stdio::serve_stdio;
 pub use introduction::{Introduction, introduction};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
@@ -79,19 +79,6 @@ const fn route(path: &'static str) -> Route {
         kind: RouteKind::Protocol(Protocol::Mcp),
         summary: Cow::Borrowed("Model Context Protocol over Streamable HTTP."),
     }
-}
-
-/// Serves MCP on standard input and output until the client closes them.
-/// `toolsets` are names of toolsets, separated by commas.
-pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {
-    let handler = Handler::new(app, tools, Transport::Stdio(Toolset::named(toolsets)?));
-    match handler.serve(rmcp::transport::stdio()).await {
-        Ok(running) => drop(running.waiting().await?),
-        // Closed before the first message: a host that only probed.
-        Err(ServerInitializeError::ConnectionClosed(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
 }
 
 /// Answers requests to the MCP endpoint.
@@ -146,6 +133,7 @@ impl Endpoint {
             answered = response;
         }
         let mut response = plain_errors_as_json(answered).await;
+        response.headers_mut().append(VARY, HeaderValue::from_static(toolset::HEADER));
         match was_replayed.get() {
             Some(true) => replayed(&mut response),
             // No operation was called that would have checked it.

@@ -1,22 +1,24 @@
 //! Output schemas as MCP lists them: compact, because a tool list is part of every conversation.
 //!
-//! One flat object: the members of all variants of the output, each with its type, if it has a single one, and nothing nested. Members that
-//! repeat what was asked are allowed but not declared. No member is required, because clients check refusals by the same
+//! One flat object: the members of all variants of the output's brief form, each with its type, if it has a single one,
+//! and nothing nested. No member is required, because clients check refusals by the same
 //! schema; a refusal is the member `error`.
 
+use ep_kernel::tool::Brief;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 /// The member that holds a refusal.
 pub(super) const ERROR: &str = "error";
 
-/// The compact form of an output schema, without the members of these inputs.
-pub(super) fn compact(root: &Value, asked: &[&Value]) -> JsonObject {
+/// The compact form of an output schema, as its brief form is sent.
+pub(super) fn compact(root: &Value, brief: &Brief) -> JsonObject {
     let mut members = JsonObject::new();
     collect(root, root, &mut members);
-    members.retain(|name, _| {
-        !asked.iter().any(|input| input.get("properties").is_some_and(|sent| sent.get(name).is_some()))
-    });
+    members.retain(|name, _| !brief.without.contains(&name.as_str()));
+    if brief.caveat.is_some() {
+        members.insert(Brief::CAVEAT.into(), json!({ "type": "string" }));
+    }
     members.insert(ERROR.into(), json!({ "type": "object" }));
     let schema = json!({ "type": "object", "properties": members });
     schema.as_object().cloned().unwrap_or_default()
@@ -133,14 +135,15 @@ mod tests {
             },
             "anyOf": [{ "$ref": "#/$defs/Ended" }, { "$ref": "#/$defs/Running" }],
         });
-        let input = json!({ "type": "object", "properties": { "asked": { "type": "string" } } });
-        let compacted = compact(&schema, &[&input]);
+        let brief = Brief { without: &["asked"], caveat: Some("not proof"), ..Brief::WHOLE };
+        let compacted = compact(&schema, &brief);
         let expected = json!({ "type": "object", "properties": {
             "id": { "type": "string" },
             "state": { "enum": ["good", "bad", "running"] },
             "why": {},
             "cost": {},
             "votes": { "type": "array" },
+            "caveat": { "type": "string" },
             "error": { "type": "object" },
         } });
         assert_eq!(Value::Object(compacted), expected);

@@ -31,6 +31,11 @@ pub(super) fn listed() -> Vec<Resource> {
     [vec![guide, app::listed()], fixtures::resources()].concat()
 }
 
+/// Whether a resource is the same for everybody, as long as the service runs.
+pub(super) fn is_fixed(uri: &str) -> bool {
+    uri == GUIDE || uri == app::URI
+}
+
 /// What can be read by a template.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let polls = ResourceTemplate::new(POLLS, "poll")

@@ -45,7 +45,8 @@ impl Handler {
             TaskStatus::Working => TaskPayload::Working,
             TaskStatus::Cancelled => TaskPayload::Cancelled,
             _ => {
-                let result = serde_json::to_value(result(answer, false));
+                let entry = self.catalogue().for_task(Role::Follow).ok_or_else(no_tasks)?;
+                let result = serde_json::to_value(result(entry, answer, false));
                 let result = result.map_err(|error| refused(&Fault::internal(error)))?;
                 TaskPayload::Completed { result: result.as_object().cloned().unwrap_or_default() }
             }
@@ -82,10 +83,14 @@ impl Handler {
     ) -> Result<Result<Answer, Fault>, ErrorData> {
         let source = self.source(context)?;
         let Some(entry) = self.catalogue().for_task(role) else {
-            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there are no tasks here", None));
+            return Err(no_tasks());
         };
         Ok(self.ask(entry, json!({ "poll_id": id }), source.request).await)
     }
+}
+
+fn no_tasks() -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there are no tasks here", None)
 }
 
 /// A refusal as the protocol's error: an unknown task is an invalid parameter.

@@ -7,7 +7,7 @@ use ep_kernel::fault::Fault;
 use ep_kernel::tool::{Agents, Entry};
 
 /// The header that names toolsets.
-const HEADER: &str = "x-mcp-toolsets";
+pub(super) const HEADER: &str = "x-mcp-toolsets";
 /// The query parameter and the path parameter that name them.
 const QUERY: &str = "toolsets";
 pub(super) const PATH: &str = "toolset";
@@ -58,6 +58,11 @@ impl Toolset {
         }
         set.all |= set.read_only && !core;
         Ok(set)
+    }
+
+    /// Whether all tools are listed, with all their arguments.
+    pub(super) fn is_all(self) -> bool {
+        self.all
     }
 
     /// Whether a tool is listed.

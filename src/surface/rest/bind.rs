@@ -58,9 +58,13 @@ impl Binding {
         for (name, value) in pairs.chain(path) {
             let (name, value): (String, String) = (name.into_owned(), value.into_owned());
             match (self.kinds.get(&name), members.get_mut(&name)) {
-                (Some(Scalar::List), Some(Value::Array(list))) => list.push(Value::String(value)),
+                // An empty parameter is an empty list, not a list of an empty text.
+                (Some(Scalar::List), Some(Value::Array(list))) => {
+                    list.extend(Some(value).filter(|value| !value.is_empty()).map(Value::String));
+                }
                 (Some(Scalar::List), _) => {
-                    drop(members.insert(name, Value::Array(vec![Value::String(value)])));
+                    let first = Some(value).filter(|value| !value.is_empty()).map(Value::String);
+                    drop(members.insert(name, Value::Array(first.into_iter().collect())));
                 }
                 (kind, _) => drop(members.insert(name, coerce(kind.copied(), value))),
             }

@@ -52,6 +52,16 @@ pub struct FieldFault {
     pub detail: String,
 }
 
+impl FieldFault {
+    /// A sentence that names the member.
+    pub fn message(&self) -> String {
+        let Self { field, detail } = self;
+        // Messages of our own types already name their member.
+        let named = detail.starts_with(field.split(['.', '[']).next().unwrap_or(field));
+        if named { detail.clone() } else { format!("{field} {detail}") }
+    }
+}
+
 /// A wait as `Retry-After` and the `RateLimit` headers show it: whole seconds, rounded up, at least one.
 pub fn whole_seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
@@ -94,12 +104,9 @@ impl Fault {
 
     /// Input that breaks a rule.
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        let (field, detail) = (field.into(), detail.into());
-        // Messages of our own types already name their member.
-        let named = field.is_empty() || detail.starts_with(field.split(['.', '[']).next().unwrap_or(&field));
-        let message = if named { detail.clone() } else { format!("{field} {detail}") };
-        let fault = Self::new(Kind::InvalidInput, message);
-        if field.is_empty() { fault } else { fault.with_field(field, detail) }
+        let wrong = FieldFault { field: field.into(), detail: detail.into() };
+        let fault = Self::new(Kind::InvalidInput, wrong.message());
+        if wrong.field.is_empty() { fault } else { fault.with_field(wrong.field, wrong.detail) }
     }
 
     /// Something of our own failed. The caller learns that it did; the log learns why.
@@ -114,6 +121,19 @@ impl Fault {
     /// Names a member of the input that is wrong.
     pub fn with_field(mut self, field: impl Into<String>, detail: impl Into<String>) -> Self {
         self.fields.push(FieldFault { field: field.into(), detail: without_keys(detail.into()) });
+        self
+    }
+
+    /// Adds the message and the members of another fault, unless this one already names them.
+    pub fn and(mut self, other: Self) -> Self {
+        if !self.message.contains(&*other.message) {
+            self.message = format!("{}; {}", self.message, other.message).into();
+        }
+        for field in other.fields {
+            if !self.fields.contains(&field) {
+                self.fields.push(field);
+            }
+        }
         self
     }
 

@@ -1,0 +1,315 @@
+//! Arguments as agents send them: empty, unknown, wrong more than once; and what a model is shown in return.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use ep_kernel::tool::Agents;
+use ep_upstream::testing::{Script, VoteFor};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::harness::{Client, Service, Setup, question};
+
+/// Every optional argument of a poll, sent empty.
+fn empties() -> [Value; 3] {
+    let names = [
+        "prompt",
+        "poll_type",
+        "preset",
+        "models",
+        "exclude",
+        "profile",
+        "confidence_threshold",
+        "max_cost_usd",
+        "pace",
+        "notify_url",
+        "private",
+        "dry_run",
+        "wait_ms",
+    ];
+    [json!(null), json!(""), json!([])].map(|empty| names.iter().map(|name| (*name, empty.clone())).collect())
+}
+
+async fn message(client: &Client, data: Value, skill: &str) -> Value {
+    let parts = json!([{ "data": data }]);
+    static SENT: AtomicU32 = AtomicU32::new(0);
+    let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
+    let message =
+        json!({ "messageId": id, "role": "ROLE_USER", "parts": parts, "metadata": { "skillId": skill } });
+    client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200)
+}
+
+#[tokio::test]
+async fn an_optional_argument_that_is_empty_is_absent_on_every_surface() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    for empty in empties() {
+        let asked = question(empty.clone());
+        assert_eq!(client.post("/api/poll", &asked).await.expect(200)["preset"], "fast_and_cheap", "{empty}");
+        let stream = client.post("/api/poll/stream", &asked).await;
+        assert!(stream.text.contains("event: complete"), "{empty}: {}", stream.text);
+        let dry = client.post("/api/poll/dry-run", &asked).await.expect(200);
+        assert_eq!(dry["errors"], json!([]), "{empty}");
+        let mut agents = asked.clone();
+        for name in ["idempotency_key", "include", "include_votes"] {
+            agents[name] = empty["preset"].clone();
+        }
+        let result = client.tool("poll_question", agents).await;
+        assert_eq!(result["isError"], false, "{empty}: {result}");
+        let id = &result["structuredContent"]["poll_id"];
+        let read = json!({ "poll_id": id, "costs": empty["preset"], "wait_ms": empty["preset"] });
+        assert_eq!(client.tool("get_poll_result", read).await["isError"], false, "{empty}");
+        let task = message(&client, asked, "poll_question").await;
+        assert_eq!(task["result"]["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{empty}: {task}");
+    }
+    let id = client.poll(json!({})).await.expect(200)["poll_id"].as_str().unwrap().to_owned();
+    for path in [
+        format!("/api/results/{id}?costs=&wait_ms="),
+        "/api/poll/estimate?preset=&options=&models=&exclude=".to_owned(),
+        "/api/results?limit=&offset=".to_owned(),
+    ] {
+        client.get(&path).await.expect(200);
+    }
+    let made = client.post("/api/keys", &json!({ "label": null })).await.expect(201);
+    assert_eq!(made["label"], client.post("/api/keys", &json!({})).await.expect(201)["label"]);
+    let free =
+        json!({ "question": "Is a tomato a fruit?", "options": null, "o": [], "theme": "", "private": null });
+    service.anonymous().post("/api/poll", &free).await.expect(200);
+    // The same request with and without empty arguments is one request.
+    let key = [("idempotency-key", "one")];
+    let first = client.post_with("/api/poll", &question(json!({})), &key).await.expect(200);
+    let again = client.post_with("/api/poll", &question(json!({ "private": null })), &key).await.expect(200);
+    assert_eq!(first["poll_id"], again["poll_id"]);
+}
+
+#[test]
+fn the_command_line_takes_empty_arguments_as_absent() {
+    let data = tempfile::tempdir().unwrap();
+    for empty in empties() {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ep"));
+        command.args(["call", "poll_question", &question(empty.clone()).to_string()]);
+        let run =
+            command.env_clear().env("EP_DATA_DIR", data.path()).env("EP_DEMO_PACE", "0").output().unwrap();
+        assert!(run.status.success(), "{empty}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
+#[tokio::test]
+async fn a_required_argument_stays_required_and_null_stays_a_value_where_it_is_one() {
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    for (name, empty) in [
+        ("question", json!("")),
+        ("question", json!(null)),
+        ("question", json!([])),
+        ("options", json!([])),
+        ("options", json!(null)),
+        ("options", json!("")),
+    ] {
+        let asked = question(json!({ name: empty }));
+        assert!(client.post("/api/poll", &asked).await.refused(400).contains(name), "{asked}");
+        let result = client.tool("poll_question", asked.clone()).await;
+        assert_eq!(result["isError"], true, "{asked}");
+        assert!(result["content"][0]["text"].as_str().unwrap().contains(name), "{result}");
+    }
+    for (path, name, value) in [
+        ("/api/account/confirmation", "above_usd", json!(0.5)),
+        ("/api/account/webhook", "url", json!("https://example.com/hook")),
+    ] {
+        client.post(path, &json!({ name: value })).await.expect(200);
+        assert_eq!(client.post(path, &json!({ name: null })).await.expect(200)[name], Value::Null);
+        client.post(path, &json!({})).await.refused(400);
+        client.post(path, &json!({ name: [] })).await.refused(400);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_argument_is_an_error_that_names_the_nearest() {
+    let service = Setup::scripted(Script::panel(5)).boot().await;
+    let client = service.user().await;
+    for (given, nearest) in [
+        ("num_models", "models"),
+        ("maxCost", "max_cost_usd"),
+        ("idempotencyKey", "idempotency_key"),
+        ("includes", "include"),
+        ("voters", ""),
+    ] {
+        let result = client.tool("poll_question", question(json!({ given: 3 }))).await;
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(result["isError"], true, "{result}");
+        assert!(text.contains(given) && text.contains(nearest) && !text.contains("prompt"), "{text}");
+        assert_eq!(result["structuredContent"]["error"]["code"], "invalid_input");
+    }
+    for (given, nearest) in [("num_models", "models"), ("maxCost", "max_cost_usd")] {
+        let refused = message(&client, question(json!({ given: 3 })), "poll_question").await;
+        let text = refused["error"]["message"].as_str().unwrap();
+        assert!(text.contains(given) && text.contains(nearest), "{refused}");
+    }
+    assert_eq!(service.upstream().total_calls(), 0, "a model was asked");
+    let dry = client.post("/api/poll/dry-run", &question(json!({ "num_models": 3 }))).await.expect(200);
+    assert!(dry["estimates"]["notices"].to_string().contains("did you mean models?"), "{dry}");
+    let poll = client.tool("poll_question", question(json!({}))).await;
+    // Other names of an argument stay known.
+    let read = json!({ "resultId": poll["structuredContent"]["poll_id"] });
+    assert_eq!(client.tool("get_poll_result", read).await["isError"], false);
+}
+
+#[tokio::test]
+async fn one_error_names_every_mistake() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    for (wrong, named) in [
+        (json!({ "options": ["one"], "confidence_threshold": 7 }), vec!["options", "confidence_threshold"]),
+        (json!({ "num_models": 3, "options": ["one"] }), vec!["num_models", "options"]),
+        (json!({ "include": "costs", "max_cost_usd": "much" }), vec!["include", "max_cost_usd"]),
+        (json!({ "a_b": 1, "c_d": 1 }), vec!["a_b", "c_d"]),
+    ] {
+        let result = client.tool("poll_question", question(wrong.clone())).await;
+        let text = result["content"][0]["text"].as_str().unwrap();
+        for name in named {
+            assert!(text.contains(name), "{name} in {text}");
+            let fields = result["structuredContent"]["error"].to_string();
+            assert!(fields.contains(name), "{name} in {fields}");
+        }
+    }
+    let missing = client.tool("poll_question", json!({ "confidence_threshold": 7 })).await;
+    let text = missing["content"][0]["text"].as_str().unwrap();
+    for name in ["question is missing", "options is missing", "confidence_threshold"] {
+        assert!(text.contains(name), "{name} in {text}");
+    }
+    let body = json!({ "prompt": "Which is the better one?", "options": 3, "pace": "x" });
+    let text = client.post("/api/poll", &body).await.refused(400);
+    assert!(text.contains("options") && text.contains("pace") && !text.contains("question"), "{text}");
+}
+
+#[tokio::test]
+async fn the_default_list_offers_what_a_model_should_fill_in() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let listed = async |path: &str| {
+        client.rpc(path, "tools/list", json!({})).await.expect(200)["result"]["tools"].clone()
+    };
+    let (core, all) = (listed("/api/mcp").await, listed("/api/mcp?toolsets=all").await);
+    let members = |tools: &Value| tools[0]["inputSchema"]["properties"].clone();
+    assert!(members(&core).get("notify_url").is_none());
+    assert!(members(&all)["notify_url"]["description"].is_string());
+    for tools in [&core, &all] {
+        assert!(!tools.to_string().contains("x-"), "{tools}");
+        let rule = tools[0]["inputSchema"]["description"].as_str().unwrap();
+        assert!(rule.contains("null") && rule.contains("[]"), "{rule}");
+        let names: Vec<&str> =
+            tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+        let preset = members(tools)["preset"].to_string();
+        for entry in ep_tools::TOOLS.iter().filter(|entry| entry.spec.agents != Agents::None) {
+            let name = entry.spec.name;
+            assert!(!preset.contains(name) || names.contains(&name), "{name} in {preset}");
+        }
+    }
+    assert!(!members(&core)["preset"].to_string().contains("list_profiles"));
+    // It is still accepted.
+    let told = question(json!({ "notify_url": "https://example.com/hook", "dry_run": true }));
+    assert_eq!(client.tool("poll_question", told).await["isError"], false);
+}
+
+#[tokio::test]
+async fn structured_content_is_short_and_complete_for_models_that_see_nothing_else() {
+    let script = Script { votes_for: VoteFor::Hash, ..Script::panel(50) };
+    let service = Setup::scripted(script).boot().await;
+    let client = service.user().await;
+    let long: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
+    // Such JSON has 3.2 bytes a token (o200k_base, `scripts/long/tokens`).
+    for (options, tokens) in [(json!(["Jupiter", "Saturn", "Earth"]), 200), (json!(long), 450)] {
+        let text = "Which of them is the better one?";
+        let asked = client.tool("poll_question", json!({ "question": text, "options": options })).await;
+        let content = &asked["structuredContent"];
+        let size = content.to_string().len() * 10 / 32;
+        assert!(size <= tokens, "about {size} tokens: {content}");
+        for echoed in ["question", "options", "preset", "pace", "confidence_threshold", "max_cost_usd"] {
+            assert!(content.get(echoed).is_none(), "{echoed} in {content}");
+        }
+        assert_eq!(content["caveat"], "Agreement among models, not truth.");
+        assert!(content["notices"].is_array(), "{content}");
+        let (id, url) = (content["poll_id"].as_str().unwrap(), content["result_url"].as_str().unwrap());
+        assert!(url.ends_with(&format!("/api/results/{id}")), "{url}");
+        let total: u64 =
+            content["tally"].as_object().unwrap().values().map(|votes| votes.as_u64().unwrap()).sum();
+        assert!(total > 0);
+        let read = client.tool("get_poll_result", json!({ "poll_id": id })).await;
+        let read = &read["structuredContent"];
+        assert_eq!((&read["question"], &read["options"]), (&json!(text), &options));
+        assert_eq!(read["caveat"], content["caveat"]);
+        assert_eq!(read["outcome"], content["outcome"]);
+    }
+    let running =
+        client.tool("poll_question", question(json!({ "wait_ms": 0 }))).await["structuredContent"].clone();
+    assert!(running["caveat"].is_string() && running.get("question").is_none(), "{running}");
+}
+
+#[tokio::test]
+async fn what_may_be_cached_says_for_whom_and_how_long() {
+    let service = Service::start().await;
+    let client = service.user().await;
+    let list = client.mcp(json!({}), "tools/list", None, json!({})).await;
+    assert!(list.header("vary").to_lowercase().contains("x-mcp-toolsets"), "{}", list.header("vary"));
+    assert_eq!(list.json()["result"]["cacheScope"], "private");
+    for uri in ["ensemble-poll://guide", "ui://poll/result"] {
+        let read =
+            client.mcp(json!({}), "resources/read", Some(uri), json!({ "uri": uri })).await.expect(200);
+        assert!(read["result"]["ttlMs"].as_u64().unwrap() >= 60_000, "{uri}: {}", read["result"]["ttlMs"]);
+        assert_eq!(read["result"]["cacheScope"], "public");
+    }
+}
+
+#[tokio::test]
+async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
+        .args(["mcp", "--toolsets", "all"])
+        .env_clear()
+        .env("EP_DATA_DIR", data.path())
+        .env("EP_DEMO_PACE", "50")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let requests = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({ "wait_ms": 0 })) } }),
+        json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({})) } }),
+    ];
+    for request in requests {
+        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+    }
+    let (mut listed, mut runs) = (None, false);
+    while listed.is_none() || !runs {
+        let line =
+            tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.unwrap().unwrap().unwrap();
+        let message: Value = serde_json::from_str(&line).unwrap();
+        if message["id"] == 2 {
+            listed = Some(message["result"]["tools"].clone());
+        }
+        if message["id"] == 3 {
+            assert_eq!(message["result"]["structuredContent"]["status"], "running", "{message}");
+            runs = true;
+        }
+    }
+    let listed = listed.unwrap();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"poll_question") && names.contains(&"estimate_poll"), "{names:?}");
+    for needs_account in ["get_balance", "list_polls", "submit_feedback"] {
+        assert!(!names.contains(&needs_account), "{needs_account} in {names:?}");
+    }
+    let closed = Instant::now();
+    drop(stdin);
+    let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
+    // Measured: 0.7 s. A loaded machine gets more, but less than the five seconds that the protocol library waits.
+    assert!(ended.success() && closed.elapsed() < Duration::from_secs(4), "{ended}: {:?}", closed.elapsed());
+}

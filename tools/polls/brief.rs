@@ -1,0 +1,82 @@
+//! The brief form of polls: it repeats nothing of the request, and says what a confidence is about.
+
+use ep_kernel::tool::Brief;
+use serde_json::{Map, Value};
+
+/// What a model should read beside every confidence.
+const CAVEAT: &str = "Agreement among models, not truth.";
+/// Characters of options that are named in full: about 60 tokens.
+const NAMED_IN_FULL: usize = 240;
+/// Characters of each option otherwise.
+const CUT: usize = 24;
+
+/// The brief form of a poll that its caller has just asked.
+pub const ASKED: Brief = Brief {
+    without: &[
+        "question",
+        "options",
+        "poll_type",
+        "winning_option",
+        "confidence_threshold",
+        "max_cost_usd",
+        "early_terminated",
+        "models_unused",
+        "timing",
+        "families",
+        "preset",
+        "pace",
+        "created_at",
+    ],
+    caveat: Some(CAVEAT),
+    only_with: "confidence",
+    shorten,
+};
+
+/// The form of a poll that somebody else may have asked.
+pub const READ: Brief = Brief { caveat: Some(CAVEAT), only_with: "confidence", ..Brief::WHOLE };
+
+/// Leaves out costs that are zero, and cuts long options.
+fn shorten(poll: &mut Map<String, Value>) {
+    if let Some(Value::Object(costs)) = poll.get_mut("costs") {
+        costs.retain(|_, cost| cost.as_f64() != Some(0.0));
+    }
+    if let Some(Value::Object(tally)) = poll.get_mut("tally") {
+        let length: usize = tally.keys().map(|option| option.chars().count()).sum();
+        if length > NAMED_IN_FULL {
+            let counts = std::mem::take(tally).into_iter().enumerate();
+            tally.extend(counts.map(|(index, (option, votes))| (numbered(index, &option), votes)));
+        }
+    }
+}
+
+/// An option by its number in the request, from 1, and its beginning: `3. Keep the existing…`.
+fn numbered(index: usize, option: &str) -> String {
+    let beginning: String = option.chars().take(CUT).collect();
+    let more = if beginning.len() < option.len() { "…" } else { "" };
+    format!("{}. {beginning}{more}", index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn long_options_keep_their_order_and_stay_distinct() {
+        let options: Vec<String> =
+            (0..10).map(|n| format!("{}{n}", "the same beginning ".repeat(5))).collect();
+        let tally: Map<String, Value> = options.iter().map(|option| (option.clone(), json!(1))).collect();
+        let mut poll = json!({ "confidence": 0.5, "question": "?", "tally": tally, "outcome": options[0] });
+        ASKED.apply(&mut poll);
+        let names: Vec<&String> = poll["tally"].as_object().unwrap().keys().collect();
+        assert_eq!((names.len(), names[9].as_str()), (10, "10. the same beginning the s…"));
+        assert_eq!((&poll["outcome"], &poll["caveat"]), (&json!(options[0]), &json!(CAVEAT)));
+        assert!(poll.get("question").is_none());
+        let mut short = json!({ "confidence": 0.5, "tally": { "Tea": 1 }, "costs": { "a": 0.0, "b": null } });
+        ASKED.apply(&mut short);
+        assert_eq!((&short["tally"], &short["costs"]), (&json!({ "Tea": 1 }), &json!({ "b": null })));
+        let mut checked = json!({ "dry_run": true, "preset": "budget" });
+        ASKED.apply(&mut checked);
+        assert_eq!(checked, json!({ "dry_run": true, "preset": "budget" }));
+    }
+}
