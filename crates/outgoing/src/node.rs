@@ -13,8 +13,8 @@ use crate::answers::{self, AnswerError};
 
 /// How long the node may take for one answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest answer of the node, in bytes.
-const MAX_ANSWER: usize = 256 * 1024;
+/// Longest answer of the node, in bytes. The logs of a crowded block have several megabytes.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
 /// The code of an execution that was reverted (geth and those that follow it).
 const REVERTED: i64 = 3;
 
