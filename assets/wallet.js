@@ -2,6 +2,8 @@
 // sign in (EIP-4361), or a transfer of USDC (EIP-3009, x402 version 2).
 const SEARCH_MS = 400
 const REPEATS = 30
+// How long a payment that waits for confirmations is left alone.
+const CONFIRMING_MS = 5000
 const DECLINED = 4001
 const PENDING = -32002
 const UNKNOWN_CHAIN = 4902
@@ -96,7 +98,7 @@ const TYPES = {
   TransferWithAuthorization: fields('address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce'),
 }
 
-// A payment that was signed, and of which nobody knows yet how it ended: it is sent again, never another one.
+// A signed payment that is not final: it is sent again, and no other one is signed.
 let open
 
 async function signed(wallet, amount) {
@@ -147,15 +149,20 @@ async function deposit(wallet) {
       await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
       continue
     }
-    open = undefined
     const body = await reply.json().catch(() => ({}))
+    if (body.status === 'confirming') {
+      say(`Your payment is on the chain and waits for confirmations. Transaction ${body.tx_hash} …`)
+      await new Promise((resolve) => setTimeout(resolve, CONFIRMING_MS))
+      continue
+    }
+    open = undefined
     if (!reply.ok) throw new Words(`The payment was refused, and nothing was taken: ${body.error ?? reply.status}`)
     const { balance } = await json(await call(section.dataset.balance))
     document.getElementById('balance').textContent = balance
     say(`$${body.amount_usd.toFixed(2)} were added to your account; it now has ${balance}. Receipt: transaction ${body.tx_hash}.`)
     return
   }
-  throw new Words('Nobody can say yet how the payment ended. Press again later: the same payment is looked after, and you do not pay twice.')
+  throw new Words('The payment is not final yet. Press again later: the same payment is sent again, and you do not pay twice.')
 }
 
 const act = section.dataset.deposit ? deposit : signIn

@@ -73,6 +73,7 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     } else {
         Some((config.telemetry.metrics_listen.parse::<SocketAddr>()?, telemetry::start_metrics()?))
     };
+    config.check_usdc_node()?;
     let service = wiring::assemble(config, Environment::system()).await?;
     let listener = TcpListener::bind(config.server.listen).await?;
     service.start_background_work();

@@ -146,6 +146,15 @@ fn describe() {
     counter!("ep_votes_total", "Answers, by result");
     histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
     counter!("ep_model_list_fetches_total", "Attempts to fetch the upstream's model list, by result");
+    counter!("ep_usdc_deposits_total", "USDC deposits credited");
+    counter!(
+        "ep_usdc_deposits_unknown_total",
+        "USDC deposits whose authorization has expired while their outcome was unknown"
+    );
+    counter!(
+        "ep_usdc_deposits_vanished_total",
+        "Credited USDC deposits whose transaction has left the chain: their accounts are frozen"
+    );
     gauge!("ep_connections", "Open connections");
     counter!("ep_connections_refused_total", "Connections closed at once, by the limit they exceeded");
     counter!("ep_connections_silent_total", "Connections closed because no request came in time");

@@ -66,6 +66,7 @@ const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_X402_ASSET", "x402", "asset"),
     ("EP_X402_ASSET_NAME", "x402", "asset_name"),
     ("EP_X402_ASSET_VERSION", "x402", "asset_version"),
+    ("EP_X402_CONFIRMATIONS", "x402", "confirmations"),
     ("EP_WEBHOOK_ALLOWED_NETWORKS", "webhooks", "allowed_networks"),
     ("EP_RATE_LIMIT_PER_MINUTE", "limits", "per_minute"),
     ("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "limits", "anonymous_per_minute"),
@@ -353,6 +354,7 @@ mod tests {
             ("EP_X402_PAY_TO", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
             ("EP_X402_FACILITATOR_URL", "https://x402.example"),
             ("EP_X402_FACILITATOR_URL", "x402.example"),
+            ("EP_X402_CONFIRMATIONS", "many"),
         ] {
             assert!(with(&[refused]).is_err(), "{refused:?}");
         }
@@ -373,6 +375,38 @@ mod tests {
         assert_eq!(with(&[issuer]).unwrap().issuer(), Some("https://login.example"));
         assert!(with(&[issuer, ("EP_AUTH_CLIENT_ID", "polls")]).is_err());
         assert!(with(&[issuer, ("EP_AUTH_CLIENT_SECRET", "s")]).is_err());
+    }
+
+    #[test]
+    fn real_usdc_is_accepted_only_with_a_node() {
+        let accepting = |network: &str, more: &[(&str, &str)]| {
+            let mut variables = vec![
+                ("EP_X402_FACILITATOR_URL", "https://x402.example"),
+                ("EP_X402_PAY_TO", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"),
+                ("EP_X402_ASSET", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"),
+                ("EP_X402_ASSET_NAME", "USDC"),
+                ("EP_X402_NETWORK", network),
+            ];
+            variables.extend(more);
+            with(&variables).unwrap()
+        };
+        // Base, Ethereum, and a network that nobody knows.
+        for network in ["eip155:8453", "eip155:1", "eip155:987654321"] {
+            let refused = accepting(network, &[]).check_usdc_node().unwrap_err().to_string();
+            assert!(refused.starts_with("EP_X402_RPC_URL must be set"), "{refused}");
+            accepting(network, &[("EP_X402_RPC_URL", "https://node.example")]).check_usdc_node().unwrap();
+        }
+        for network in ["eip155:84532", "eip155:11155111", "eip155:31337"] {
+            accepting(network, &[]).check_usdc_node().unwrap();
+        }
+        with(&[]).unwrap().check_usdc_node().unwrap();
+
+        let confirmations = |network, more: &[(&str, &str)]| {
+            accepting(network, more).x402(String::new()).unwrap().unwrap().confirmations
+        };
+        assert_eq!((confirmations("eip155:8453", &[]), confirmations("eip155:84532", &[])), (12, 12));
+        assert_eq!(confirmations("eip155:1", &[]), 64);
+        assert_eq!(confirmations("eip155:8453", &[("EP_X402_CONFIRMATIONS", "3")]), 3);
     }
 
     #[test]

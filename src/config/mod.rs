@@ -3,6 +3,7 @@
 //! `default.toml` is embedded and parsed as the real defaults, so it documents what really applies.
 
 mod layers;
+mod networks;
 mod secret;
 
 use std::net::SocketAddr;
@@ -177,6 +178,7 @@ pub struct X402 {
     pub asset: String,
     pub asset_name: String,
     pub asset_version: String,
+    pub confirmations: i64,
 }
 
 /// Who pays.
@@ -316,7 +318,7 @@ impl Config {
 
     /// How deposits of USDC are paid, where they are configured; `resource` is the address that is paid for.
     pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
-        let X402 { facilitator_url, pay_to, asset, asset_name, asset_version } = &self.x402;
+        let X402 { facilitator_url, pay_to, asset, asset_name, asset_version, confirmations } = &self.x402;
         let refused = |variable, expected| ConfigError::Variable { variable, expected };
         if facilitator_url.is_empty() {
             let unused = refused("EP_X402_PAY_TO", "left out where EP_X402_FACILITATOR_URL is");
@@ -339,6 +341,12 @@ impl Config {
             return Err(refused("EP_X402_ASSET_NAME", "set where EP_X402_ASSET is"));
         }
         let address = "an address: 0x and 40 hexadecimal digits";
+        let confirmations = match *confirmations {
+            -1 => networks::confirmations(chain_id),
+            given => u64::try_from(given).map_err(|_| {
+                refused("EP_X402_CONFIRMATIONS", "a number of blocks, or -1 for the network's default")
+            })?,
+        };
         Ok(Some(X402Config {
             facilitator_url: facilitator_url.clone(),
             chain_id,
@@ -347,7 +355,27 @@ impl Config {
             asset_version: asset_version.clone(),
             pay_to: pay_to.parse().map_err(|_| refused("EP_X402_PAY_TO", address))?,
             resource,
+            confirmations,
         }))
+    }
+
+    /// Requires a node of the chain where USDC is accepted. Without one, a settlement whose response is lost can never
+    /// be decided: a mainnet is refused, and a known test network gets a warning.
+    pub fn check_usdc_node(&self) -> Result<(), ConfigError> {
+        if self.x402.facilitator_url.is_empty() || self.rpc_url()?.is_some() {
+            return Ok(());
+        }
+        if networks::is_test_network(self.chain_id()?) {
+            tracing::warn!(
+                network = self.chain.network,
+                "USDC is accepted without a node of the chain: lost settlements cannot be decided and transfers are not \
+                 confirmed; set EP_X402_RPC_URL"
+            );
+            return Ok(());
+        }
+        let expected = "set where EP_X402_FACILITATOR_URL is: real USDC is accepted only with a node of its chain, \
+                        which decides whether a payment was made (test networks do without)";
+        Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
     }
 
     /// How long one poll may take.

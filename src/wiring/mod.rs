@@ -338,10 +338,7 @@ impl Assembled {
             app.ports.cards.reconcile().await.map(drop)
         });
         if let Some(usdc) = self.usdc.clone() {
-            self.every("look after deposits", Duration::from_mins(1), move |_| {
-                let deposits = Arc::clone(&usdc.deposits);
-                async move { deposits.reconcile().await.map(drop) }
-            });
+            self.reconcile_deposits(usdc);
         }
         if let Some(provider) = self.provider.clone() {
             self.every("renew the issuer's keys", Duration::from_mins(5), move |_| {
@@ -374,6 +371,26 @@ impl Assembled {
             self.every("delete old anonymous polls", Duration::from_hours(1), move |app| {
                 let store = Arc::clone(&store);
                 async move { delete_anonymous_polls(&app, &store, keep).await }
+            });
+        }
+    }
+
+    /// Reconciles USDC deposits with an open outcome, and compares settled ones with the chain.
+    fn reconcile_deposits(&self, usdc: Usdc) {
+        let deposits = usdc.deposits;
+        self.every("reconcile deposits", Duration::from_secs(10), {
+            let deposits = Arc::clone(&deposits);
+            move |_| {
+                let deposits = Arc::clone(&deposits);
+                async move { deposits.reconcile().await.map(drop) }
+            }
+        });
+        // New deposits often, because young blocks are replaced most often.
+        for (period, past) in [(15, Duration::from_hours(6)), (24 * 60, Duration::from_hours(24 * 30))] {
+            let deposits = Arc::clone(&deposits);
+            self.every("compare deposits with the chain", Duration::from_mins(period), move |_| {
+                let deposits = Arc::clone(&deposits);
+                async move { deposits.compare_recent(past).await.map(drop) }
             });
         }
     }

@@ -41,6 +41,7 @@ const rpcUrl = await listeningUrl()
 const chain = localChain(chainId, rpcUrl)
 const client = createPublicClient({ chain, transport: http(), pollingInterval: 20 })
 const sender = createWalletClient({ chain, transport: http() })
+const control = createTestClient({ chain, mode: 'anvil', transport: http() })
 // One account each, so that no two senders share a nonce.
 const [deployer, minter, stranger] = await sender.getAddresses()
 
@@ -68,6 +69,31 @@ await answerLines({
   },
   async transferWithAuthorization({ authorization, signature }) {
     return { txHash: await token.transferWithAuthorization(stranger, authorization, signature) }
+  },
+  /** Mines this many blocks, the first of them this many seconds later than now. */
+  async mine({ blocks, seconds = 0 }) {
+    if (seconds > 0) await control.increaseTime({ seconds })
+    await control.mine({ blocks })
+    return {}
+  },
+  /** Replaces the last blocks by empty ones, so that their transactions are gone. */
+  async reorganize({ depth }) {
+    await control.request({ method: 'anvil_reorg', params: [depth, []] })
+    return {}
+  },
+  /** Lets a contract that logs 200,000 bytes submit the authorization, so that its receipt is large. */
+  async transferInLargeTransaction({ authorization, signature }) {
+    const address = pad('0xb16', { size: 20 })
+    // LOG0 of zeros, then a CALL of the token with the calldata; it reverts if the token does.
+    const copied = '366000600037'
+    const called = `600060003660006000 73${token.address.slice(2)} 5af1`
+    const code = `0x 62030d406000a0 ${copied} ${called} 603557 60006000fd 5b00`
+    await control.setCode({ address, bytecode: code.replaceAll(' ', '') })
+    const data = token.transferWithAuthorizationData(authorization, signature)
+    const hash = await sender.sendTransaction({ account: stranger, to: address, data })
+    const { status } = await client.waitForTransactionReceipt({ hash })
+    if (status !== 'success') throw new Error('the large transaction failed')
+    return { txHash: hash }
   },
   async blocks() {
     return { number: Number(await client.getBlockNumber({ cacheTime: 0 })) }
@@ -99,7 +125,6 @@ async function deployWallet() {
 async function richPrivateKey() {
   const privateKey = generatePrivateKey()
   const { address } = privateKeyToAccount(privateKey)
-  const control = createTestClient({ chain, mode: 'anvil', transport: http() })
   await control.setBalance({ address, value: parseEther('1000') })
   return privateKey
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { BaseError, getAddress } from 'viem'
+import { BaseError, encodeFunctionData, getAddress } from 'viem'
 
 export const TOKEN_NAME = 'USDC'
 export const TOKEN_VERSION = '2'
@@ -32,11 +32,12 @@ export async function deployToken({ client, sender, deployer, minter }) {
     address,
     mint: (to, amount) => call('mint', [to, amount]),
     balanceOf: (owner) => client.readContract({ address, abi, functionName: 'balanceOf', args: [owner] }),
-    transferWithAuthorization: (account, authorization, signature) => {
-      const { from, to, value, validAfter, validBefore, nonce } = authorization
-      const numbers = [value, validAfter, validBefore].map(BigInt)
-      return call('transferWithAuthorization', [from, to, ...numbers, nonce, signature], account)
-    },
+    transferWithAuthorization: (account, authorization, signature) =>
+      call('transferWithAuthorization', transferArguments(authorization, signature), account),
+    transferWithAuthorizationData: (authorization, signature) =>
+      encodeFunctionData({
+        abi, functionName: 'transferWithAuthorization', args: transferArguments(authorization, signature),
+      }),
   }
 
   async function deploy(abi, bytecode, args) {
@@ -61,6 +62,10 @@ export async function deployToken({ client, sender, deployer, minter }) {
     if (receipt.status !== 'success') throw new Error(`transaction ${hash} failed`)
     return receipt
   }
+}
+
+function transferArguments({ from, to, value, validAfter, validBefore, nonce }, signature) {
+  return [from, to, ...[value, validAfter, validBefore].map(BigInt), nonce, signature]
 }
 
 function linked({ bytecode, linkReferences }, libraries) {

@@ -204,6 +204,33 @@ async fn whatever_becomes_of_a_payment_it_is_sent_again_and_counts_once() {
 }
 
 #[tokio::test]
+async fn a_task_waits_for_the_confirmations_of_its_payment() {
+    let world = World::start().await;
+    // More blocks than are mined by themselves during the test.
+    let service = world.with_node(Setup::demo()).with("EP_X402_CONFIRMATIONS", "100").boot().await;
+    let (_, client) = service.user_with(MicroUsd::ZERO).await;
+    let wallet = world.wallet(2).await;
+    let version = Version::V1;
+    let task = version.task(&version.send(&client, asks("first"), None).await.expect(200));
+    let payload = signed(&world, &task, &wallet, json!({})).await;
+    let message = pays("paid", "payment-submitted", &payload);
+    for _ in 0..3 {
+        let waiting = version.send(&client, message.clone(), Some(&task["id"])).await.expect(200);
+        assert_eq!(waiting["error"]["code"], 50301, "{waiting}");
+        assert!(waiting["error"]["message"].as_str().unwrap().contains("do not pay again"), "{waiting}");
+    }
+    assert_eq!(
+        (world.chain.balance(&wallet.address).await, balance(&client).await),
+        (1_000_000, json!("$0.00"))
+    );
+    world.chain.ask(json!({ "op": "mine", "blocks": 100 })).await;
+    let done = version.task(&version.send(&client, message, Some(&task["id"])).await.expect(200));
+    assert_eq!(state(&done), "completed", "{done}");
+    assert_eq!(world.chain.balance(&wallet.address).await, 1_000_000);
+    assert_clean(&service).await;
+}
+
+#[tokio::test]
 async fn a_stream_of_a_task_that_is_paid_for_ends_with_its_receipt() {
     let world = World::start().await;
     let mut script = Script::divided_panel(8);

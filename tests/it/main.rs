@@ -31,6 +31,7 @@ mod command_line;
 mod connections;
 mod counts;
 mod crash;
+mod deposit_outcomes;
 mod deposits;
 mod discovery;
 mod documents;

@@ -286,7 +286,10 @@ fn the_privacy_page_knows_every_table() {
             }));
         }
     }
-    tables.remove("kept_users");
+    // Copies that a migration renames.
+    for copy in ["kept_users", "new_deposits"] {
+        tables.remove(copy);
+    }
     let tables: Vec<&str> = tables.iter().map(String::as_str).collect();
     assert_eq!(tables, told);
 }

@@ -39,6 +39,7 @@ const STEPS: &[Step] = &[
     step!(15, "0015", "a2a_tasks"),
     step!(16, "0016", "confirmation"),
     step!(17, "0017", "reputation"),
+    step!(18, "0018", "deposit_outcomes"),
     step!(20, "0020", "failed_refunds"),
 ];
 
@@ -128,6 +129,38 @@ mod tests {
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
         let mut db = PgConnection::connect(database.url()).await.unwrap();
         ended_polls_will_be_counted!(db, postgres());
+    }
+
+    /// A deposit in each stage of the release that gave deposits up.
+    const DEPOSITS: &str = "
+        INSERT INTO users VALUES ('u', 'a@b', 1);
+        INSERT INTO deposits (ref, id, payer, user_id, amount, status, payment, valid_before, since, tx_hash, created_at)
+            VALUES ('1', 'a', 'p', NULL, 5, 'settling', '{}', 9, 7, NULL, 1),
+                ('2', 'b', 'p', NULL, 5, 'failed', '{}', 9, 7, NULL, 1),
+                ('3', 'c', 'p', 'u', 5, 'settled', '{}', 9, 7, '0xabc', 1);";
+    const DUE: &str = "SELECT ref FROM deposits WHERE look_at <= 0 AND status <> 'settled' ORDER BY ref";
+    const UNKNOWN: &str = "UPDATE deposits SET status = 'unknown' WHERE ref = '1'";
+    const UNPROVEN: &str = "UPDATE deposits SET tx_hash = NULL WHERE ref = '3'";
+
+    macro_rules! deposits_are_due {
+        ($db:expr, $all:expr) => {
+            up_to(&$all, 17).run(&mut $db).await.unwrap();
+            raw_sql(DEPOSITS).execute(&mut $db).await.unwrap();
+            $all.run(&mut $db).await.unwrap();
+            let due: Vec<(String,)> = query_as(DUE).fetch_all(&mut $db).await.unwrap();
+            assert_eq!(due, [("1".to_owned(),), ("2".to_owned(),)]);
+            raw_sql(UNKNOWN).execute(&mut $db).await.unwrap();
+            assert!(raw_sql(UNPROVEN).execute(&mut $db).await.is_err());
+        };
+    }
+
+    #[tokio::test]
+    async fn deposits_that_earlier_releases_gave_up_are_looked_at_again() {
+        let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        deposits_are_due!(db, sqlite());
+        let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
+        let mut db = PgConnection::connect(database.url()).await.unwrap();
+        deposits_are_due!(db, postgres());
     }
 
     #[test]

@@ -112,10 +112,12 @@ macro_rules! available {
 pub(crate) use ballot_columns;
 
 mod agent_tasks;
+mod deposits;
 mod history;
 mod reputation;
 
 pub(crate) use agent_tasks::*;
+pub(crate) use deposits::*;
 pub(crate) use history::*;
 pub(crate) use reputation::*;
 
@@ -266,11 +268,11 @@ pub(crate) const UNPROVEN_CREDITS: &str = "\
      UNION ALL SELECT checkouts.id FROM checkouts LEFT JOIN transfers ON transfers.ref = 'stripe:' || session_id \
          WHERE status = 'paid' AND transfers.ref IS NULL \
      UNION ALL SELECT transfers.ref FROM transfers LEFT JOIN deposits \
-         ON transfers.ref = 'x402:' || deposits.ref AND status = 'settled' \
+         ON transfers.ref = 'x402:' || deposits.ref AND status IN ('settled', 'vanished') \
          AND deposits.amount = transfers.amount AND user_id = credit_account \
          WHERE debit_account = 'sys:usdc' AND deposits.ref IS NULL \
      UNION ALL SELECT deposits.id FROM deposits LEFT JOIN transfers ON transfers.ref = 'x402:' || deposits.ref \
-         WHERE status = 'settled' AND transfers.ref IS NULL";
+         WHERE status IN ('settled', 'vanished') AND transfers.ref IS NULL";
 pub(crate) const WRONG_SPENDING: &str = "\
      WITH sums AS (SELECT key_id, day, SUM(CASE status WHEN 'open' THEN amount ELSE captured END) AS amount \
          FROM holds WHERE key_id IS NOT NULL GROUP BY key_id, day) \
@@ -432,34 +434,6 @@ pub(crate) const REVERSED_CHECKOUTS: &str = "SELECT DISTINCT checkouts.id AS id 
 /// Moves a reversal from one state to the next; changes nothing if another transaction has.
 pub(crate) const REVERSAL_APPLIED: &str = "UPDATE card_reversals SET applied = $3, bad_debt = $4, changes = changes + 1 WHERE ref = $1 AND applied = $2 AND changes = $5";
 
-// Deposits of USDC.
-
-macro_rules! deposit_columns {
-    () => {
-        "ref AS reference, id, payer, user_id, amount, status, payment, valid_before, since, tx_hash, created_at"
-    };
-}
-
-/// Begins a deposit, or begins one anew that failed.
-pub(crate) const BEGIN_DEPOSIT: &str = "INSERT INTO deposits (ref, id, payer, user_id, amount, payment, valid_before, since, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
-     ON CONFLICT (ref) DO UPDATE SET status = 'settling' WHERE deposits.status = 'failed'";
-pub(crate) const DEPOSIT: &str = concat!("SELECT ", deposit_columns!(), " FROM deposits WHERE ref = $1");
-/// Marks a deposit as credited, once.
-pub(crate) const DEPOSIT_SETTLED: &str = "UPDATE deposits SET status = 'settled', tx_hash = $2, user_id = $3 \
-     WHERE ref = $1 AND status <> 'settled'";
-pub(crate) const LOCK_DEPOSIT: &str =
-    concat!("UPDATE deposits SET status = status WHERE ref = $1 RETURNING ", deposit_columns!());
-pub(crate) const DEPOSIT_FAILED: &str =
-    "UPDATE deposits SET status = 'failed' WHERE ref = $1 AND status = 'settling'";
-pub(crate) const SETTLING_DEPOSITS: &str = concat!(
-    "SELECT ",
-    deposit_columns!(),
-    " FROM deposits WHERE status = 'settling' AND created_at < $1 ORDER BY created_at, ref LIMIT $2"
-);
-
-/// The account that deposits of USDC come from.
-pub(crate) const USDC_ACCOUNT: &str = "sys:usdc";
 /// The account that card payments come from.
 pub(crate) const CARD_ACCOUNT: &str = "sys:card";
 /// The account that pays what could not be taken back.

@@ -5,7 +5,7 @@
 
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
-use ep_kernel::deposits::Taken;
+use ep_kernel::deposits::{DepositStatus, Taken, confirming};
 use ep_kernel::fault::Fault;
 use ep_kernel::ports::NotPaid;
 use ep_payments::{PayloadError, PaymentRefused};
@@ -182,6 +182,10 @@ impl Payments {
                 let why = "the payment was made to another account";
                 Ok(self.refuse("DUPLICATE_NONCE", why, &network))
             }
+            // The poll is charged to the account, so it needs the credit.
+            Taken::Deposited(deposited) if deposited.status == DepositStatus::Confirming => {
+                Err(confirming().into())
+            }
             Taken::Deposited(deposited) => {
                 let receipt = json!({
                     "success": true,
@@ -212,7 +216,7 @@ const fn code_of(why: NotPaid) -> &'static str {
         NotPaid::Signature => "INVALID_SIGNATURE",
         NotPaid::Expired | NotPaid::ExpiredUnused => "EXPIRED_PAYMENT",
         NotPaid::Used => "DUPLICATE_NONCE",
-        NotPaid::NotAccepted | NotPaid::GivenUp => "SETTLEMENT_FAILED",
+        NotPaid::NotAccepted => "SETTLEMENT_FAILED",
     }
 }
 

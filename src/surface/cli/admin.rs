@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ep_kernel::accounts::Accounts;
 use ep_kernel::app::App;
-use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::caller::{DepositId, KeyId, UserId};
+use ep_kernel::deposits::{ChainComparison, DepositStatus, TransactionHash};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
@@ -17,8 +18,11 @@ use tokio::time::Instant;
 use super::target::GRACE;
 use super::{End, print};
 use crate::config::Config;
-use crate::surface::web::Usdc;
+use crate::surface::web::{self, Usdc};
 use crate::wiring::{self, Environment};
+
+/// How far back `ep admin reconcile` compares deposits with the chain.
+const COMPARED_PAST: Duration = Duration::from_hours(24 * 30);
 
 /// Which account.
 #[derive(clap::Args)]
@@ -41,6 +45,18 @@ impl Account {
             (None, None) => Err(Fault::invalid("", "name the account with --email or --user")),
         }
     }
+}
+
+/// The operator's decision about a deposit.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct DeclaredOutcome {
+    /// The transaction that carried out its payment; the node of the chain checks it where one is configured
+    #[arg(long, value_name = "HASH")]
+    transaction: Option<TransactionHash>,
+    /// Nothing was paid; the node of the chain checks this where one is configured
+    #[arg(long)]
+    not_paid: bool,
 }
 
 #[derive(clap::Subcommand)]
@@ -147,8 +163,16 @@ pub(super) enum Command {
         #[arg(long)]
         yes: bool,
     },
-    /// Ask after payments by card and deposits that nobody has reported
+    /// Look up card payments and USDC deposits with an open outcome, and compare settled deposits with the chain
     Reconcile,
+    /// Settle a USDC deposit of unknown outcome: credit it by its transaction, or declare it not paid
+    SettleDeposit {
+        /// The deposit's id, as `ep admin audit` lists it
+        #[arg(value_name = "DEPOSIT")]
+        deposit: DepositId,
+        #[command(flatten)]
+        outcome: DeclaredOutcome,
+    },
     /// Show an account's money
     Balance {
         #[command(flatten)]
@@ -158,7 +182,8 @@ pub(super) enum Command {
         json: bool,
     },
     /// Check that balances match the ledger, held amounts match the open holds, every open hold belongs to an
-    /// unsettled poll, the sums of reputation match the ballots, and no poll is left unsettled long after its deadline
+    /// unsettled poll, the sums of reputation match the ballots, no poll is left unsettled long after its deadline, no
+    /// USDC deposit has an unknown outcome, and the chain shows every settled deposit
     Audit {
         /// Print JSON
         #[arg(long)]
@@ -270,8 +295,14 @@ async fn run_in(
                 Some(usdc) => usdc.deposits.reconcile().await?,
                 None => 0,
             };
-            print(&format!("asked after {cards} payments by card and {deposits} deposits"))?;
+            print(&format!("looked up {cards} card payments and {deposits} deposits"))?;
+            if let Some(usdc) = usdc
+                && let Some(compared) = usdc.deposits.compare_recent(COMPARED_PAST).await?
+            {
+                print(&chain_lines(&compared).join("\n"))?;
+            }
         }
+        Command::SettleDeposit { deposit, outcome } => settle_deposit(usdc, deposit, outcome).await?,
         Command::Balance { account, json } => {
             let user = account.find(accounts).await?;
             let balance = accounts.balance(user).await?;
@@ -289,7 +320,7 @@ async fn run_in(
                 )
             })?;
         }
-        Command::Audit { json } => return audit(accounts, settled_within, json).await,
+        Command::Audit { json } => return audit(accounts, usdc, settled_within, json).await,
     }
     Ok(End::Done)
 }
@@ -320,23 +351,71 @@ async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
     }))
 }
 
-async fn audit(accounts: &Accounts, settled_within: Duration, json: bool) -> anyhow::Result<End> {
+async fn audit(
+    accounts: &Accounts,
+    usdc: Option<&Usdc>,
+    settled_within: Duration,
+    json: bool,
+) -> anyhow::Result<End> {
     let audit = accounts.audit(settled_within).await?;
-    let mut shown =
-        json!({ "clean": audit.is_clean(), "accounts": audit.accounts, "transfers": audit.transfers });
+    let compared = match usdc {
+        Some(usdc) => usdc.deposits.compare_all().await?,
+        None => None,
+    };
+    let is_clean = audit.is_clean() && compared.as_ref().is_none_or(ChainComparison::is_clean);
+    let mut shown = json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers });
     for (name, _, found) in audit.findings() {
         shown[name] = json!(found);
     }
+    if let Some(compared) = &compared {
+        shown["usdc"] = json!({
+            "deposits": compared.deposits,
+            "settled_usd": Usd(compared.settled),
+            "on_chain_usd": Usd(compared.on_chain),
+            "missing_deposits": compared.missing,
+            "unchecked_deposits": compared.unchecked,
+        });
+    }
     show(json, &shown, || {
-        let verdict = if audit.is_clean() { "the ledger is consistent" } else { "something is wrong" };
+        let verdict = if is_clean { "the ledger is consistent" } else { "something is wrong" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
         for (_, description, found) in audit.findings() {
             lines.extend(found.iter().map(|id| format!("{description}: {id}")));
         }
+        lines.extend(compared.iter().flat_map(chain_lines));
         lines.join("\n")
     })?;
-    Ok(if audit.is_clean() { End::Done } else { End::Code(1) })
+    Ok(if is_clean { End::Done } else { End::Code(1) })
+}
+
+/// The result of comparing settled deposits with the chain, in words.
+fn chain_lines(compared: &ChainComparison) -> Vec<String> {
+    let ChainComparison { deposits, settled, on_chain, missing, unchecked } = compared;
+    let mut lines = vec![format!("{deposits} USDC deposits: {settled} settled, {on_chain} on the chain")];
+    lines.extend(missing.iter().map(|id| format!("a settled deposit that is not on the chain: {id}")));
+    lines.extend(unchecked.iter().map(|id| format!("a settled deposit that the node cannot look up: {id}")));
+    lines
+}
+
+async fn settle_deposit(
+    usdc: Option<&Usdc>,
+    deposit: DepositId,
+    outcome: DeclaredOutcome,
+) -> anyhow::Result<()> {
+    let deposits = &usdc.ok_or_else(web::usdc_not_configured)?.deposits;
+    let Some(transaction) = outcome.transaction else {
+        deposits.declare_unpaid(deposit).await?;
+        print("declared not paid")?;
+        return Ok(());
+    };
+    let deposited = deposits.settle_by_transaction(deposit, &transaction).await?;
+    let (amount, user) = (deposited.amount, deposited.user);
+    match deposited.status {
+        DepositStatus::Settled => print(&format!("credited {amount} to {user}"))?,
+        DepositStatus::Confirming => print(&format!("{amount} to {user} waits for confirmations"))?,
+    }
+    Ok(())
 }
 
 /// An amount of an option in whole micro-USD, rounded down.

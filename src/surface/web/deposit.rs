@@ -1,4 +1,4 @@
-//! Deposits of USDC by x402: the payment travels in headers, beside the JSON body.
+//! USDC deposits by x402: the payment travels in headers, beside the JSON body.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ep_kernel::caller::{Caller, DepositId, UserId};
-use ep_kernel::deposits::{Deposited, Deposits, Taken, pending};
+use ep_kernel::deposits::{DepositStatus, Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::identity::WalletAddress;
@@ -48,27 +48,41 @@ pub struct DepositRequest {
     amount_usd: f64,
 }
 
-/// A deposit that was credited.
+/// A deposit whose transfer is on the chain.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DepositReceipt {
     /// Its id.
     deposit_id: DepositId,
+    /// `confirming` until the transfer has enough confirmations, then `settled`. The amount can be spent once it is
+    /// settled. Send the same request with the same payment to read the status again; do not sign another payment.
+    status: ReceiptStatus,
     /// The amount in US dollars.
     amount_usd: Usd,
     /// The amount in cents.
     amount_cents: i64,
     /// The transaction on the chain.
     tx_hash: String,
-    /// The address that has paid.
+    /// The payer's address.
     payer: WalletAddress,
-    /// The account that was credited.
-    user_id: UserId,
-    /// Whether the account is new.
+    /// The account. Left out when a payment is repeated without that account's credential: a payment is public on the
+    /// chain, so anyone can repeat it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "UserId")]
+    user_id: Option<UserId>,
+    /// True if the account is new.
     is_new_user: bool,
     /// The first API key of a new account, shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     api_key: Option<String>,
+}
+
+/// Whether a deposit can be spent.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ReceiptStatus {
+    Confirming,
+    Settled,
 }
 
 /// What has to be paid (x402, version 1).
@@ -98,7 +112,7 @@ pub(super) fn handle(
         let (parts, body) = request.into_parts();
         let body = read_body(&parts.headers, body).await?;
         let cents = amount(&body)?;
-        let usdc = state.usdc.ok_or_else(not_configured)?;
+        let usdc = state.usdc.ok_or_else(usdc_not_configured)?;
         let Some(header) = payment_header(&parts.headers) else {
             return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));
         };
@@ -107,15 +121,16 @@ pub(super) fn handle(
             Err(PayloadError::Refused(why)) => return Ok(refused(&usdc.x402, cents, &why.to_string())),
             Err(error) => return Err(Fault::invalid("", error.to_string())),
         };
+        let account = admission.caller.user();
         match usdc.take(&state.app.tasks, payment, admission.caller).await? {
-            Taken::Deposited(deposited) => Ok(credited(&deposited, &usdc.x402.network())),
+            Taken::Deposited(deposited) => Ok(received(&deposited, account, &usdc.x402.network())),
             Taken::Refused(why) => Ok(refused(&usdc.x402, cents, &why.to_string())),
         }
     }
     .boxed()
 }
 
-/// Deposits of USDC, where they are configured.
+/// USDC deposits, where they are configured.
 #[derive(Clone)]
 pub struct Usdc {
     /// The protocol.
@@ -125,7 +140,7 @@ pub struct Usdc {
 }
 
 impl Usdc {
-    /// Takes a payment, whether or not its client waits for the end.
+    /// Takes a payment to its end, even if its client disconnects.
     pub async fn take(&self, tasks: &Tasks, payment: Payment, caller: Caller) -> Result<Taken, Fault> {
         let (answer, answered) = oneshot::channel();
         let deposits = Arc::clone(&self.deposits);
@@ -133,7 +148,7 @@ impl Usdc {
             let taken = deposits.take(payment, &caller).await;
             drop(answer.send(taken));
         });
-        // However it ends for the client, it must not be told to pay again.
+        // A client that has waited too long must not be told to pay again.
         let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
         if let Ok(Ok(taken)) = answered { taken } else { Err(pending()) }
     }
@@ -188,15 +203,19 @@ fn refused(x402: &X402, cents: u32, why: &str) -> Response<Body> {
     required(&x402.offer(cents, why), Some(failure))
 }
 
-fn credited(deposited: &Deposited, network: &str) -> Response<Body> {
-    let Deposited { id, amount, transaction, payer, user, is_new_user, key } = deposited;
+fn received(deposited: &Deposited, account: Option<UserId>, network: &str) -> Response<Body> {
+    let Deposited { id, status, amount, transaction, payer, user, is_repeat, is_new_user, key } = deposited;
     let body = DepositReceipt {
         deposit_id: *id,
+        status: match status {
+            DepositStatus::Confirming => ReceiptStatus::Confirming,
+            DepositStatus::Settled => ReceiptStatus::Settled,
+        },
         amount_usd: Usd(*amount),
         amount_cents: amount.floor_cents(),
         tx_hash: transaction.clone(),
         payer: *payer,
-        user_id: *user,
+        user_id: (!is_repeat || account == Some(*user)).then_some(*user),
         is_new_user: *is_new_user,
         api_key: key.as_ref().map(|issued| issued.key.reveal().to_owned()),
     };
@@ -215,7 +234,8 @@ fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
     }
 }
 
-fn not_configured() -> Fault {
+/// The fault where USDC deposits are not configured.
+pub fn usdc_not_configured() -> Fault {
     let text =
         "deposits in USDC are not configured: the operator sets EP_X402_FACILITATOR_URL and EP_X402_PAY_TO";
     Fault::new(Kind::NotConfigured, text)

@@ -31,7 +31,9 @@ use super::route::{Handler, Route, RouteKind};
 use crate::documents::{HOME, reads_html};
 use crate::pages::own;
 
-pub use deposit::{AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc};
+pub use deposit::{
+    AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc, usdc_not_configured,
+};
 
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";

@@ -1,4 +1,4 @@
-//! Deposits of USDC: payments on a chain that the payer has authorised by a signature.
+//! USDC deposits: payments on a chain that the payer has authorized by a signature.
 
 use async_trait::async_trait;
 
@@ -9,26 +9,26 @@ use crate::identity::WalletAddress;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// A payment that its payer has authorised (EIP-3009).
+/// A payment that its payer has authorized (EIP-3009).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// Chain, asset, payer and nonce: whoever holds the authorization, it moves money once.
+    /// Chain, asset, payer and nonce. Whoever submits the authorization, it moves money once.
     pub reference: String,
-    /// Who pays.
+    /// The payer's address.
     pub payer: WalletAddress,
-    /// How much. One unit of USDC is one micro-USD.
+    /// The amount. One unit of USDC is one micro-USD.
     pub amount: MicroUsd,
-    /// From when on it can no longer be carried out.
+    /// The time after which the authorization can no longer be used.
     pub valid_before: Timestamp,
     /// The payment as the facilitator takes it, in JSON.
     pub body: String,
 }
 
-/// Why a payment was not carried out.
+/// Reason why a payment moved no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotPaid {
-    /// The payer's balance does not suffice.
-    #[error("the payer has not enough USDC")]
+    /// The payer's balance is too low.
+    #[error("the payer has insufficient USDC")]
     Funds,
     /// The signature is not the payer's.
     #[error("the signature of the payment is not valid")]
@@ -36,145 +36,230 @@ pub enum NotPaid {
     /// It is too late, or too early.
     #[error("the payment has expired, or is not valid yet")]
     Expired,
-    /// It can no longer be carried out.
+    /// The chain shows that the authorization was never used, and it no longer can be.
     #[error("the authorization has expired unused")]
     ExpiredUnused,
-    /// Somebody has used or cancelled the authorization.
+    /// The chain shows another use of the authorization, or its cancellation.
     #[error("the authorization was used for something else, or cancelled")]
     Used,
-    /// The facilitator gives no reason that is known.
+    /// The facilitator gives no known reason.
     #[error("the payment was not accepted; it may have been used already")]
     NotAccepted,
-    /// It cannot be known any more.
-    #[error("nobody could say whether the payment was carried out; ask the operator")]
-    GivenUp,
 }
 
-/// Whether a payment would be carried out.
+/// Result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It would.
+    /// The payment can be settled.
     Valid,
-    /// It would not.
+    /// The payment cannot be settled.
     Refused(NotPaid),
 }
 
-/// What became of an attempt to carry a payment out.
+/// A transfer of USDC that carried out a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// The transaction's hash.
+    pub transaction: String,
+    /// The number of its block. `None` if no node was asked.
+    pub block: Option<u64>,
+    /// True once the block is so deep that it is not expected to be replaced.
+    pub is_final: bool,
+}
+
+/// Outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The money has moved, in this transaction.
-    Moved {
-        /// The transaction's hash.
-        transaction: String,
-    },
-    /// It has not moved, and this attempt will not move it.
+    /// The money has moved.
+    Moved(Transfer),
+    /// The money has not moved, and this attempt will not move it.
     NotMoved(NotPaid),
-    /// Nobody can say yet.
+    /// The authorization is unused and can still be used.
+    Unused {
+        /// The latest block that the node knows. `None` if there is no node.
+        at: Option<u64>,
+    },
+    /// The outcome is not known yet.
     Unknown,
 }
 
-/// Carries payments out.
-#[async_trait]
-pub trait PaymentNetwork: Send + Sync {
-    /// Whether a payment would be carried out. Fails if nobody can say: nothing has happened then.
-    async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault>;
-
-    /// A block from which on the payment can be looked for; 0 where there is no node to ask. Fails if the node does
-    /// not answer: nothing has happened then.
-    async fn position(&self) -> Result<u64, Fault>;
-
-    /// Carries a payment out; asked again, moves nothing twice.
-    async fn settle(&self, payment: &Payment, since: u64) -> Outcome;
-
-    /// What has become of a payment that may have been carried out.
-    async fn look_up(&self, payment: &Payment, since: u64, now: Timestamp) -> Outcome;
+/// Presence of a settled deposit on the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// The chain shows its transfer.
+    Found,
+    /// The chain shows no such transfer, and the node has seen the block after the one that had it.
+    Missing,
+    /// The node cannot tell.
+    Unknown,
 }
 
-/// A deposit that begins: its payment has been verified, and is about to be carried out.
+/// Settles payments, and looks them up on the chain.
+#[async_trait]
+pub trait PaymentNetwork: Send + Sync {
+    /// Verifies a payment. Fails if nobody can say; nothing has happened then.
+    async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault>;
+
+    /// Returns true if both are one payment with one signature, in whichever version of the protocol.
+    fn repeats(&self, stored: &Payment, given: &Payment) -> bool;
+
+    /// Returns true if a node of the chain is configured, so that [`Self::look_up`] reads the chain.
+    fn has_node(&self) -> bool;
+
+    /// Returns a block from which on the payment can be looked for; 0 without a node. Fails if the node does not
+    /// answer; nothing has happened then.
+    async fn position(&self) -> Result<u64, Fault>;
+
+    /// Settles a payment. A repeated call moves nothing twice.
+    async fn settle(&self, payment: &Payment, since: u64) -> Outcome;
+
+    /// Looks a payment up on the chain, and changes nothing. Without a node, the answer is [`Outcome::Unused`].
+    async fn look_up(&self, payment: &Payment, since: u64) -> Outcome;
+
+    /// Checks whether this transaction carried out the payment. [`Outcome::Unknown`] if the node does not show the
+    /// transaction in a block.
+    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome;
+
+    /// Looks settled deposits up on the chain: one entry for each, in their order.
+    async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence>;
+}
+
+/// A new deposit: its payment is verified and not settled yet.
 #[derive(Debug, Clone)]
 pub struct NewDeposit {
     /// Its id.
     pub id: DepositId,
     /// The payment.
     pub payment: Payment,
-    /// The account of the caller; `None` for the payer's.
+    /// The caller's account; `None` for the payer's.
     pub user: Option<UserId>,
-    /// A block from which on the payment can be looked for.
+    /// A block from which on the payment can be looked for; 0 if no node was asked.
     pub since: u64,
-    /// When it begins.
+    /// The time when it began.
     pub created_at: Timestamp,
 }
 
-/// How far a deposit is.
+/// Account and transaction of a deposit that was seen on the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The account.
+    pub user: UserId,
+    /// The transaction's hash.
+    pub transaction: String,
+    /// The number of its block. `None` if no node was asked.
+    pub block: Option<u64>,
+}
+
+/// Stage of a deposit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DepositState {
-    /// It is being carried out, or nobody can say.
+    /// The payment is being settled.
     Settling,
-    /// It was credited to this account.
-    Settled {
-        /// The account.
-        user: UserId,
-        /// The transaction's hash.
-        transaction: String,
-    },
+    /// The authorization has expired, and nobody can say yet whether the money has moved.
+    Unknown,
+    /// The money has moved in a block that is not final. The account exists and is not credited yet.
+    Confirming(Received),
+    /// The account is credited.
+    Settled(Received),
+    /// The account was credited, and the transaction is no longer on the chain.
+    Vanished(Received),
     /// The money has not moved.
     Failed,
 }
 
-/// A deposit as it is kept.
+/// A stored deposit.
 #[derive(Debug, Clone)]
 pub struct StoredDeposit {
-    /// What began.
+    /// The deposit as it began. Its user is set once an account is known.
     pub deposit: NewDeposit,
-    /// How far it is.
+    /// Its stage.
     pub state: DepositState,
+    /// Number of unsuccessful look-ups in this stage.
+    pub looks: u32,
 }
 
-/// What became of a deposit that begins.
+/// Result of beginning a deposit.
 #[derive(Debug, Clone)]
 pub enum BegunDeposit {
-    /// It has begun, for the first time or after a failure: whoever is told so carries it out.
+    /// It has begun, for the first time or after a failure. The caller of the method settles it.
     New,
-    /// There is one with this payment.
-    Known(StoredDeposit),
+    /// A deposit with this payment exists.
+    Known(Box<StoredDeposit>),
 }
 
-/// A deposit that has been credited.
+/// Result of recording a transfer.
 #[derive(Debug, Clone)]
 pub struct CreditedDeposit {
     /// The account.
     pub user: UserId,
-    /// Whether this call has credited it.
+    /// True if this call was the first to record a transfer for the deposit.
     pub now: bool,
-    /// Whether the account has been made for it.
+    /// True if this call created the account.
     pub is_new_user: bool,
+    /// True if this call credited the account.
+    pub credited: bool,
+    /// True if the account is credited, by this call or before.
+    pub is_settled: bool,
 }
 
-/// Keeps deposits. Changes are acknowledged once a power loss cannot undo them.
+/// Stores deposits. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait DepositStore: Send + Sync {
-    /// Begins a deposit, unless there is one with this payment that has not failed.
-    async fn begin_deposit(&self, deposit: &NewDeposit) -> Result<BegunDeposit, StoreError>;
+    /// Begins a deposit, unless one with this payment exists that has not failed. `look_at` is the time when
+    /// reconciliation first looks at it.
+    async fn begin_deposit(
+        &self,
+        deposit: &NewDeposit,
+        look_at: Timestamp,
+    ) -> Result<BegunDeposit, StoreError>;
 
-    /// The deposit with this payment.
+    /// Returns the deposit with this payment.
     async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError>;
 
-    /// Credits a deposit, once: to its account, or to that of its payer, which `payer` makes if there is none.
+    /// Returns the deposit with this id.
+    async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError>;
+
+    /// Records the transfer of a deposit, and credits the account once if the transfer is final: the deposit's
+    /// account, or the payer's, which `payer` creates if there is none. A transfer that is not final is looked at
+    /// again at `look_at`.
     async fn credit_deposit(
         &self,
         reference: &str,
-        transaction: &str,
+        transfer: &Transfer,
         payer: &NewSignUp,
         at: Timestamp,
+        look_at: Timestamp,
     ) -> Result<CreditedDeposit, StoreError>;
 
-    /// Notes that the money has not moved, unless the deposit was credited.
-    async fn fail_deposit(&self, reference: &str) -> Result<(), StoreError>;
+    /// Records that the money has not moved, unless the account was credited. The deposit is looked at again at
+    /// `look_at`, or never.
+    async fn fail_deposit(&self, reference: &str, look_at: Option<Timestamp>) -> Result<(), StoreError>;
 
-    /// Up to `limit` deposits that began before a time and are neither credited nor failed, oldest first.
-    async fn settling_deposits(
+    /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
+    /// [`DepositState::Settling`] into [`DepositState::Unknown`].
+    async fn postpone_deposit(
         &self,
-        before: Timestamp,
+        reference: &str,
+        is_unknown: bool,
+        look_at: Option<Timestamp>,
+    ) -> Result<(), StoreError>;
+
+    /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
+    async fn vanish_deposit(&self, reference: &str, look_at: Timestamp) -> Result<bool, StoreError>;
+
+    /// Returns deposits to look at: at most `limit`, and at most `per_payer` of one payer. Every payer's first
+    /// comes before any payer's second.
+    async fn due_deposits(
+        &self,
+        now: Timestamp,
+        limit: u32,
+        per_payer: u32,
+    ) -> Result<Vec<StoredDeposit>, StoreError>;
+
+    /// Returns up to `limit` settled deposits, oldest first, after this time of creation and reference.
+    async fn settled_deposits(
+        &self,
+        after: (Timestamp, &str),
         limit: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError>;
 }

@@ -53,6 +53,10 @@ pub struct Audit {
     pub wrong_captures: Vec<String>,
     /// Credits by card or in USDC without a payment that was made, and payments without their credit.
     pub unproven_credits: Vec<String>,
+    /// Deposits whose outcome nobody knows, although their authorization has expired.
+    pub unknown_deposits: Vec<String>,
+    /// Credited deposits whose transaction is no longer on the chain.
+    pub vanished_deposits: Vec<String>,
     /// Keys whose spending differs from that of their polls.
     pub wrong_spending: Vec<String>,
     /// Accounts of revoked pre-funded keys whose money has not returned.
@@ -65,7 +69,7 @@ pub struct Audit {
 
 impl Audit {
     /// What was found, each with a name and a description.
-    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 9] {
+    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 11] {
         [
             ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
             ("wrong_held", "held differs from the open holds", &self.wrong_held),
@@ -74,6 +78,8 @@ impl Audit {
             ("wrong_spending", "a key's spending differs from that of its polls", &self.wrong_spending),
             ("unreturned_funds", "money left on a revoked pre-funded key", &self.unreturned_funds),
             ("unproven_credits", "a payment without its credit, or the reverse", &self.unproven_credits),
+            ("unknown_deposits", "a deposit of unknown outcome", &self.unknown_deposits),
+            ("vanished_deposits", "a credited deposit that left the chain", &self.vanished_deposits),
             ("wrong_reputation", "sums of a model differ from its ballots", &self.wrong_reputation),
             ("stranded_polls", "not settled long after its deadline", &self.stranded_polls),
         ]

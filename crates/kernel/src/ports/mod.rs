@@ -39,7 +39,7 @@ pub use confirmations::Confirmations;
 pub use credentials::{ProvenToken, TokenVerifier};
 pub use deposits::{
     BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NotPaid, Outcome, Payment,
-    PaymentNetwork, StoredDeposit, Verdict,
+    PaymentNetwork, Presence, Received, StoredDeposit, Transfer, Verdict,
 };
 pub use feedback::{
     FeedbackEntry, FeedbackStore, MAX_LISTED_FEEDBACK, NewFeedback, OwnFeedback, PollFeedback,

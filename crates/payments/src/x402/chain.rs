@@ -1,40 +1,43 @@
-//! The chain: it alone knows what became of a payment.
+//! The chain: the only judge of a payment's outcome.
 
 use std::sync::Arc;
 
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::Payment;
+use ep_kernel::ports::{NotPaid, Outcome, Payment, Presence, StoredDeposit, Transfer};
 use ep_outgoing::{Node, NodeError, quantity};
+use ep_polling::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::X402Config;
+use super::transfers::{Transfers, block_of};
+use super::{MAX_TIMEOUT_S, SLACK, X402Config, payload};
 
 /// `authorizationState(address,bytes32)` of EIP-3009.
 const AUTHORIZATION_STATE: &str = "0xe94a0102";
 /// The event `AuthorizationUsed(address,bytes32)` of EIP-3009.
 const AUTHORIZATION_USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5";
-/// The event `Transfer(address,address,uint256)` of ERC-20.
-const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-
 /// The event `AuthorizationCanceled(address,bytes32)` of EIP-3009.
 const AUTHORIZATION_CANCELED: &str = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
-/// Blocks that are searched at once: nodes refuse to search many.
-const BLOCKS_PER_SEARCH: u64 = 2000;
+/// The event `Transfer(address,address,uint256)` of ERC-20.
+pub(super) const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+/// Blocks in one search: nodes refuse to search many.
+pub(super) const BLOCKS_PER_SEARCH: u64 = 2000;
 /// Searches for one payment: an authorization is valid for minutes, on chains of up to a dozen blocks a second.
 const SEARCHES: u32 = 6;
 
-/// What the chain says of a payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It was carried out, in this transaction.
-    Paid(String),
-    /// Its authorization was used for something else, or cancelled: it can never be carried out.
-    Otherwise,
-    /// Nothing, or the node cannot say.
-    Unknown,
+/// A block: its number and the time of its header, in seconds since the epoch.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    number: u64,
+    seconds: u64,
 }
 
-/// The asset's contract, through a node.
+impl Block {
+    fn at(self) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(self.seconds).unwrap_or(i64::MAX).saturating_mul(1000))
+    }
+}
+
+/// The asset's contract, through a node. A method that returns `None` has failed to read the node's answer.
 pub(super) struct Chain {
     node: Node,
     config: Arc<X402Config>,
@@ -45,36 +48,117 @@ impl Chain {
         Self { node, config }
     }
 
-    /// The newest block; `None` if the node cannot say.
+    /// The number of the latest block.
     pub(super) async fn position(&self) -> Option<u64> {
         let number = known(self.node.call("eth_blockNumber", json!([])).await)?;
         quantity(&number)
     }
 
-    /// Whether the payment's authorization has been used, or cancelled; `None` if the node cannot say.
-    pub(super) async fn is_used(&self, payment: &Payment) -> Option<bool> {
+    /// Looks a payment up in the blocks from `since` on.
+    pub(super) async fn look_up(&self, payment: &Payment, since: u64) -> Outcome {
+        self.outcome(payment, since).await.unwrap_or(Outcome::Unknown)
+    }
+
+    async fn outcome(&self, payment: &Payment, since: u64) -> Option<Outcome> {
+        let latest = self.latest_for(payment).await?;
+        if self.is_used(payment, latest).await? {
+            return self.search(payment, since, latest).await;
+        }
+        // A node that lags behind has not seen the last blocks in which the payment can be. Blocks that are not final
+        // can be replaced by such with earlier times.
+        let last_final = match self.config.confirmations {
+            0 => latest,
+            depth => self.block(&format!("{:#x}", latest.number.saturating_sub(depth))).await?,
+        };
+        Some(if last_final.at() > payment.valid_before {
+            Outcome::NotMoved(NotPaid::ExpiredUnused)
+        } else {
+            Outcome::Unused { at: Some(latest.number) }
+        })
+    }
+
+    /// Checks whether this transaction carried out a payment.
+    pub(super) async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome {
+        self.outcome_of(payment, transaction).await.unwrap_or(Outcome::Unknown)
+    }
+
+    async fn outcome_of(&self, payment: &Payment, transaction: &str) -> Option<Outcome> {
+        let latest = self.latest_for(payment).await?;
+        let found = known(self.node.call("eth_getTransactionByHash", json!([transaction])).await)?;
+        let logs = self.logs_of_payer(payment, &found["blockHash"]).await?;
+        let block = quantity(&found["blockNumber"])?;
+        self.judge(payment, transaction, block, &logs, latest)
+    }
+
+    /// Looks settled deposits up: one entry for each, in their order.
+    pub(super) async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence> {
+        let mut presence = vec![Presence::Unknown; deposits.len()];
+        let Some(latest) = self.position().await else { return presence };
+        let mut transfers = Transfers::new(&self.node, self.config.asset, latest, deposits);
+        let mut by_block: Vec<usize> = (0..deposits.len()).collect();
+        by_block.sort_by_key(|index| block_of(&deposits[*index]));
+        for index in by_block {
+            let deposit = &deposits[index];
+            let is_here = self.is_of_this_chain(&deposit.deposit.payment);
+            presence[index] = if is_here && transfers.take(deposit).await {
+                Presence::Found
+            } else {
+                self.presence_of(deposit).await
+            };
+        }
+        presence
+    }
+
+    /// Looks a deposit up whose transfer is not in its block.
+    async fn presence_of(&self, known: &StoredDeposit) -> Presence {
+        let block = block_of(known);
+        match self.look_up(&known.deposit.payment, known.deposit.since).await {
+            Outcome::Moved(_) => Presence::Found,
+            Outcome::NotMoved(_) => Presence::Missing,
+            Outcome::Unused { at } if block.is_some() && at > block => Presence::Missing,
+            Outcome::Unused { .. } | Outcome::Unknown => Presence::Unknown,
+        }
+    }
+
+    /// The latest block, if the node can judge this payment.
+    async fn latest_for(&self, payment: &Payment) -> Option<Block> {
         known(self.node.check_chain().await)?;
+        if !self.is_of_this_chain(payment) {
+            tracing::warn!(reference = payment.reference, "a payment is of another chain or asset");
+            return None;
+        }
+        self.block("latest").await
+    }
+
+    /// False for a payment of an earlier configuration.
+    fn is_of_this_chain(&self, payment: &Payment) -> bool {
+        payment.reference.starts_with(&self.config.reference_prefix())
+    }
+
+    async fn block(&self, which: &str) -> Option<Block> {
+        let block = known(self.node.call("eth_getBlockByNumber", json!([which, false])).await)?;
+        Some(Block { number: quantity(&block["number"])?, seconds: quantity(&block["timestamp"])? })
+    }
+
+    /// Returns true if the payment's authorization was used or cancelled up to this block.
+    async fn is_used(&self, payment: &Payment, latest: Block) -> Option<bool> {
         let (payer, nonce) = (word(payment.payer), nonce(payment)?);
         let call = json!({ "to": self.config.asset, "data": format!("{AUTHORIZATION_STATE}{payer}{nonce}") });
-        let result = known(self.node.call("eth_call", json!([call, "latest"])).await)?;
+        let at = format!("{:#x}", latest.number);
+        let result = known(self.node.call("eth_call", json!([call, at])).await)?;
         let digits = result.as_str()?.strip_prefix("0x")?;
         (digits.len() == 64).then(|| digits.ends_with('1'))
     }
 
-    /// What the chain says of the payment, in the blocks from `since` on in which it can be.
-    pub(super) async fn fate(&self, payment: &Payment, since: u64) -> Fate {
-        self.search(payment, since).await.unwrap_or(Fate::Unknown)
-    }
-
-    async fn search(&self, payment: &Payment, since: u64) -> Option<Fate> {
-        known(self.node.check_chain().await)?;
-        let latest = self.position().await?;
+    /// Finds the use of a payment's authorization.
+    async fn search(&self, payment: &Payment, since: u64, latest: Block) -> Option<Outcome> {
         let payer = format!("0x{}", word(payment.payer));
         let topics =
             json!([[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, format!("0x{}", nonce(payment)?)]);
-        let mut from = since;
+        // Deposits that began without a node have no block to start at.
+        let mut from = if since == 0 { self.first_block(payment, latest).await? } else { since };
         for _ in 0..SEARCHES {
-            let to = latest.min(from + BLOCKS_PER_SEARCH - 1);
+            let to = latest.number.min(from + BLOCKS_PER_SEARCH - 1);
             let filter = json!({
                 "address": self.config.asset,
                 "topics": topics,
@@ -83,55 +167,107 @@ impl Chain {
             });
             let logs = known(self.node.call("eth_getLogs", json!([filter])).await)?;
             if let Some(log) = logs.as_array()?.first() {
-                let hash = log["transactionHash"].as_str()?.to_ascii_lowercase();
-                let receipt = known(self.node.call("eth_getTransactionReceipt", json!([hash])).await)?;
-                let paid = receipt["status"] == "0x1" && self.pays(payment, &receipt)?;
-                return Some(if paid { Fate::Paid(hash) } else { Fate::Otherwise });
+                let transaction = lower(&log["transactionHash"]);
+                let logs = self.logs_of_payer(payment, &log["blockHash"]).await?;
+                return self.judge(payment, &transaction, quantity(&log["blockNumber"])?, &logs, latest);
             }
-            if to == latest {
+            if to == latest.number {
                 break;
             }
             from = to + 1;
         }
-        Some(Fate::Unknown)
+        None
     }
 
-    /// Whether a transaction used this payment's authorization for the transfer that was asked for. The contract logs
-    /// the use of an authorization directly before its transfer; another transfer of the same amount in the same
-    /// transaction belongs to another authorization, or to none.
-    fn pays(&self, payment: &Payment, receipt: &Value) -> Option<bool> {
-        let asset = self.config.asset.lower_case();
-        let (from, to) = (format!("0x{}", word(payment.payer)), format!("0x{}", word(self.config.pay_to)));
-        let nonce = format!("0x{}", nonce(payment)?);
-        let lower = |value: &Value| value.as_str().unwrap_or("").to_ascii_lowercase();
-        let logs: Vec<&Value> =
-            receipt["logs"].as_array()?.iter().filter(|log| lower(&log["address"]) == asset).collect();
-        let topic = |log: &Value, place: usize| lower(&log["topics"][place]);
-        let used = logs.iter().position(|log| {
-            topic(log, 0) == AUTHORIZATION_USED && topic(log, 1) == from && topic(log, 2) == nonce
+    /// The first block of the time in which a payment can have been made, by bisection.
+    async fn first_block(&self, payment: &Payment, latest: Block) -> Option<u64> {
+        let lifetime = std::time::Duration::from_secs(MAX_TIMEOUT_S.into()) + SLACK;
+        let earliest = payment.valid_before.before(lifetime);
+        let (mut low, mut high) = (0, latest.number);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.block(&format!("{middle:#x}")).await?.at() < earliest {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+
+    /// The asset's logs of a payer in a block. A receipt would hold the logs of everybody in the transaction.
+    async fn logs_of_payer(&self, payment: &Payment, block_hash: &Value) -> Option<Vec<Value>> {
+        let payer = format!("0x{}", word(payment.payer));
+        let filter = json!({
+            "address": self.config.asset,
+            "blockHash": block_hash.as_str()?,
+            "topics": [[AUTHORIZATION_USED, TRANSFER], payer],
         });
-        let Some(transfer) = used.and_then(|used| logs.get(used + 1)) else { return Some(false) };
-        let amount = lower(&transfer["data"])
-            .strip_prefix("0x")
-            .and_then(|digits| u128::from_str_radix(digits, 16).ok());
-        Some(
-            topic(transfer, 0) == TRANSFER
-                && topic(transfer, 1) == from
-                && topic(transfer, 2) == to
-                && amount == u128::try_from(payment.amount.micro()).ok(),
-        )
+        let Value::Array(mut logs) = known(self.node.call("eth_getLogs", json!([filter])).await)? else {
+            return None;
+        };
+        logs.sort_by_key(|log| quantity(&log["logIndex"]));
+        Some(logs)
+    }
+
+    /// Decides by the payer's logs of a block. A use for something else counts once it is final.
+    fn judge(
+        &self,
+        payment: &Payment,
+        transaction: &str,
+        block: u64,
+        logs: &[Value],
+        latest: Block,
+    ) -> Option<Outcome> {
+        let is_final = latest.number >= block.saturating_add(self.config.confirmations);
+        let logs: Vec<&Value> =
+            logs.iter().filter(|log| lower(&log["transactionHash"]) == transaction).collect();
+        if pays(payment, payload::payee(payment)?, &logs)? {
+            let transaction = transaction.to_owned();
+            return Some(Outcome::Moved(Transfer { transaction, block: Some(block), is_final }));
+        }
+        Some(if is_final { Outcome::NotMoved(NotPaid::Used) } else { Outcome::Unknown })
     }
 }
 
-/// An answer of the node, if it gave one.
-fn known<T>(answer: Result<T, NodeError>) -> Option<T> {
+/// Returns true if the payer's logs of a transaction show that it used this payment's authorization for the transfer
+/// that was asked for. The contract logs the use of an authorization directly before its transfer; another transfer of
+/// the same amount in the same transaction belongs to another authorization, or to none.
+fn pays(payment: &Payment, payee: WalletAddress, logs: &[&Value]) -> Option<bool> {
+    let (from, to) = (format!("0x{}", word(payment.payer)), format!("0x{}", word(payee)));
+    let nonce = format!("0x{}", nonce(payment)?);
+    let topic = |log: &Value, position: usize| lower(&log["topics"][position]);
+    let used = logs.iter().position(|log| {
+        topic(log, 0) == AUTHORIZATION_USED && topic(log, 1) == from && topic(log, 2) == nonce
+    });
+    let Some(transfer) = used.and_then(|used| logs.get(used + 1)) else { return Some(false) };
+    Some(
+        topic(transfer, 0) == TRANSFER
+            && topic(transfer, 1) == from
+            && topic(transfer, 2) == to
+            && amount_of(transfer) == u128::try_from(payment.amount.micro()).ok(),
+    )
+}
+
+/// The amount of a transfer's log.
+pub(super) fn amount_of(log: &Value) -> Option<u128> {
+    u128::from_str_radix(lower(&log["data"]).strip_prefix("0x")?, 16).ok()
+}
+
+/// A text in lower case; empty for anything else.
+pub(super) fn lower(value: &Value) -> String {
+    value.as_str().unwrap_or("").to_ascii_lowercase()
+}
+
+/// The node's answer, if it gave one.
+pub(super) fn known<T>(answer: Result<T, NodeError>) -> Option<T> {
     answer
         .map_err(|error| tracing::warn!(error = %error, "the chain could not be asked about a payment"))
         .ok()
 }
 
 /// An address as a word of the contract ABI, in hexadecimal.
-fn word(address: WalletAddress) -> String {
+pub(super) fn word(address: WalletAddress) -> String {
     format!("{:0>64}", hex::encode(address.bytes()))
 }
 
@@ -149,21 +285,6 @@ mod tests {
 
     const PAYER: WalletAddress = WalletAddress::new([0xaa; 20]);
     const PAY_TO: WalletAddress = WalletAddress::new([0xbb; 20]);
-    const ASSET: WalletAddress = WalletAddress::new([0xcc; 20]);
-
-    fn chain() -> Chain {
-        let config = X402Config {
-            facilitator_url: String::new(),
-            chain_id: 1,
-            asset: ASSET,
-            asset_name: String::new(),
-            asset_version: String::new(),
-            pay_to: PAY_TO,
-            resource: String::new(),
-        };
-        let client = ep_outgoing::client_builder().build().unwrap();
-        Chain::new(Node::new(client, "http://127.0.0.1:9".to_owned().into(), 1), Arc::new(config))
-    }
 
     fn payment(nonce: char) -> Payment {
         Payment {
@@ -177,34 +298,29 @@ mod tests {
 
     fn used(nonce: char) -> Value {
         let nonce = format!("0x{}", nonce.to_string().repeat(64));
-        json!({ "address": ASSET, "topics": [AUTHORIZATION_USED, format!("0x{}", word(PAYER)), nonce], "data": "0x" })
+        json!({ "topics": [AUTHORIZATION_USED, format!("0x{}", word(PAYER)), nonce], "data": "0x" })
     }
 
-    fn transfer(asset: WalletAddress, to: WalletAddress, amount: u64) -> Value {
+    fn transfer(to: WalletAddress, amount: u64) -> Value {
         let topics = [TRANSFER.to_owned(), format!("0x{}", word(PAYER)), format!("0x{}", word(to))];
-        json!({ "address": asset, "topics": topics, "data": format!("{amount:#066x}") })
+        json!({ "topics": topics, "data": format!("{amount:#066x}") })
     }
 
     #[test]
     fn a_transfer_pays_for_the_authorization_that_it_follows_alone() {
-        let chain = chain();
-        let pays = |nonce, logs: &[Value]| chain.pays(&payment(nonce), &json!({ "logs": logs })).unwrap();
-        let paid = transfer(ASSET, PAY_TO, 5_000_000);
+        let pays = |nonce, logs: &[Value]| {
+            super::pays(&payment(nonce), PAY_TO, &logs.iter().collect::<Vec<_>>()).unwrap()
+        };
+        let paid = transfer(PAY_TO, 5_000_000);
         assert!(pays('1', &[used('1'), paid.clone()]));
-        // Another contract's log in between is nobody's business.
-        let other = transfer(WalletAddress::new([0xdd; 20]), PAY_TO, 5_000_000);
-        assert!(pays('1', &[used('1'), other.clone(), paid.clone()]));
 
         // One payment, and the nonces of others used for nothing in the same transaction.
-        let nothing = transfer(ASSET, PAY_TO, 0);
+        let nothing = transfer(PAY_TO, 0);
         let batch = [used('1'), nothing.clone(), used('2'), nothing, used('3'), paid.clone()];
         assert_eq!(['1', '2', '3', '4'].map(|nonce| pays(nonce, &batch)), [false, false, true, false]);
         assert!(!pays('1', &[paid.clone(), used('1')]));
         assert!(!pays('1', &[used('1'), used('2'), paid]));
-        assert!(!pays('1', &[used('1'), other]));
-        for wrong in
-            [transfer(ASSET, PAY_TO, 4_999_999), transfer(ASSET, WalletAddress::new([0xee; 20]), 5_000_000)]
-        {
+        for wrong in [transfer(PAY_TO, 4_999_999), transfer(WalletAddress::new([0xee; 20]), 5_000_000)] {
             assert!(!pays('1', &[used('1'), wrong]));
         }
         assert!(!pays('1', &[]));

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use ep_kernel::deposits::TransactionHash;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::ports::{NotPaid, Outcome, Verdict};
+use ep_kernel::ports::{NotPaid, Outcome, Transfer, Verdict};
 use ep_outgoing::AnswerError;
 use reqwest::Client;
 use serde::Deserialize;
@@ -65,10 +66,13 @@ impl Facilitator {
 
     pub(super) async fn settle(&self, request: &Value) -> Outcome {
         match self.post::<Settled>("settle", request, SETTLE_TIMEOUT).await {
-            Ok(Some(Settled { success: true, transaction: Some(transaction), .. }))
-                if is_hash(&transaction) =>
-            {
-                Outcome::Moved { transaction: transaction.to_ascii_lowercase() }
+            Ok(Some(Settled { success: true, transaction, .. })) => {
+                let hash = transaction.and_then(|transaction| transaction.parse::<TransactionHash>().ok());
+                // Where a node is configured, the chain is asked for the block.
+                hash.map_or(Outcome::Unknown, |hash| {
+                    let transaction = hash.as_str().to_owned();
+                    Outcome::Moved(Transfer { transaction, block: None, is_final: true })
+                })
             }
             Ok(Some(Settled { success: false, error_reason, transaction })) => {
                 let sent = transaction.is_some_and(|transaction| !transaction.is_empty());
@@ -78,7 +82,7 @@ impl Facilitator {
                     _ => Outcome::Unknown,
                 }
             }
-            Ok(_) => Outcome::Unknown,
+            Ok(None) => Outcome::Unknown,
             Err(error) => {
                 tracing::warn!(error = %error, "nobody knows yet whether the x402 facilitator settled a payment");
                 Outcome::Unknown
@@ -98,12 +102,6 @@ impl Facilitator {
         let body = ep_outgoing::read(response, MAX_ANSWER).await?;
         Ok(serde_json::from_slice(&body).ok())
     }
-}
-
-/// Whether a text is the hash of a transaction.
-fn is_hash(text: &str) -> bool {
-    let digits = text.strip_prefix("0x").unwrap_or("");
-    digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// A refusal that comes before anything is sent, in our own words: facilitators name the same reasons differently.

@@ -5,6 +5,7 @@ mod chain;
 mod facilitator;
 mod offer;
 mod payload;
+mod transfers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::fault::Fault;
 use ep_kernel::identity::WalletAddress;
-use ep_kernel::ports::{NotPaid, Outcome, Payment, PaymentNetwork, Verdict};
+use ep_kernel::ports::{Outcome, Payment, PaymentNetwork, Presence, StoredDeposit, Verdict};
 use ep_outgoing::Node;
 use ep_polling::time::Timestamp;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use self::chain::{Chain, Fate};
+use self::chain::Chain;
 use self::facilitator::Facilitator;
 pub use self::offer::Offer;
 pub use self::payload::{PayloadError, PaymentRefused};
@@ -29,11 +30,9 @@ const MAX_TIMEOUT_S: u32 = 300;
 const SLACK: Duration = Duration::from_mins(10);
 /// How many blocks before the newest one a payment is looked for.
 const BLOCKS_BEFORE: u64 = 50;
-/// How long after its authorization has expired a payment is looked for.
-const GIVE_UP_AFTER: Duration = Duration::from_hours(1);
-/// How often a payment whose answer was lost is looked for on the chain before its caller is told to come back.
+/// Look-ups on the chain before the caller of a settlement with a lost response has to retry.
 const LOOKS: u32 = 3;
-/// The time between two of these looks.
+/// The time between two of these look-ups.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 
 /// What payments must be.
@@ -53,6 +52,8 @@ pub struct X402Config {
     pub pay_to: WalletAddress,
     /// The address of the endpoint that is paid for.
     pub resource: String,
+    /// Blocks on top of a transfer's block after which it is final.
+    pub confirmations: u64,
 }
 
 /// Payments by x402.
@@ -66,6 +67,11 @@ impl X402Config {
     /// The chain's name in version 2 (CAIP-2).
     fn network(&self) -> String {
         format!("eip155:{}", self.chain_id)
+    }
+
+    /// The beginning of the references of all payments in this asset.
+    fn reference_prefix(&self) -> String {
+        format!("{}:{}:", self.network(), self.asset.lower_case())
     }
 
     /// The chain's name in version 1, where it has one.
@@ -126,6 +132,14 @@ impl PaymentNetwork for X402 {
         self.facilitator.verify(&self.request(payment)).await
     }
 
+    fn repeats(&self, stored: &Payment, given: &Payment) -> bool {
+        stored.amount == given.amount && payload::is_same(stored, given)
+    }
+
+    fn has_node(&self) -> bool {
+        self.chain.is_some()
+    }
+
     async fn position(&self) -> Result<u64, Fault> {
         let Some(chain) = &self.chain else { return Ok(0) };
         let newest = chain.position().await.ok_or_else(facilitator::unavailable)?;
@@ -138,59 +152,44 @@ impl PaymentNetwork for X402 {
         let Some(chain) = &self.chain else { return said };
         match said {
             // The facilitator's word is checked: the chain knows.
-            Outcome::Moved { .. } | Outcome::Unknown => {
+            Outcome::Moved(_) | Outcome::Unused { .. } | Outcome::Unknown => {
                 for look in 0..LOOKS {
                     if look > 0 {
                         tokio::time::sleep(BETWEEN_LOOKS).await;
                     }
-                    match chain.fate(payment, since).await {
-                        Fate::Unknown => {}
-                        fate => return outcome(fate),
+                    let outcome = chain.look_up(payment, since).await;
+                    if let Outcome::Moved(_) | Outcome::NotMoved(_) = outcome {
+                        return outcome;
                     }
                 }
                 Outcome::Unknown
             }
             // Somebody else may have carried it out.
-            Outcome::NotMoved(why) => match chain.is_used(payment).await {
-                Some(false) => Outcome::NotMoved(why),
-                Some(true) => outcome(chain.fate(payment, since).await),
-                None => Outcome::Unknown,
+            Outcome::NotMoved(why) => match chain.look_up(payment, since).await {
+                Outcome::Unused { .. } => Outcome::NotMoved(why),
+                outcome => outcome,
             },
         }
     }
 
-    async fn look_up(&self, payment: &Payment, since: u64, now: Timestamp) -> Outcome {
-        let found = match &self.chain {
-            // An authorization moves money once, so asking again is safe; a refusal may mean that it has.
-            None => match self.facilitator.settle(&self.request(payment)).await {
-                Outcome::NotMoved(_) => Outcome::Unknown,
-                other => other,
-            },
-            Some(chain) => match chain.is_used(payment).await {
-                Some(true) => outcome(chain.fate(payment, since).await),
-                // A minute for blocks that are not known here yet.
-                Some(false) if now > payment.valid_before.after(Duration::from_mins(1)) => {
-                    Outcome::NotMoved(NotPaid::ExpiredUnused)
-                }
-                Some(false) => self.settle(payment, since).await,
-                None => Outcome::Unknown,
-            },
-        };
-        if found == Outcome::Unknown && now > payment.valid_before.after(GIVE_UP_AFTER) {
-            tracing::error!(
-                reference = payment.reference,
-                "nobody could say whether a payment was carried out, and it cannot be any more: look at it by hand"
-            );
-            return Outcome::NotMoved(NotPaid::GivenUp);
+    async fn look_up(&self, payment: &Payment, since: u64) -> Outcome {
+        match &self.chain {
+            Some(chain) => chain.look_up(payment, since).await,
+            None => Outcome::Unused { at: None },
         }
-        found
     }
-}
 
-fn outcome(fate: Fate) -> Outcome {
-    match fate {
-        Fate::Paid(transaction) => Outcome::Moved { transaction },
-        Fate::Otherwise => Outcome::NotMoved(NotPaid::Used),
-        Fate::Unknown => Outcome::Unknown,
+    async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome {
+        match &self.chain {
+            Some(chain) => chain.check_transaction(payment, transaction).await,
+            None => Outcome::Unknown,
+        }
+    }
+
+    async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence> {
+        match &self.chain {
+            Some(chain) => chain.presence(deposits).await,
+            None => vec![Presence::Unknown; deposits.len()],
+        }
     }
 }

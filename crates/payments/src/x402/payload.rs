@@ -70,13 +70,13 @@ struct Accepted {
     pay_to: String,
 }
 
-#[derive(Deserialize)]
+#[derive(PartialEq, Deserialize)]
 struct Authorized {
     signature: String,
     authorization: Authorization,
 }
 
-#[derive(Deserialize)]
+#[derive(PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Authorization {
     from: String,
@@ -153,17 +153,41 @@ pub(super) fn parse(
         return Err(PaymentRefused::Lifetime.into());
     }
     Ok(Payment {
-        reference: format!(
-            "{}:{}:{}:0x{}",
-            config.network(),
-            config.asset.lower_case(),
-            payer.lower_case(),
-            hex::encode(nonce)
-        ),
+        reference: format!("{}{}:0x{}", config.reference_prefix(), payer.lower_case(), hex::encode(nonce)),
         payer,
         amount,
         valid_before,
         body: body.to_string(),
+    })
+}
+
+/// Returns true if two payments have the same authorization and the same signature.
+pub(super) fn is_same(one: &Payment, other: &Payment) -> bool {
+    match (authorized(one), authorized(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// The address that a payment is made to.
+pub(super) fn payee(payment: &Payment) -> Option<WalletAddress> {
+    address_of(&authorized(payment)?.authorization.to)
+}
+
+/// The authorization and the signature of a payment, with its hexadecimal digits in lower case.
+fn authorized(payment: &Payment) -> Option<Authorized> {
+    let Envelope { payload, .. } = serde_json::from_str(&payment.body).ok()?;
+    let Authorization { from, to, value, valid_after, valid_before, nonce } = payload.authorization;
+    Some(Authorized {
+        signature: payload.signature.to_ascii_lowercase(),
+        authorization: Authorization {
+            from: from.to_ascii_lowercase(),
+            to: to.to_ascii_lowercase(),
+            value,
+            valid_after,
+            valid_before,
+            nonce: nonce.to_ascii_lowercase(),
+        },
     })
 }
 

@@ -4,7 +4,7 @@ use ep_kernel::caller::{CheckoutId, DepositId, KeyId};
 use ep_kernel::key_terms::{KeyTerms, SpendingCaps};
 use ep_kernel::ports::{
     Balance, Cents, DepositState, IdentityRecord, KeyFunds, KeyOwner, KeySpending, NewCheckout, NewDeposit,
-    OpenCheckout, Payment, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
+    OpenCheckout, Payment, Received, StoreError, StoredDeposit, StoredKey, StoredSession, TransferRecord,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -105,6 +105,8 @@ row! {
         since: i64,
         tx_hash: Option<String>,
         created_at: i64,
+        block: Option<i64>,
+        looks: i64,
     }
 }
 
@@ -229,10 +231,17 @@ impl TryFrom<DepositRow> for StoredDeposit {
 
     fn try_from(row: DepositRow) -> Result<Self, StoreError> {
         let user = row.user_id.as_deref().map(user_id).transpose()?;
-        let state = match (row.status.as_str(), user, row.tx_hash) {
-            ("settling", _, None) => DepositState::Settling,
-            ("failed", _, None) => DepositState::Failed,
-            ("settled", Some(user), Some(transaction)) => DepositState::Settled { user, transaction },
+        let received = || {
+            let (user, transaction) = user.zip(row.tx_hash.clone()).ok_or_else(|| unreadable("a deposit"))?;
+            Ok::<_, StoreError>(Received { user, transaction, block: row.block.map(i64::unsigned_abs) })
+        };
+        let state = match row.status.as_str() {
+            "settling" => DepositState::Settling,
+            "unknown" => DepositState::Unknown,
+            "confirming" => DepositState::Confirming(received()?),
+            "settled" => DepositState::Settled(received()?),
+            "vanished" => DepositState::Vanished(received()?),
+            "failed" => DepositState::Failed,
             _ => return Err(unreadable("a deposit")),
         };
         let payment = Payment {
@@ -249,7 +258,8 @@ impl TryFrom<DepositRow> for StoredDeposit {
             since: row.since.unsigned_abs(),
             created_at: Timestamp::from_millis(row.created_at),
         };
-        Ok(Self { deposit, state })
+        let looks = u32::try_from(row.looks).unwrap_or(u32::MAX);
+        Ok(Self { deposit, state, looks })
     }
 }
 

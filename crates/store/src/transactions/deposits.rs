@@ -1,24 +1,29 @@
-//! Deposits of USDC.
+//! USDC deposits.
 
 use async_trait::async_trait;
 use futures::FutureExt;
 
+use ep_kernel::caller::DepositId;
 use ep_kernel::ports::{
-    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NewSignUp, SignedUp, StoreError,
-    StoredDeposit,
+    BegunDeposit, CreditedDeposit, DepositState, DepositStore, NewDeposit, NewSignUp, Received, SignedUp,
+    StoreError, StoredDeposit, Transfer,
 };
 use ep_polling::time::Timestamp;
 
 use super::{Database, exactly_one, ledger, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::error::{UnexpectedData, failed};
-use crate::rows::DepositRow;
+use crate::rows::{self, DepositRow, IdRow};
 use crate::statements as sql;
 use crate::value::values;
 
 #[async_trait]
 impl<E: Engine> DepositStore for Database<E> {
-    async fn begin_deposit(&self, deposit: &NewDeposit) -> Result<BegunDeposit, StoreError> {
+    async fn begin_deposit(
+        &self,
+        deposit: &NewDeposit,
+        look_at: Timestamp,
+    ) -> Result<BegunDeposit, StoreError> {
         let NewDeposit { id, payment, user, since, created_at } = deposit;
         let since = i64::try_from(*since).unwrap_or(i64::MAX);
         let (payer, reference) = (payment.payer.lower_case(), &*payment.reference);
@@ -32,12 +37,15 @@ impl<E: Engine> DepositStore for Database<E> {
             payment.valid_before,
             since,
             *created_at,
+            look_at,
         ];
         if self.0.execute(Durability::PowerLoss, sql::BEGIN_DEPOSIT, values).await? == 1 {
             return Ok(BegunDeposit::New);
         }
         let known = self.deposit(reference).await?;
-        known.map(BegunDeposit::Known).ok_or_else(|| failed(UnexpectedData::MissingRow))
+        known
+            .map(|known| BegunDeposit::Known(Box::new(known)))
+            .ok_or_else(|| failed(UnexpectedData::MissingRow))
     }
 
     async fn deposit(&self, reference: &str) -> Result<Option<StoredDeposit>, StoreError> {
@@ -45,57 +53,123 @@ impl<E: Engine> DepositStore for Database<E> {
         row.map(TryInto::try_into).transpose()
     }
 
+    async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError> {
+        let row: Option<DepositRow> = self.0.fetch_optional(sql::DEPOSIT_BY_ID, values![id]).await?;
+        row.map(TryInto::try_into).transpose()
+    }
+
     async fn credit_deposit(
         &self,
         reference: &str,
-        transaction: &str,
+        transfer: &Transfer,
         payer: &NewSignUp,
         at: Timestamp,
+        look_at: Timestamp,
     ) -> Result<CreditedDeposit, StoreError> {
-        let (reference, transaction, payer) = (reference.to_owned(), transaction.to_owned(), payer.clone());
+        let (reference, transfer, payer) = (reference.to_owned(), transfer.clone(), payer.clone());
         self.0
             .transact(Durability::PowerLoss, move |db| {
-                async move { credit(db, &reference, &transaction, &payer, at).await }.boxed()
+                async move { credit(db, &reference, &transfer, &payer, at, look_at).await }.boxed()
             })
             .await
     }
 
-    async fn fail_deposit(&self, reference: &str) -> Result<(), StoreError> {
-        self.0.execute(Durability::PowerLoss, sql::DEPOSIT_FAILED, values![reference]).await.map(drop)
+    async fn fail_deposit(&self, reference: &str, look_at: Option<Timestamp>) -> Result<(), StoreError> {
+        let values = values![reference, look_at];
+        self.0.execute(Durability::PowerLoss, sql::DEPOSIT_FAILED, values).await.map(drop)
     }
 
-    async fn settling_deposits(
+    async fn postpone_deposit(
         &self,
-        before: Timestamp,
+        reference: &str,
+        is_unknown: bool,
+        look_at: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let values = values![reference, is_unknown, look_at];
+        self.0.execute(Durability::PowerLoss, sql::POSTPONE_DEPOSIT, values).await.map(drop)
+    }
+
+    async fn vanish_deposit(&self, reference: &str, look_at: Timestamp) -> Result<bool, StoreError> {
+        let reference = reference.to_owned();
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move {
+                    let values = values![&*reference, look_at];
+                    let user: Option<IdRow> = db.fetch_optional(sql::VANISH_DEPOSIT, values).await?;
+                    let Some(user) = user else { return Ok(false) };
+                    ledger::freeze(db, rows::user_id(&user.id)?, true).await?;
+                    Ok(true)
+                }
+                .boxed()
+            })
+            .await
+    }
+
+    async fn due_deposits(
+        &self,
+        now: Timestamp,
+        limit: u32,
+        per_payer: u32,
+    ) -> Result<Vec<StoredDeposit>, StoreError> {
+        let values = values![now, limit, per_payer];
+        let rows: Vec<DepositRow> = self.0.fetch_all(sql::DUE_DEPOSITS, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn settled_deposits(
+        &self,
+        after: (Timestamp, &str),
         limit: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError> {
-        let rows: Vec<DepositRow> = self.0.fetch_all(sql::SETTLING_DEPOSITS, values![before, limit]).await?;
+        let values = values![after.0, after.1, limit];
+        let rows: Vec<DepositRow> = self.0.fetch_all(sql::SETTLED_DEPOSITS, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
 }
 
-/// Credits a deposit once. Its row is locked first, so that of two attempts one waits for the other.
+/// Records a transfer, and credits the account once if it is final. The deposit's row is locked first, so that of two
+/// attempts one waits for the other.
 async fn credit<C: Connection>(
     db: &mut C,
     reference: &str,
-    transaction: &str,
+    transfer: &Transfer,
     payer: &NewSignUp,
     at: Timestamp,
+    look_at: Timestamp,
 ) -> Result<CreditedDeposit, StoreError> {
     let row: Option<DepositRow> = db.fetch_optional(sql::LOCK_DEPOSIT, values![reference]).await?;
-    let StoredDeposit { deposit, state } = row.ok_or(StoreError::NotFound("deposit"))?.try_into()?;
-    if let DepositState::Settled { user, .. } = state {
-        return Ok(CreditedDeposit { user, now: false, is_new_user: false });
-    }
-    let (user, is_new_user) = match deposit.user {
-        Some(user) => (user, false),
-        None => match users::add(db, payer).await? {
+    let StoredDeposit { deposit, state, .. } = row.ok_or(StoreError::NotFound("deposit"))?.try_into()?;
+    let known = |user, credited, is_settled| CreditedDeposit {
+        user,
+        now: false,
+        is_new_user: false,
+        credited,
+        is_settled,
+    };
+    let (user, is_new_user) = match (&state, deposit.user) {
+        (DepositState::Settled(Received { user, .. }), _) => return Ok(known(*user, false, true)),
+        (_, Some(user)) => (user, false),
+        (_, None) => match users::add(db, payer).await? {
             SignedUp::New { .. } => (payer.user.id, true),
             SignedUp::Known(user) => (user, false),
         },
     };
-    exactly_one(db.execute(sql::DEPOSIT_SETTLED, values![reference, transaction, user]).await?)?;
-    let transfer = format!("x402:{reference}");
-    ledger::credit_from(db, sql::USDC_ACCOUNT, user, deposit.payment.amount, &transfer, at).await?;
-    Ok(CreditedDeposit { user, now: true, is_new_user })
+    let Transfer { transaction, block, is_final } = transfer;
+    let was_credited = matches!(state, DepositState::Vanished(_));
+    let status = match (is_final, was_credited) {
+        (true, _) => "settled",
+        (false, true) => "vanished",
+        (false, false) => "confirming",
+    };
+    let block = block.map(|block| i64::try_from(block).unwrap_or(i64::MAX));
+    let look_at = (!is_final).then_some(look_at);
+    let values = values![reference, status, &**transaction, block, user, look_at];
+    exactly_one(db.execute(sql::DEPOSIT_RECEIVED, values).await?)?;
+    let credited = *is_final && !was_credited;
+    if credited {
+        let transfer = format!("x402:{reference}");
+        ledger::credit_from(db, sql::USDC_ACCOUNT, user, deposit.payment.amount, &transfer, at).await?;
+    }
+    let is_first = matches!(state, DepositState::Settling | DepositState::Unknown | DepositState::Failed);
+    Ok(CreditedDeposit { now: is_first, is_new_user, ..known(user, credited, *is_final) })
 }

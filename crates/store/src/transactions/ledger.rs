@@ -171,6 +171,8 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         wrong_spending: ids(db, sql::WRONG_SPENDING, values![]).await?,
         unreturned_funds: ids(db, sql::UNRETURNED_FUNDS, values![]).await?,
         unproven_credits: ids(db, sql::UNPROVEN_CREDITS, values![]).await?,
+        unknown_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["unknown"]).await?,
+        vanished_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["vanished"]).await?,
         wrong_reputation: reputation::audit(db).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
     })

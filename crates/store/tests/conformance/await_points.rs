@@ -8,7 +8,7 @@ use ep_kernel::ports::{Cents, Epoch, Reversal};
 use ep_polling::money::Settlement;
 
 use crate::checkouts::{checkout, paid};
-use crate::deposits::deposit_for;
+use crate::deposits::{deposit_for, final_transfer};
 use crate::key_money::funded_key;
 use crate::reputation::real;
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, sign_up, usd, wallet};
@@ -124,8 +124,8 @@ async fn credit_a_deposit(db: &TestDatabase, polls: usize) -> bool {
     let deposit = deposit_for(None);
     let payer = sign_up(deposit.payment.payer, 0);
     let ended = twice!(polls, async {
-        drop(db.deposits.begin_deposit(&deposit).await);
-        db.deposits.credit_deposit(&deposit.payment.reference, "0xabc", &payer, at(2)).await
+        drop(db.deposits.begin_deposit(&deposit, at(0)).await);
+        db.deposits.credit_deposit(&deposit.payment.reference, &final_transfer(), &payer, at(2), at(9)).await
     });
     let user = db.users.user_of(&payer.identity).await.unwrap().unwrap();
     assert_eq!(db.money(user).await, [deposit.payment.amount.micro(), 0, 0]);

@@ -2,7 +2,9 @@
 
 use ep_kernel::caller::{DepositId, UserId};
 use ep_kernel::identity::{Identity, WalletAddress};
-use ep_kernel::ports::{BegunDeposit, DepositState, NewDeposit, Payment, StoreError};
+use ep_kernel::ports::{
+    BegunDeposit, CreditedDeposit, DepositState, NewDeposit, Payment, Received, StoreError, Transfer,
+};
 
 use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, wallet};
 
@@ -10,13 +12,19 @@ on_both_engines!(
     a_deposit_is_credited_once,
     a_payer_without_an_account_gets_one,
     a_deposit_that_failed_may_begin_anew,
-    deposits_under_way_are_found,
+    due_deposits_are_found_payers_in_turn,
+    a_transfer_is_credited_once_it_is_final,
     the_audit_finds_deposits_without_credit,
 );
 
 /// A deposit by a payer of its own.
 pub fn deposit_for(user: Option<UserId>) -> NewDeposit {
     deposit(wallet(), user)
+}
+
+/// A transfer that is final.
+pub fn final_transfer() -> Transfer {
+    moved(7, true)
 }
 
 fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
@@ -31,6 +39,26 @@ fn deposit(payer: WalletAddress, user: Option<UserId>) -> NewDeposit {
     NewDeposit { id: DepositId::from_random(random()), payment, user, since: 7, created_at: at(0) }
 }
 
+fn moved(block: u64, is_final: bool) -> Transfer {
+    Transfer { transaction: "0xabc".into(), block: Some(block), is_final }
+}
+
+fn received(user: UserId, block: u64) -> Received {
+    Received { user, transaction: "0xabc".into(), block: Some(block) }
+}
+
+/// Records a transfer; one that is not final is looked at again at 6.
+async fn credit(db: &TestDatabase, deposit: &NewDeposit, transfer: &Transfer) -> CreditedDeposit {
+    let payer = sign_up(deposit.payment.payer, 0);
+    db.deposits.credit_deposit(&deposit.payment.reference, transfer, &payer, at(5), at(6)).await.unwrap()
+}
+
+/// The ids of the deposits that are due.
+async fn due(db: &TestDatabase, now: i64, limit: u32, per_payer: u32) -> Vec<DepositId> {
+    let found = db.deposits.due_deposits(at(now), limit, per_payer).await.unwrap();
+    found.into_iter().map(|found| found.deposit.id).collect()
+}
+
 async fn state(db: &TestDatabase, deposit: &NewDeposit) -> Option<DepositState> {
     Some(db.deposits.deposit(&deposit.payment.reference).await.unwrap()?.state)
 }
@@ -39,28 +67,30 @@ async fn a_deposit_is_credited_once(db: TestDatabase) {
     let user = db.user(0).await;
     let new = deposit(wallet(), Some(user));
     assert_eq!(state(&db, &new).await, None);
-    let begun = futures::future::join_all((0..8).map(|_| db.deposits.begin_deposit(&new))).await;
+    let begun = futures::future::join_all((0..8).map(|_| db.deposits.begin_deposit(&new, at(0)))).await;
     let news = begun.iter().filter(|begun| matches!(begun, Ok(BegunDeposit::New))).count();
     assert_eq!(news, 1);
     let known = db.deposits.deposit(&new.payment.reference).await.unwrap().unwrap();
     assert_eq!((&known.deposit.payment, known.deposit.id, known.deposit.since), (&new.payment, new.id, 7));
     assert_eq!(known.state, DepositState::Settling);
 
-    let payer = sign_up(new.payment.payer, 0);
-    let credits = (0..8).map(|_| db.deposits.credit_deposit(&new.payment.reference, "0xabc", &payer, at(5)));
+    let final_transfer = moved(7, true);
+    let credits = (0..8).map(|_| credit(&db, &new, &final_transfer));
     let credits = futures::future::join_all(credits).await;
-    let credits: Vec<_> = credits.into_iter().map(Result::unwrap).collect();
     assert!(credits.iter().all(|credited| credited.user == user && !credited.is_new_user));
     assert_eq!(credits.iter().filter(|credited| credited.now).count(), 1);
-    let settled = DepositState::Settled { user, transaction: "0xabc".into() };
+    let settled = DepositState::Settled(received(user, 7));
     assert_eq!(state(&db, &new).await, Some(settled.clone()));
     assert_eq!(db.money(user).await, [5_000_000, 0, 0]);
 
     // What is settled neither fails nor begins anew.
-    db.deposits.fail_deposit(&new.payment.reference).await.unwrap();
-    let BegunDeposit::Known(known) = db.deposits.begin_deposit(&new).await.unwrap() else { panic!() };
+    db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
+    let BegunDeposit::Known(known) = db.deposits.begin_deposit(&new, at(0)).await.unwrap() else { panic!() };
     assert_eq!(known.state, settled);
-    let unknown = db.deposits.credit_deposit("eip155:1:0x0:0x0:0x0", "0xabc", &payer, at(5)).await;
+    let unknown = db
+        .deposits
+        .credit_deposit("eip155:1:0x0:0x0:0x0", &final_transfer, &sign_up(wallet(), 0), at(5), at(6))
+        .await;
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
     db.assert_consistent().await;
 }
@@ -70,12 +100,8 @@ async fn a_payer_without_an_account_gets_one(db: TestDatabase) {
     let mut user = None;
     for n in 1..=3 {
         let new = deposit(payer, None);
-        db.deposits.begin_deposit(&new).await.unwrap();
-        let credited = db
-            .deposits
-            .credit_deposit(&new.payment.reference, "0xa", &sign_up(payer, 0), at(1))
-            .await
-            .unwrap();
+        db.deposits.begin_deposit(&new, at(0)).await.unwrap();
+        let credited = credit(&db, &new, &moved(7, true)).await;
         assert_eq!((credited.now, credited.is_new_user), (true, n == 1));
         assert_eq!(*user.get_or_insert(credited.user), credited.user);
         assert_eq!(db.money(credited.user).await, [n * 5_000_000, 0, 0]);
@@ -86,43 +112,95 @@ async fn a_payer_without_an_account_gets_one(db: TestDatabase) {
 
 async fn a_deposit_that_failed_may_begin_anew(db: TestDatabase) {
     let new = deposit(wallet(), None);
-    db.deposits.begin_deposit(&new).await.unwrap();
-    db.deposits.fail_deposit(&new.payment.reference).await.unwrap();
+    db.deposits.begin_deposit(&new, at(0)).await.unwrap();
+    db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
     assert_eq!(state(&db, &new).await, Some(DepositState::Failed));
-    assert!(db.deposits.settling_deposits(at(9), 9).await.unwrap().is_empty());
-    let again = futures::future::join_all((0..4).map(|_| db.deposits.begin_deposit(&new))).await;
+    assert!(db.deposits.due_deposits(at(9), 9, 9).await.unwrap().is_empty());
+    let again = futures::future::join_all((0..4).map(|_| db.deposits.begin_deposit(&new, at(0)))).await;
     assert_eq!(again.iter().filter(|begun| matches!(begun, Ok(BegunDeposit::New))).count(), 1);
     assert_eq!(state(&db, &new).await, Some(DepositState::Settling));
     // Late news that the money has moved after all.
-    db.deposits.fail_deposit(&new.payment.reference).await.unwrap();
-    let payer = sign_up(new.payment.payer, 0);
-    assert!(db.deposits.credit_deposit(&new.payment.reference, "0xa", &payer, at(1)).await.unwrap().now);
+    db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
+    assert!(credit(&db, &new, &moved(7, true)).await.now);
     db.assert_consistent().await;
 }
 
-async fn deposits_under_way_are_found(db: TestDatabase) {
+async fn due_deposits_are_found_payers_in_turn(db: TestDatabase) {
     let [first, second, third] =
         [3, 1, 2].map(|created| NewDeposit { created_at: at(created), ..deposit(wallet(), None) });
     for new in [&first, &second, &third] {
-        db.deposits.begin_deposit(new).await.unwrap();
+        db.deposits.begin_deposit(new, new.created_at).await.unwrap();
     }
-    let found = async |before, limit| {
-        let found = db.deposits.settling_deposits(at(before), limit).await.unwrap();
-        found.into_iter().map(|found| found.deposit.id).collect::<Vec<_>>()
-    };
-    assert_eq!(found(9, 9).await, [second.id, third.id, first.id]);
-    assert_eq!(found(3, 9).await, [second.id, third.id]);
-    assert_eq!(found(9, 1).await, [second.id]);
+    assert_eq!(due(&db, 9, 9, 9).await, [second.id, third.id, first.id]);
+    assert_eq!(due(&db, 2, 9, 9).await, [second.id, third.id]);
+    assert_eq!(due(&db, 9, 1, 9).await, [second.id]);
+    // A hundred of one payer, all due before, do not come before the others.
+    let crowd = wallet();
+    for _ in 0..100 {
+        db.deposits.begin_deposit(&deposit(crowd, None), at(0)).await.unwrap();
+    }
+    let found = due(&db, 9, 4, 9).await;
+    assert_eq!(found[1..], [second.id, third.id, first.id]);
+    assert_eq!(due(&db, 9, 99, 2).await.len(), 5);
+
+    // Every unsuccessful look-up is counted, and the next one is later.
+    let reference = &second.payment.reference;
+    db.deposits.postpone_deposit(reference, false, Some(at(20))).await.unwrap();
+    assert_eq!(state(&db, &second).await, Some(DepositState::Settling));
+    db.deposits.postpone_deposit(reference, true, Some(at(30))).await.unwrap();
+    let known = db.deposits.deposit_by_id(second.id).await.unwrap().unwrap();
+    assert_eq!((known.state, known.looks), (DepositState::Unknown, 2));
+    assert!(!due(&db, 29, 99, 2).await.contains(&second.id));
+    assert!(due(&db, 30, 99, 2).await.contains(&second.id));
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!(audit.unknown_deposits, [second.id.to_string()]);
+    // It is neither begun again nor forgotten.
+    let again = db.deposits.begin_deposit(&second, at(0)).await.unwrap();
+    assert!(matches!(again, BegunDeposit::Known(known) if known.state == DepositState::Unknown));
+    assert!(credit(&db, &second, &moved(7, true)).await.credited);
+    db.assert_consistent().await;
+}
+
+async fn a_transfer_is_credited_once_it_is_final(db: TestDatabase) {
+    let new = deposit(wallet(), None);
+    db.deposits.begin_deposit(&new, at(0)).await.unwrap();
+    let seen = credit(&db, &new, &moved(7, false)).await;
+    assert_eq!((seen.now, seen.is_new_user, seen.credited, seen.is_settled), (true, true, false, false));
+    let user = seen.user;
+    assert_eq!(state(&db, &new).await, Some(DepositState::Confirming(received(user, 7))));
+    assert_eq!(db.money(user).await, [0, 0, 0]);
+    db.assert_consistent().await;
+    // Its block was replaced.
+    let moved_on = credit(&db, &new, &moved(8, false)).await;
+    assert_eq!((moved_on.user, moved_on.now, moved_on.credited), (user, false, false));
+    assert_eq!((due(&db, 5, 9, 9).await, due(&db, 6, 9, 9).await), (vec![], vec![new.id]));
+    let is_final = credit(&db, &new, &moved(8, true)).await;
+    assert_eq!((is_final.now, is_final.credited, is_final.is_settled), (false, true, true));
+    assert_eq!(db.money(user).await, [5_000_000, 0, 0]);
+    let settled = db.deposits.settled_deposits((at(0), ""), 9).await.unwrap();
+    assert_eq!(settled.iter().map(|known| known.deposit.id).collect::<Vec<_>>(), [new.id]);
+    assert!(db.deposits.settled_deposits((at(0), &new.payment.reference), 9).await.unwrap().is_empty());
+
+    // It leaves the chain: the account is frozen, and the audit says so.
+    assert!(db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
+    assert!(!db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
+    assert!(db.store.operator().user(user).await.unwrap().frozen);
+    let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
+    assert_eq!((audit.vanished_deposits, audit.unproven_credits), (vec![new.id.to_string()], vec![]));
+    db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
+    assert!(!credit(&db, &new, &moved(20, false)).await.is_settled);
+    assert_eq!(state(&db, &new).await, Some(DepositState::Vanished(received(user, 20))));
+    let back = credit(&db, &new, &moved(20, true)).await;
+    assert_eq!((back.credited, back.is_settled), (false, true));
+    assert_eq!(db.money(user).await, [5_000_000, 0, 0]);
+    db.assert_consistent().await;
 }
 
 async fn the_audit_finds_deposits_without_credit(db: TestDatabase) {
     let user = db.user(0).await;
     let new = deposit(wallet(), Some(user));
-    db.deposits.begin_deposit(&new).await.unwrap();
-    db.deposits
-        .credit_deposit(&new.payment.reference, "0xa", &sign_up(new.payment.payer, 0), at(1))
-        .await
-        .unwrap();
+    db.deposits.begin_deposit(&new, at(0)).await.unwrap();
+    credit(&db, &new, &moved(7, true)).await;
     db.assert_consistent().await;
     tamper(&db.url, "UPDATE deposits SET amount = amount + 1").await.unwrap();
     let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();

@@ -13,7 +13,7 @@ use ep_polling::time::Timestamp;
 use futures::future::join_all;
 
 use crate::checkouts::{checkout, paid};
-use crate::deposits::deposit_for;
+use crate::deposits::{deposit_for, final_transfer};
 use crate::keys::new_key;
 use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, number, random, sign_up, usd};
 
@@ -272,10 +272,13 @@ async fn what_comes_to_a_revoked_key_returns(db: TestDatabase) {
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
     let deposit = deposit_for(Some(key.user));
-    db.deposits.begin_deposit(&deposit).await.unwrap();
+    db.deposits.begin_deposit(&deposit, at(0)).await.unwrap();
     db.keys.revoke_key(user, key.id, at(1)).await.unwrap();
     let payer = sign_up(deposit.payment.payer, 0);
-    db.deposits.credit_deposit(&deposit.payment.reference, "0xabc", &payer, at(2)).await.unwrap();
+    db.deposits
+        .credit_deposit(&deposit.payment.reference, &final_transfer(), &payer, at(2), at(9))
+        .await
+        .unwrap();
     db.ledger.credit(key.user, usd(7), "for a revoked key", at(3)).await.unwrap();
     let paid = deposit.payment.amount.micro();
     assert_eq!((db.money(user).await, db.money(key.user).await), ([1_007 + paid, 0, 0], [0, 0, 0]));

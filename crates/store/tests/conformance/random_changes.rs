@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use crate::checkouts::checkout;
-use crate::deposits::deposit_for;
+use crate::deposits::{deposit_for, final_transfer};
 use crate::key_money::{capped_key, funded_key};
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, sign_up, usd};
 
@@ -105,13 +105,13 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
 
 /// A step of a deposit.
 async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12Rng) {
-    drop(db.deposits.begin_deposit(deposit).await);
+    drop(db.deposits.begin_deposit(deposit, at(0)).await);
     let reference = &deposit.payment.reference;
     if rng.random_bool(0.3) {
-        drop(db.deposits.fail_deposit(reference).await);
+        drop(db.deposits.fail_deposit(reference, None).await);
     } else {
         let payer = sign_up(deposit.payment.payer, 0);
-        drop(db.deposits.credit_deposit(reference, "0xabc", &payer, at(1)).await);
+        drop(db.deposits.credit_deposit(reference, &final_transfer(), &payer, at(1), at(9)).await);
     }
 }
 

@@ -1,0 +1,119 @@
+//! The operator's decisions about deposits of unknown outcome.
+
+use super::{Deposited, Deposits, Taken};
+use crate::caller::DepositId;
+use crate::fault::{Fault, Kind};
+use crate::ports::{DepositState, NotPaid, Outcome, StoredDeposit, Transfer};
+
+/// The hash of a transaction: `0x` and 64 hexadecimal digits, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionHash(String);
+
+/// A text is not the hash of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a transaction hash is 0x and 64 hexadecimal digits")]
+pub struct InvalidTransactionHash;
+
+impl std::str::FromStr for TransactionHash {
+    type Err = InvalidTransactionHash;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix("0x").ok_or(InvalidTransactionHash)?;
+        let is_hash = digits.len() == 64 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if is_hash { Ok(Self(text.to_ascii_lowercase())) } else { Err(InvalidTransactionHash) }
+    }
+}
+
+impl TransactionHash {
+    /// The hash as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Deposits {
+    /// Credits a deposit by its transaction, once. A node checks the transaction; without one, the operator's word
+    /// counts. [`Kind::NotFound`] for an unknown deposit, [`Kind::Conflict`] if the transaction does not pay it.
+    pub async fn settle_by_transaction(
+        &self,
+        id: DepositId,
+        transaction: &TransactionHash,
+    ) -> Result<Deposited, Fault> {
+        let known = self.known(id).await?;
+        if let DepositState::Settled(received) = &known.state {
+            let text = format!("this deposit was credited before, by transaction {}", received.transaction);
+            return Err(Fault::new(Kind::Conflict, text));
+        }
+        let transfer = if self.network.has_node() {
+            match self.network.check_transaction(&known.deposit.payment, transaction.as_str()).await {
+                Outcome::Moved(transfer) => transfer,
+                Outcome::NotMoved(_) => {
+                    let text = "this transaction does not carry out the payment of this deposit";
+                    return Err(Fault::new(Kind::Conflict, text));
+                }
+                Outcome::Unused { .. } | Outcome::Unknown => return Err(not_shown()),
+            }
+        } else {
+            Transfer { transaction: transaction.as_str().to_owned(), block: None, is_final: true }
+        };
+        match self.credit(&known, &transfer, false).await? {
+            Taken::Deposited(deposited) => Ok(*deposited),
+            Taken::Refused(why) => Err(Fault::new(Kind::Conflict, why.to_string())),
+        }
+    }
+
+    /// Declares that a deposit was not paid. A node must show that it was not and cannot be any more; without one, the
+    /// operator's word counts once the authorization has expired. [`Kind::NotFound`] for an unknown deposit,
+    /// [`Kind::Conflict`] if it was paid or can still be.
+    pub async fn declare_unpaid(&self, id: DepositId) -> Result<(), Fault> {
+        let known = self.known(id).await?;
+        let conflict = |text: String| Err(Fault::new(Kind::Conflict, text));
+        match &known.state {
+            DepositState::Confirming(received)
+            | DepositState::Settled(received)
+            | DepositState::Vanished(received) => {
+                return conflict(format!("this deposit was paid by transaction {}", received.transaction));
+            }
+            DepositState::Settling | DepositState::Unknown | DepositState::Failed => {}
+        }
+        let payment = &known.deposit.payment;
+        let why = match self.network.look_up(payment, known.deposit.since).await {
+            Outcome::Moved(transfer) => {
+                return conflict(format!("this deposit was paid by transaction {}", transfer.transaction));
+            }
+            Outcome::NotMoved(why) => why,
+            Outcome::Unused { at: None } if self.clock.now() > payment.valid_before => NotPaid::NotAccepted,
+            Outcome::Unused { .. } => {
+                let text = "this deposit can still be paid; try again a few minutes after its authorization has expired";
+                return conflict(text.to_owned());
+            }
+            Outcome::Unknown => return Err(not_shown()),
+        };
+        self.fail(&known, why).await
+    }
+
+    async fn known(&self, id: DepositId) -> Result<StoredDeposit, Fault> {
+        let known = self.store.deposit_by_id(id).await?;
+        known.ok_or_else(|| Fault::new(Kind::NotFound, format!("there is no deposit {id}")))
+    }
+}
+
+fn not_shown() -> Fault {
+    let text = "the node of the chain does not show this transaction in a block, or does not answer; try again later";
+    Fault::new(Kind::Unavailable, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_hash_has_64_digits() {
+        let digits = "aB".repeat(32);
+        let hash: TransactionHash = format!("0x{digits}").parse().unwrap();
+        assert_eq!(hash.as_str(), format!("0x{}", digits.to_lowercase()));
+        for text in ["", "0x", &digits, &format!("0x{digits}0"), &format!("0x{}g", &digits[1..])] {
+            assert_eq!(text.parse::<TransactionHash>(), Err(InvalidTransactionHash), "{text}");
+        }
+    }
+}

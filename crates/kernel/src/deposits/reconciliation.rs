@@ -1,0 +1,59 @@
+//! Reconciliation of deposits whose outcome is open.
+
+use std::collections::BTreeMap;
+
+use futures::StreamExt;
+
+use super::{Deposits, Taken};
+use crate::fault::{Fault, Kind};
+use crate::ports::{DepositState, StoredDeposit};
+
+/// Maximum deposits per run.
+const PER_RUN: u32 = 64;
+/// Maximum deposits of one payer per run.
+const PER_PAYER: u32 = 2;
+/// Payers whose deposits are looked up at the same time. The deposits of one payer take turns.
+const PAYERS_AT_ONCE: usize = 16;
+
+impl Deposits {
+    /// Looks up deposits that are due. Returns how many there were.
+    pub async fn reconcile(&self) -> Result<usize, Fault> {
+        let due = self.store.due_deposits(self.clock.now(), PER_RUN, PER_PAYER).await?;
+        let looked = due.len();
+        let mut payers: BTreeMap<String, Vec<StoredDeposit>> = BTreeMap::new();
+        for known in due {
+            payers.entry(known.deposit.payment.payer.lower_case()).or_default().push(known);
+        }
+        let each_payer = async |deposits: Vec<StoredDeposit>| {
+            for known in deposits {
+                self.look_again(&known).await;
+            }
+        };
+        futures::stream::iter(payers.into_values()).for_each_concurrent(PAYERS_AT_ONCE, each_payer).await;
+        Ok(looked)
+    }
+
+    async fn look_again(&self, known: &StoredDeposit) {
+        let deposit = &known.deposit;
+        // A request is settling it at this moment.
+        let Some(_in_flight) = self.reserve(&deposit.payment.reference) else { return };
+        let outcome = match known.state {
+            // Its payer was told that nothing has moved, so nothing is settled for it.
+            DepositState::Failed => self.network.look_up(&deposit.payment, deposit.since).await,
+            _ => self.look_or_settle(deposit).await,
+        };
+        match self.finish(known, outcome, false).await {
+            Ok(Taken::Deposited(_)) if matches!(known.state, DepositState::Vanished(_)) => {
+                tracing::warn!(
+                    deposit = %deposit.id,
+                    "the transaction of a vanished deposit is on the chain again; unfreeze its account"
+                );
+            }
+            Ok(_) => {}
+            Err(fault) if fault.kind() == Kind::Unavailable => {
+                tracing::warn!(deposit = %deposit.id, "the outcome of a deposit is not known yet");
+            }
+            Err(fault) => tracing::error!(deposit = %deposit.id, error = %fault, "a deposit is not settled"),
+        }
+    }
+}
