@@ -305,7 +305,7 @@ fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
         AllowOrigin::any()
     } else {
         AllowOrigin::predicate(move |origin, parts| {
-            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path())
+            web.allows(origin.as_bytes()) || site.is_open(parts.uri.path()) || web.is_public_read(parts)
         })
     };
     CorsLayer::new()

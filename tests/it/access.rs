@@ -232,6 +232,37 @@ async fn no_website_reaches_a_service_on_loopback() {
     assert!(own_headers(&send(&client, &service.site.routes[0], &[("origin", "http://localhost")]).await));
 }
 
+#[tokio::test]
+async fn every_website_reads_what_a_public_service_behind_a_proxy_shows() {
+    let proxied = Setup::demo().with("EP_BASE_URL", "https://polls.example.com");
+    let service = proxied.boot().await;
+    let client = service.anonymous();
+    let foreign = [("host", "polls.example.com"), ("origin", "https://elsewhere.example")];
+    let mut read = 0;
+    for route in &service.site.routes {
+        let public = matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_));
+        if !public {
+            continue;
+        }
+        let reply = send(&client, route, &foreign).await;
+        assert_ne!(reply.status, 403, "{}: {}", route.path, reply.text);
+        assert_eq!(reply.header("access-control-allow-origin"), "*", "{}", route.path);
+        assert!(!reply.headers.contains_key("access-control-allow-credentials"), "{}", route.path);
+        read += 1;
+    }
+    assert!(read > 50, "{read}");
+    let listed = Setup::demo().with("EP_BASE_URL", "https://polls.example.com");
+    let service = listed.with("EP_ALLOWED_ORIGINS", "https://app.example").boot().await;
+    let client = service.anonymous();
+    for route in service.site.routes.iter().filter(|route| matches!(route.kind, RouteKind::Document(_))) {
+        let reply = send(&client, route, &foreign).await;
+        assert_ne!(reply.status, 403, "{}: {}", route.path, reply.text);
+        let allowed = reply.header("access-control-allow-origin");
+        assert!(["*", foreign[1].1].contains(&allowed), "{}: {allowed}", route.path);
+    }
+    client.post_with("/api/poll", &crate::harness::question(json!({})), &foreign).await.refused(403);
+}
+
 /// Whether a page may read what our clients need of a response.
 fn own_headers(reply: &Reply) -> bool {
     let exposed = reply.header("access-control-expose-headers");

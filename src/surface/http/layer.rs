@@ -38,7 +38,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     let by_cookie = matches!(head.credential, Credential::Session(_));
     let open = state.site.is_open(parts.uri.path());
     let is_form = state.site.is_form(&parts);
-    let checked = state.web.check(&parts, open).and_then(|()| match (is_form, by_cookie) {
+    let anonymous = matches!(head.credential, Credential::None);
+    let checked = state.web.check(&parts, open, anonymous).and_then(|()| match (is_form, by_cookie) {
         (true, _) => state.web.check_form(&parts, by_cookie),
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),

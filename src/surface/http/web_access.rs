@@ -1,25 +1,31 @@
-//! Which hosts a request may name, and which websites may call from a browser.
+//! Checks of the `Host` and `Origin` headers.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::http::Version;
-use axum::http::header::{CONTENT_TYPE, HOST, HeaderMap, ORIGIN};
+use axum::http::header::{
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    ORIGIN,
+};
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
+use axum::http::{Method, Version};
 use ep_kernel::fault::{Fault, Kind};
 use url::{Host, Origin, Url};
 
 use super::body::is_json;
 use crate::config::Config;
 
-/// What is checked before anything else. On a loopback address, where no one but this machine is meant to
-/// call, a website could otherwise call through a visitor's browser: directly, or as a name that it resolves
-/// to 127.0.0.1 (DNS rebinding).
+/// The hosts and origins that requests may name.
+///
+/// A service whose base URL is a loopback address is private to its machine. A website could still call it through a
+/// visitor's browser: directly, or by a name that resolves to 127.0.0.1 (DNS rebinding). Such a service therefore
+/// refuses foreign hosts and origins. The listening address does not decide: behind a reverse proxy, a public service
+/// listens on loopback too.
 #[derive(Debug, Clone)]
 pub struct WebAccess {
     base_url: Option<Url>,
-    /// Whether the service listens on a loopback address.
+    /// True if the base URL is a loopback address.
     local: bool,
     origins: Origins,
 }
@@ -34,16 +40,18 @@ enum Origins {
 impl WebAccess {
     /// The access that these settings give.
     pub fn new(config: &Config) -> Self {
-        let (local, listed) = (config.server.listen.ip().is_loopback(), &config.server.allowed_origins);
+        let (base_url, listed) = (Url::parse(&config.base_url()).ok(), &config.server.allowed_origins);
+        let local = base_url.as_ref().is_none_or(|url| is_this_machine(url.host()));
         let any = if listed.is_empty() { !local } else { listed.iter().any(|origin| origin == "*") };
         let parse = |origin: &String| Some(Url::parse(origin).ok()?.origin());
         let origins =
             if any { Origins::Any } else { Origins::Listed(listed.iter().filter_map(parse).collect()) };
-        Self { base_url: Url::parse(&config.base_url()).ok(), local, origins }
+        Self { base_url, local, origins }
     }
 
-    /// Refuses a request that names a host that is not allowed; or an origin, unless every website may read what is `open`.
-    pub(super) fn check(&self, parts: &Parts, open: bool) -> Result<(), Fault> {
+    /// Refuses foreign hosts and origins. Every website may read an `open` document, and what is public on a public
+    /// service; `anonymous` requests carry no credential.
+    pub(super) fn check(&self, parts: &Parts, open: bool, anonymous: bool) -> Result<(), Fault> {
         let hosts = parts.headers.get_all(HOST).iter().count();
         if hosts > 1 || (hosts == 0 && parts.version == Version::HTTP_11) {
             // RFC 9112 §3.2.
@@ -52,10 +60,11 @@ impl WebAccess {
         if self.local && !self.is_own_host(parts) {
             return Err(Fault::new(
                 Kind::Forbidden,
-                "this service listens on a loopback address and the Host header names another host; \
+                "the base URL of this service is a loopback address and the Host header names another host; \
                  call it as localhost, or let the operator set EP_BASE_URL",
             ));
         }
+        let open = open || (anonymous && self.is_public_read(parts));
         if !open && !parts.headers.get(ORIGIN).is_none_or(|origin| self.allows(origin.as_bytes())) {
             return Err(Fault::new(
                 Kind::Forbidden,
@@ -123,7 +132,27 @@ impl WebAccess {
             || host.is_some_and(|host| origin.authority().eq_ignore_ascii_case(host))
     }
 
-    /// Whether pages of any website may call.
+    /// Returns true for a GET or HEAD request to a public service, and for its preflight unless credentials are
+    /// announced. Every program may send such a request without a browser, so refusing one protects nothing.
+    pub fn is_public_read(&self, parts: &Parts) -> bool {
+        if self.local {
+            return false;
+        }
+        if parts.method != Method::OPTIONS {
+            return parts.method.is_safe();
+        }
+        let header = |name: HeaderName| {
+            parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        };
+        let credential = |name: &str| {
+            let name = name.trim();
+            ["authorization", "cookie"].iter().any(|known| name.eq_ignore_ascii_case(known))
+        };
+        matches!(header(ACCESS_CONTROL_REQUEST_METHOD), "GET" | "HEAD")
+            && !header(ACCESS_CONTROL_REQUEST_HEADERS).split(',').any(credential)
+    }
+
+    /// Returns true if pages of any website may call.
     pub const fn is_open(&self) -> bool {
         matches!(self.origins, Origins::Any)
     }
@@ -198,7 +227,11 @@ mod tests {
     }
 
     fn admits(access: &WebAccess, host: &str, origin: Option<&str>) -> bool {
-        let mut request = axum::http::Request::builder();
+        sends(access, "POST", host, origin)
+    }
+
+    fn sends(access: &WebAccess, method: &str, host: &str, origin: Option<&str>) -> bool {
+        let mut request = axum::http::Request::builder().method(method);
         request = match host {
             // Only HTTP/1.0 may leave it out.
             "" => request.version(Version::HTTP_10),
@@ -207,29 +240,37 @@ mod tests {
         if let Some(origin) = origin {
             request = request.header(ORIGIN, origin);
         }
-        access.check(&request.body(()).unwrap().into_parts().0, false).is_ok()
+        access.check(&request.body(()).unwrap().into_parts().0, false, true).is_ok()
     }
 
     #[test]
-    fn on_loopback_only_this_machine_and_the_base_url() {
-        let local = access(&[("EP_BASE_URL", "https://polls.example.com")]);
-        for host in
-            ["localhost", "LOCALHOST:9", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080", "polls.example.com", ""]
-        {
-            assert!(admits(&local, host, None), "{host}");
+    fn a_loopback_base_url_admits_only_this_machine() {
+        for variables in [
+            vec![],
+            vec![("EP_BASE_URL", "http://localhost:8080")],
+            vec![("EP_BASE_URL", "http://127.0.0.1"), ("EP_LISTEN", "0.0.0.0:80"), ("EP_SECRET_KEY", "")],
+        ] {
+            admits_only_this_machine(&access(&variables));
+        }
+    }
+
+    fn admits_only_this_machine(local: &WebAccess) {
+        for host in ["localhost", "LOCALHOST:9", "127.0.0.1:8080", "127.9.9.9", "[::1]:8080", ""] {
+            assert!(admits(local, host, None), "{host}");
         }
         for host in [
             "evil.example",
+            "polls.example.com",
             "127.0.0.1.evil.example",
             "localhost.evil.example:8080",
             "10.0.0.1",
             "a b",
             "evil@127.0.0.1",
         ] {
-            assert!(!admits(&local, host, None), "{host}");
+            assert!(!admits(local, host, None), "{host}");
         }
-        for origin in ["http://localhost:3000", "https://127.0.0.1", "https://polls.example.com"] {
-            assert!(admits(&local, "localhost", Some(origin)), "{origin}");
+        for origin in ["http://localhost:3000", "https://127.0.0.1"] {
+            assert!(admits(local, "localhost", Some(origin)), "{origin}");
         }
         for origin in [
             "https://evil.example",
@@ -238,8 +279,33 @@ mod tests {
             "https://localhost.evil.example",
             "\u{e9}",
         ] {
-            assert!(!admits(&local, "localhost", Some(origin)), "{origin}");
+            for method in ["GET", "POST"] {
+                assert!(!sends(local, method, "localhost", Some(origin)), "{method} {origin}");
+            }
         }
+    }
+
+    #[test]
+    fn a_public_base_url_on_loopback_is_public() {
+        let proxied = access(&[("EP_BASE_URL", "https://polls.example.com")]);
+        for host in ["localhost:8080", "polls.example.com", "www.polls.example.com"] {
+            assert!(admits(&proxied, host, Some("https://app.example")) && proxied.is_open(), "{host}");
+        }
+        let listed = access(&[
+            ("EP_BASE_URL", "https://polls.example.com"),
+            ("EP_ALLOWED_ORIGINS", "https://app.example"),
+        ]);
+        let own = ["https://app.example", "https://polls.example.com", "http://localhost:3000"];
+        for origin in own {
+            assert!(admits(&listed, "polls.example.com", Some(origin)), "{origin}");
+        }
+        let foreign = Some("https://evil.example");
+        assert!(sends(&listed, "GET", "polls.example.com", foreign));
+        assert!(!sends(&listed, "POST", "polls.example.com", foreign));
+        let mut request = axum::http::Request::builder().method("GET").header(HOST, "polls.example.com");
+        request = request.header(ORIGIN, "https://evil.example");
+        let with_credential = listed.check(&request.body(()).unwrap().into_parts().0, false, false);
+        assert_eq!(with_credential.unwrap_err().kind(), Kind::Forbidden);
     }
 
     #[test]
