@@ -8,19 +8,23 @@ use axum::body::Bytes;
 use axum::http::HeaderValue;
 use axum::http::request::Parts;
 use ep_kernel::fault::ADD_FUNDS;
-use ep_kernel::links::Links;
+use ep_kernel::links::{Links, Way};
+use ep_kernel::method::Method;
 use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
-use ep_kernel::tool::Entry;
+use ep_kernel::tool::{Entry, Tool};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
+use ep_tools::account::CreateCheckout;
 use secrecy::ExposeSecret;
+use serde_json::{Value, json};
 use url::Url;
 
 use super::{DOCUMENTS, Document, Form, serve};
 use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator, Sessions};
 use crate::surface::http::Rendered;
 use crate::surface::route::{Route, RouteKind};
+use crate::surface::web::{DASHBOARD, DEPOSIT, FUNDS};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -99,17 +103,68 @@ impl SiteSettings {
         }
     }
 
-    /// Where an account is funded.
-    fn add_funds_url(&self, links: &Links) -> String {
-        let Operator { add_funds_url, contact, .. } = &self.operator;
+    /// The page where a person funds an account, if there is one.
+    fn add_funds_page(&self, links: &Links) -> Option<String> {
+        let Operator { add_funds_url, .. } = &self.operator;
         if !add_funds_url.is_empty() {
-            return add_funds_url.clone();
+            return Some(add_funds_url.clone());
         }
+        let pays_here = (self.takes_cards || self.takes_usdc) && links.has(DASHBOARD);
+        pays_here.then(|| format!("{}{FUNDS}", links.url(DASHBOARD, &[])))
+    }
+
+    /// The operator's address, as a URL.
+    fn contact_url(&self) -> Option<String> {
+        let contact = &self.operator.contact;
         match Url::parse(contact) {
-            Ok(_) => contact.clone(),
-            Err(_) if contact.contains('@') => format!("mailto:{contact}"),
-            Err(_) => links.url(super::AGENT_CARD, &[]),
+            Ok(_) => Some(contact.clone()),
+            Err(_) => contact.contains('@').then(|| format!("mailto:{contact}")),
         }
+    }
+
+    /// The ways to fund an account that work here: none where nothing is charged, and the operator where no payment
+    /// is configured.
+    fn funding(&self, links: &Links) -> Vec<Way> {
+        let way = |description: &str, request: (Method, String), example: Option<Value>| Way {
+            action: "add_funds",
+            description: description.to_owned(),
+            request: Some(request),
+            example,
+        };
+        let mut ways = Vec::new();
+        if !self.charges {
+            return ways;
+        }
+        if self.takes_usdc && links.has(DEPOSIT) {
+            let text = "Deposit USDC (x402): the first response says what to pay. With Authorization, that account is \
+                        credited, otherwise the account of the paying wallet.";
+            ways.push(way(text, links.request(DEPOSIT), Some(json!({ "amount_usd": 5 }))));
+        }
+        if self.takes_cards && links.has(CreateCheckout::SPEC.name) {
+            let text =
+                "With the session of a signed-in browser, begin a payment by card and open the returned url.";
+            let example = serde_json::from_str(CreateCheckout::SPEC.example).ok();
+            ways.push(way(text, links.request(CreateCheckout::SPEC.name), example));
+        }
+        if let Some(page) = self.add_funds_page(links) {
+            let text = match (self.operator.add_funds_url.is_empty(), self.takes_cards, self.takes_usdc) {
+                (false, ..) => "Fund the account on the operator's page.",
+                (true, true, true) => "Sign in on this page and pay by card or from a wallet.",
+                (true, true, false) => "Sign in on this page and pay by card.",
+                (true, false, _) => "Sign in on this page and pay from a wallet.",
+            };
+            ways.push(way(text, (Method::Get, page), None));
+        }
+        if ways.is_empty() {
+            ways.push(Way {
+                action: "ask_operator",
+                description: "Ask the operator to credit the account: no payment is configured here."
+                    .to_owned(),
+                request: self.contact_url().map(|url| (Method::Get, url)),
+                example: None,
+            });
+        }
+        ways
     }
 }
 
@@ -165,8 +220,13 @@ impl Site {
     pub fn with_routes(mut self, routes: Vec<Route>) -> Self {
         let named = routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string()));
         let links = Links::new(&self.settings.base_url, named);
-        let add_funds = self.settings.add_funds_url(&links);
-        self.links = links.with_page(ADD_FUNDS, add_funds);
+        let ways = self.settings.funding(&links);
+        let page = self.settings.add_funds_page(&links).filter(|_| self.settings.charges);
+        let links = links.with_ways(ADD_FUNDS, ways);
+        self.links = match page {
+            Some(page) => links.with_page(ADD_FUNDS, page),
+            None => links,
+        };
         let open = |route: &&Route| matches!(route.kind, RouteKind::Document(place) if DOCUMENTS[place].open);
         self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
         let form = |route: &&Route| matches!(route.kind, RouteKind::Form(_));

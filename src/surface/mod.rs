@@ -12,4 +12,5 @@ pub mod rest;
 pub mod route;
 pub mod router;
 pub mod routes;
+mod unknown_path;
 pub mod web;

@@ -99,6 +99,11 @@ impl Route {
         }
     }
 
+    /// The first sentence of the summary.
+    pub fn brief(&self) -> &str {
+        self.summary.find(". ").map_or(&*self.summary, |end| &self.summary[..=end])
+    }
+
     /// The surface, for logs and metrics.
     pub const fn surface(&self) -> &'static str {
         match self.kind {

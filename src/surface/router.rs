@@ -1,16 +1,17 @@
 //! The router: every route of the table, 404 and 405, through the guard.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{ALLOW, HeaderName, HeaderValue, VARY};
-use axum::http::{Method, Response};
+use axum::http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, VARY};
+use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
 use futures::FutureExt;
@@ -19,6 +20,7 @@ use futures::future::BoxFuture;
 use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault, rpc_fault};
 use super::rest::Binding;
 use super::route::{Protocol, Route, RouteKind};
+use super::unknown_path::{Nearest, nearest, without_trailing_slash};
 use super::{a2a, mcp, rest, web};
 use crate::documents::{self, Site};
 
@@ -27,6 +29,25 @@ struct PathRoutes {
     candidates: Vec<Candidate>,
     /// The methods, as `Allow` lists them.
     allow: HeaderValue,
+}
+
+impl PathRoutes {
+    /// The fault of a method that no route of this path has: it names the methods and their routes.
+    fn wrong_method(&self, exchange: &Exchange) -> Fault {
+        let allow = self.allow.to_str().unwrap_or_default();
+        let described = |candidate: &Candidate| {
+            format!("{}: {}", candidate.route.method.as_str(), candidate.route.brief())
+        };
+        let routes: Vec<String> = self.candidates.iter().map(described).collect();
+        let method = exchange.request.method();
+        let message = format!("{method} is not allowed here; use {allow}. {}", routes.join(" "));
+        let url = format!("{}{}", exchange.state.links().base_url(), exchange.request.uri().path());
+        let refusal = Fault::new(Kind::MethodNotAllowed, message);
+        self.candidates.iter().fold(refusal, |refusal, Candidate { route, .. }| {
+            let request = Some((route.method, url.clone()));
+            refusal.with_action(RecoveryAction::new("use_allowed_method", route.brief(), request))
+        })
+    }
 }
 
 struct Candidate {
@@ -99,15 +120,50 @@ const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// What no route matches is judged by this.
 const UNKNOWN: Policy = Policy::instant("unknown_route", Access::PUBLIC, Rate::Public);
+/// The policy of paths with a trailing slash.
+const MOVED: Policy = Policy::instant("trailing_slash", Access::PUBLIC, Rate::Public);
 /// A path asked for with another method is judged by this.
 const WRONG_METHOD: Policy = Policy::instant("wrong_method", Access::PUBLIC, Rate::Public);
 
+/// Redirects a path with a trailing slash to the served path without it (308, so that the method and the body stay).
+/// Refuses every other unknown path, and names the nearest one.
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
-    let path: String = request.uri().path().chars().take(100).collect();
-    let card = state.links().url(documents::AGENT_CARD, &[]);
-    let card = card.strip_prefix(state.links().base_url()).unwrap_or(&card);
-    let refusal = Fault::new(Kind::UnknownRoute, format!("there is nothing at {path}; see {card}"));
+    let uri = request.uri();
+    let mirrors = documents::mirrors();
+    let paths = state.site.routes.iter().chain(&mirrors).map(|route| Cow::Borrowed(&*route.path));
+    if let Some(shorter) = without_trailing_slash(paths, uri.path()) {
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        return redirect(&state, &head, &format!("{shorter}{query}")).await;
+    }
+    let path: String = uri.path().chars().take(100).collect();
+    let links = state.links();
+    let card = links.url(documents::AGENT_CARD, &[]);
+    let card = card.strip_prefix(links.base_url()).unwrap_or(&card);
+    let refusal = match nearest(&state.site.routes, request.method().as_str(), uri.path()) {
+        Some(Nearest { route, path: near }) => {
+            let text =
+                format!("there is nothing at {path}; did you mean {near}? {card} lists the interfaces");
+            let request = Some((route.method, format!("{}{near}", links.base_url())));
+            let action = RecoveryAction::new("use_nearest_path", route.brief(), request);
+            Fault::new(Kind::UnknownRoute, text).with_action(action)
+        }
+        None => Fault::new(Kind::UnknownRoute, format!("there is nothing at {path}; see {card}")),
+    };
     refuse(&state, &head, UNKNOWN, refusal).await
+}
+
+/// A permanent redirect that passes the guard like everything else.
+async fn redirect(state: &AppState, head: &RequestHead, to: &str) -> Response<Body> {
+    let request = head.guarded("rest", Credential::None);
+    let admitted = |_| std::future::ready(HeaderValue::try_from(to).map_err(Fault::internal));
+    let guarded = state.app.guard.run(MOVED, request, admitted).await;
+    let response = guarded.result.map_or_else(fault, |to| {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        response.headers_mut().insert(LOCATION, to);
+        response
+    });
+    counted(response, guarded.allowance)
 }
 
 /// A refusal that passes the guard like everything else.
@@ -125,9 +181,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
         method => method,
     };
     let Some(candidate) = choose(&routes.candidates, method.as_str(), &exchange.head) else {
-        let allow = routes.allow.to_str().unwrap_or_default();
-        let message = format!("{} is not allowed here; use {allow}", exchange.request.method());
-        let refusal = Fault::new(Kind::MethodNotAllowed, message);
+        let refusal = routes.wrong_method(&exchange);
         let mut response = refuse(&exchange.state, &exchange.head, WRONG_METHOD, refusal).await;
         response.headers_mut().insert(ALLOW, routes.allow.clone());
         return response;

@@ -10,7 +10,7 @@ use ep_payments::{Stripe, StripeConfig, StripeWebhooks, X402};
 use secrecy::ExposeSecret;
 
 use super::Shared;
-use crate::config::{self, ConfigError};
+use crate::config::{self, BillingMode, ConfigError};
 use crate::documents::Site;
 use crate::surface::web::{self, Usdc};
 
@@ -33,7 +33,11 @@ pub(super) fn card(shared: &Shared<'_>) -> Card {
             return_url: shared.config.base_url(),
             product: format!("Credit at {}", shared.config.operator.name),
         };
-        processor = Some(Arc::new(Stripe::new(shared.client.clone(), config)) as Arc<dyn CardProcessor>);
+        // Webhooks report payments that were begun while polls were charged.
+        if shared.config.billing.mode == BillingMode::Prepaid {
+            let stripe = Stripe::new(shared.client.clone(), config);
+            processor = Some(Arc::new(stripe) as Arc<dyn CardProcessor>);
+        }
     }
     let (clock, entropy) = (Arc::clone(shared.clock), Arc::clone(shared.entropy));
     Card { cards: Cards::new(processor, shared.store.checkouts(), clock, entropy), webhooks }

@@ -65,6 +65,7 @@ mod pages_start;
 mod parity;
 mod polls;
 mod real_model;
+mod recovery;
 mod replicas;
 mod reputation;
 mod rounds;

@@ -6,7 +6,7 @@ use crate::results::result_url;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::event::{PollEvent, Progress, StartedEvent, VoteEvent};
 use ep_kernel::executor::{EventProjection, PollState};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::Fault;
 use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
@@ -36,7 +36,7 @@ pub async fn follow_as(
 ) -> Result<PollState, Fault> {
     let longest = cx.settings().poll_deadline + QUEUE_WAIT;
     let until = Instant::now() + wait_limit.unwrap_or(longest).min(longest);
-    let mut follower = cx.polls().follow(id).await?.ok_or_else(|| not_found(id))?;
+    let mut follower = cx.polls().follow(id).await?.ok_or_else(|| Fault::no_such_poll(id.as_str()))?;
     let record = follower.record();
     let mut projection = EventProjection::new(&record);
     if cx.is_watched() && seen.is_none() {
@@ -73,11 +73,6 @@ pub async fn follow_as(
         cx.waited_for_models(Duration::from_micros(closing.upstream_us));
     }
     Ok(state)
-}
-
-/// The fault of an id that names no poll, or none that this caller may see.
-fn not_found(id: &PollId) -> Fault {
-    Fault::new(Kind::NotFound, format!("there is no poll {id}"))
 }
 
 fn report(

@@ -34,11 +34,7 @@ pub(crate) fn url_of(links: &Links, id: &PollId) -> Option<String> {
 
 /// The poll with this id, if the caller may read it. To anyone but its owner a private poll does not exist.
 pub async fn readable(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
-    let missing = || {
-        let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
-        let message = format!("there is no poll {shown}; ids look like EP-20260131-7KQ2M4X9TB");
-        Fault::new(Kind::NotFound, message)
-    };
+    let missing = || Fault::no_such_poll(id);
     let parsed: PollId = id.parse().map_err(|_| missing())?;
     let state = cx.polls().state(&parsed).await?;
     state.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)

@@ -31,7 +31,7 @@ pub struct Health {
     pub status: &'static str,
     /// Whether the database can be read and written.
     pub db: Working,
-    /// The service's version.
+    /// The version of the program. The OpenAPI document has the version of the interface.
     pub version: &'static str,
     /// The commit it was built from, shortened.
     pub git_commit: Option<&'static str>,

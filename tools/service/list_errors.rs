@@ -85,7 +85,7 @@ impl Tool for ListErrors {
             recovery_actions: row
                 .recovery
                 .iter()
-                .map(|recovery| RecoveryAction::new(recovery, links, None))
+                .flat_map(|recovery| RecoveryAction::of(recovery, links, None))
                 .collect(),
         });
         Ok(Catalog { errors: errors.collect() })

@@ -2,7 +2,22 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use crate::method::Method;
+
+/// A request that reaches a goal, for example to fund an account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Way {
+    /// A stable word for it.
+    pub action: &'static str,
+    /// The instruction, as one sentence.
+    pub description: String,
+    /// The method and the absolute URL, if it is a request or a page.
+    pub request: Option<(Method, String)>,
+    /// An example of the body.
+    pub example: Option<Value>,
+}
 
 /// Finds the address of an operation, a document or a protocol endpoint by its name.
 ///
@@ -13,6 +28,8 @@ pub struct Links {
     routes: HashMap<String, (Method, String)>,
     /// Absolute URLs of pages that others serve.
     pages: HashMap<String, String>,
+    /// The ways to reach each goal in this configuration.
+    ways: HashMap<&'static str, Vec<Way>>,
 }
 
 impl Links {
@@ -22,7 +39,7 @@ impl Links {
         base_url: impl Into<String>,
         routes: impl IntoIterator<Item = (String, Method, String)>,
     ) -> Self {
-        let mut links = Self { base_url: base_url.into(), routes: HashMap::new(), pages: HashMap::new() };
+        let mut links = Self { base_url: base_url.into(), ..Self::default() };
         for (name, method, path) in routes {
             links.routes.entry(name).or_insert((method, path));
         }
@@ -33,6 +50,17 @@ impl Links {
     pub fn with_page(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pages.insert(name.into(), url.into());
         self
+    }
+
+    /// The links with the ways that reach a goal here. An empty list means that none does.
+    pub fn with_ways(mut self, goal: &'static str, ways: Vec<Way>) -> Self {
+        self.ways.insert(goal, ways);
+        self
+    }
+
+    /// The ways that reach a goal; `None` if nothing is known about it.
+    pub fn ways(&self, goal: &str) -> Option<&[Way]> {
+        self.ways.get(goal).map(Vec::as_slice)
     }
 
     /// The public base URL, without a trailing slash: the only source of absolute links.

@@ -45,10 +45,17 @@ impl<'a> Sent<'a> {
         if !params.is_object() {
             return Err(invalid("params", "params must be an object"));
         }
-        let message = member(params, "message", "request").unwrap_or(&NOTHING);
-        if !message.is_object() {
-            return Err(invalid("message", "message is missing"));
-        }
+        let message = match member(params, "message", "request") {
+            None => return Err(invalid("message", "message is missing")),
+            Some(message) if message.is_object() => message,
+            Some(other) => {
+                let given = json_type(other);
+                return Err(invalid(
+                    "message",
+                    &format!("must be an object with role and parts, not {given}"),
+                ));
+            }
+        };
         let role = message.get("role").and_then(Value::as_str);
         let fits = match dialect {
             Dialect::V1 | Dialect::V03Rest => matches!(role, Some("ROLE_USER" | "ROLE_AGENT")),
@@ -140,6 +147,18 @@ impl<'a> Sent<'a> {
             Some(Asked { entry, understood })
         });
         asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
+    }
+}
+
+/// The type of a JSON value, with its article.
+const fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
 

@@ -142,14 +142,12 @@ pub(super) fn oembed(
             .url
             .ok_or_else(|| Fault::invalid("url", format!("url is missing: a page below {pages}")))?;
         let nothing = || {
-            Fault::new(
-                Kind::NotFound,
-                format!("there is no poll at this url; pages of polls are below {pages}"),
-            )
+            let text = format!("this url is not the page of a poll; those are below {pages}");
+            Fault::new(Kind::NotFound, text)
         };
         let path = url.split(['?', '#']).next().unwrap_or_default();
         let (id, _) = Shape::of(path.strip_prefix(&pages).ok_or_else(nothing)?);
-        let id: PollId = id.parse().map_err(|_| nothing())?;
+        let id: PollId = id.parse().map_err(|_| Fault::no_such_poll(id))?;
         let answer = read(&state, Credential::None, &head, &admission, id.as_str()).await?;
         let described = page_of(&state, &answer, id.as_str(), "")?
             .oembed(asked.maxwidth.map(u32::from), asked.maxheight.map(u32::from));

@@ -64,7 +64,7 @@ pub struct Recovery {
     pub action: &'static str,
     /// The action in a sentence.
     pub description: &'static str,
-    /// The operation, document or page to ask for, by its name, if the action is a request.
+    /// The operation, document, page or goal, by its name, if the action is a request.
     pub request: Option<&'static str>,
 }
 
@@ -76,7 +76,7 @@ const fn call(action: &'static str, description: &'static str, name: &'static st
     Recovery { action, description, request: Some(name) }
 }
 
-/// The page where an account is funded, among the links.
+/// The goal of funding an account, and the page for it, among the links.
 pub const ADD_FUNDS: &str = "add_funds";
 
 /// The operation that lists all kinds.
@@ -182,7 +182,7 @@ static TABLE: [Row; 25] = [
                 "lower_cost",
                 "Lower max_cost_usd or choose a cheaper preset, for example budget; the preset free costs nothing.",
             ),
-            call("add_funds", "Add funds to the account.", ADD_FUNDS),
+            call("add_funds", "Fund the account, in a way that this service offers.", ADD_FUNDS),
         ],
     ),
     row(
@@ -226,7 +226,7 @@ static TABLE: [Row; 25] = [
         "This path does not take this method",
         (405, -32601, -32601, 2),
         false,
-        &[advice("use_allowed_method", "Use a method named in the Allow header.")],
+        &[advice("use_allowed_method", "Use a method that the header Allow and the message name.")],
     ),
     row(
         Kind::NotAcceptable,

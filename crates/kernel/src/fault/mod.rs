@@ -36,11 +36,12 @@ pub struct Fault {
     missing_scope: Option<KeyScope>,
 }
 
-/// What few failures tell.
+/// Rare fields, boxed.
 #[derive(Debug, Clone, Default)]
 struct About {
     poll: Option<PollId>,
     lacks: Option<MicroUsd>,
+    actions: Vec<RecoveryAction>,
 }
 
 /// Which member of the input is wrong, and how.
@@ -109,6 +110,12 @@ impl Fault {
         if wrong.field.is_empty() { fault } else { fault.with_field(wrong.field, wrong.detail) }
     }
 
+    /// An id that names no poll that the caller may read. At most 40 characters of it are shown.
+    pub fn no_such_poll(id: &str) -> Self {
+        let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
+        Self::new(Kind::NotFound, format!("there is no poll {shown}; ids look like EP-20260131-7KQ2M4X9TB"))
+    }
+
     /// Something of our own failed. The caller learns that it did; the log learns why.
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(
@@ -155,6 +162,12 @@ impl Fault {
         self
     }
 
+    /// Adds a recovery action of this occurrence, shown before those of its kind.
+    pub fn with_action(mut self, action: RecoveryAction) -> Self {
+        self.about.get_or_insert_default().actions.push(action);
+        self
+    }
+
     /// Keeps the cause for the log.
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(Arc::from(source.into()));
@@ -184,6 +197,11 @@ impl Fault {
     /// How much the account lacks for it, where a balance does not suffice.
     pub fn lacks(&self) -> Option<MicroUsd> {
         self.about.as_ref()?.lacks
+    }
+
+    /// The recovery actions of this occurrence.
+    pub fn actions(&self) -> &[RecoveryAction] {
+        self.about.as_ref().map_or(&[], |about| &about.actions)
     }
 
     /// When to try again, if waiting helps. Shown in whole seconds, rounded up.

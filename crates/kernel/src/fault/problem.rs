@@ -3,9 +3,10 @@
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Fault, FieldFault, Recovery};
-use crate::links::Links;
+use crate::links::{Links, Way};
 use crate::method::Method;
 
 /// The default error body.
@@ -63,6 +64,10 @@ pub struct RecoveryAction {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub href: Option<String>,
+    /// An example of the request's JSON body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub example: Option<Value>,
     /// Seconds to wait first.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
@@ -70,17 +75,33 @@ pub struct RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// The action as callers see it.
-    pub fn new(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Self {
-        let served = recovery.request.filter(|name| links.has(name));
-        let request = served.map(|name| links.request(name));
+    /// An action that is a request, or advice alone.
+    pub fn new(action: &str, description: impl Into<String>, request: Option<(Method, String)>) -> Self {
         Self {
-            action: recovery.action.into(),
-            description: recovery.description.into(),
+            action: action.into(),
+            description: description.into(),
             method: request.as_ref().map(|(method, _)| method.as_str().into()),
             href: request.map(|(_, url)| url),
-            retry_after: if recovery.action == "wait" { retry_after } else { None },
+            example: None,
+            retry_after: None,
         }
+    }
+
+    /// The actions of a row as callers see them: one, or one for each way that this service offers.
+    pub fn of(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Vec<Self> {
+        if let Some(ways) = recovery.request.and_then(|goal| links.ways(goal)) {
+            return ways.iter().cloned().map(Self::from).collect();
+        }
+        let served = recovery.request.filter(|name| links.has(name));
+        let action = Self::new(recovery.action, recovery.description, served.map(|name| links.request(name)));
+        let retry_after = if recovery.action == "wait" { retry_after } else { None };
+        vec![Self { retry_after, ..action }]
+    }
+}
+
+impl From<Way> for RecoveryAction {
+    fn from(way: Way) -> Self {
+        Self { example: way.example, ..Self::new(way.action, way.description, way.request) }
     }
 }
 
@@ -94,14 +115,12 @@ impl Fault {
     pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
         let row = self.kind().row();
         let wait = self.retry_after_seconds();
-        let read = self.poll().map(|poll| RecoveryAction {
-            action: "read_result".into(),
-            description: "Read how far the poll is.".into(),
-            method: Some(Method::Get.as_str().into()),
-            href: Some(links.url("get_poll_result", &[("poll_id", poll.as_str())])),
-            retry_after: None,
+        let read = self.poll().map(|poll| {
+            let url = links.url("get_poll_result", &[("poll_id", poll.as_str())]);
+            RecoveryAction::new("read_result", "Read how far the poll is.", Some((Method::Get, url)))
         });
-        let known = row.recovery.iter().map(|recovery| RecoveryAction::new(recovery, links, wait));
+        let own = self.actions().iter().cloned();
+        let known = row.recovery.iter().flat_map(|recovery| RecoveryAction::of(recovery, links, wait));
         Problem {
             kind: self.kind().uri(links),
             title: row.title.into(),
@@ -112,7 +131,7 @@ impl Fault {
             retryable: row.retryable,
             poll_id: self.poll().cloned(),
             errors: self.fields().to_vec(),
-            recovery_actions: read.into_iter().chain(known).collect(),
+            recovery_actions: read.into_iter().chain(own).chain(known).collect(),
         }
     }
 }

@@ -125,7 +125,8 @@ impl Presets {
             Some(_) => Arc::new(preset.roster(snapshot, exclude, context)?),
         };
         if roster.members().is_empty() {
-            return Err(preset.no_models(snapshot, exclude.is_some()));
+            let others = self.with_models(snapshot, context);
+            return Err(preset.no_models(snapshot, exclude.is_some(), &others));
         }
         Ok(Roster::clone(&roster))
     }
@@ -136,6 +137,15 @@ impl Presets {
             ModelSource::Preset(name) => self.find(name).map(drop),
             ModelSource::Named(_) => Ok(()),
         }
+    }
+
+    /// The names of the presets that at least one model fits.
+    fn with_models(&self, snapshot: &Snapshot, context: RosterContext) -> Vec<&str> {
+        let fits = |preset: &&Preset| {
+            let roster = snapshot.roster(&preset.query.name, || preset.roster(snapshot, None, context));
+            roster.is_ok_and(|roster| !roster.members().is_empty())
+        };
+        self.0.iter().filter(fits).map(|preset| preset.query.name.as_str()).collect()
     }
 
     fn find(&self, name: &str) -> Result<&Preset, Fault> {
@@ -204,8 +214,8 @@ impl Preset {
         roster(&models, exclude, context, notices)
     }
 
-    /// Why nothing in the list fits.
-    fn no_models(&self, snapshot: &Snapshot, excluding: bool) -> Fault {
+    /// The fault of a preset that no listed model fits; `others` have models.
+    fn no_models(&self, snapshot: &Snapshot, excluding: bool, others: &[&str]) -> Fault {
         if snapshot.models.is_empty() {
             return empty_list();
         }
@@ -213,15 +223,19 @@ impl Preset {
             let text = format!("exclude leaves no model of preset {}: exclude fewer", self.query.name);
             return Fault::invalid("exclude", text);
         }
-        let text = if self.query.free_only {
-            "there are no free models here: the upstream lists none at a price of zero; use another preset"
-                .to_owned()
+        let problem = if self.query.free_only {
+            "there are no free models here: the upstream lists none at a price of zero".to_owned()
         } else {
             let count = snapshot.models.len();
             let name = &self.query.name;
-            format!("none of the registry's {count} models fits preset {name}; use another preset")
+            format!("none of the registry's {count} models fits preset {name}")
         };
-        Fault::new(Kind::NotConfigured, text)
+        let remedy = match others {
+            [] => "name models instead of a preset".to_owned(),
+            [other] => format!("use preset {other}, which has models"),
+            others => format!("use a preset that has models: {}", others.join(", ")),
+        };
+        Fault::new(Kind::NotConfigured, format!("{problem}; {remedy}"))
     }
 }
 

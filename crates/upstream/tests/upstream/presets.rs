@@ -110,6 +110,11 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
     let fault = upstream.roster(&ModelChoice::preset("free")).await.unwrap_err();
     assert_eq!(fault.kind(), Kind::NotConfigured);
     assert!(fault.message().contains("no free models here"), "{fault}");
+    let (_, named) = fault.message().rsplit_once(": ").unwrap();
+    for name in named.split(", ") {
+        assert!(!upstream.roster(&ModelChoice::preset(name)).await.unwrap().members().is_empty(), "{name}");
+    }
+    assert!(named.contains("fast_and_cheap") && !named.contains("free"), "{named}");
     let own = fixture.upstream_with(|config| config.treat_unpriced_as_free = true);
     assert_eq!(roster(&own, "free").await.members().len(), 12);
 }
