@@ -1,5 +1,5 @@
-//! What crawlers may read, and what for: `robots.txt` (RFC 9309), with the terms of use of contentsignals.org. Those of the
-//! IETF's drafts on AI preferences are in a header: readers of `robots.txt` that do not know them call the file invalid.
+//! `robots.txt` (RFC 9309): what crawlers may read, and what for, by contentsignals.org and by the IETF's drafts on AI
+//! preferences. Responses say the latter in a header, too.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -67,9 +67,12 @@ fn text(site: &Site) -> Option<Bytes> {
 /// What content may be used for, as the header `Content-Usage` has it (draft-ietf-aipref-attach-05, section 5;
 /// draft-ietf-aipref-vocab-07).
 pub fn content_usage(content: &Content) -> Option<HeaderValue> {
+    HeaderValue::try_from(usage(content)).ok()
+}
+
+fn usage(content: &Content) -> String {
     let letter = |allowed| if allowed { 'y' } else { 'n' };
-    let usage = format!("search={}, train-ai={}", letter(content.search), letter(content.ai_train));
-    HeaderValue::try_from(usage).ok()
+    format!("search={}, train-ai={}", letter(content.search), letter(content.ai_train))
 }
 
 /// The rules of every group. The longest match counts; those who take the first find the same.
@@ -77,10 +80,11 @@ fn rules(site: &Site) -> String {
     let Content { search, ai_input, ai_train } = site.settings.content;
     let word = |allowed| if allowed { "yes" } else { "no" };
     let mut rules = format!(
-        "Content-Signal: search={}, ai-input={}, ai-train={}\n",
+        "Content-Signal: search={}, ai-input={}, ai-train={}\nContent-Usage: {}\n",
         word(search),
         word(ai_input),
         word(ai_train),
+        usage(&site.settings.content),
     );
     let fetched = || site.routes.iter().filter(|route| route.method == Method::Get);
     let allowed: BTreeSet<&str> = fetched().filter(|route| is_public(route)).map(prefix).collect();

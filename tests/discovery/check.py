@@ -45,7 +45,7 @@ def groups(text):
     return found
 
 
-def check_robots(text, paths, base_url):
+def check_robots(text, paths, headers, base_url):
     agents = ["*"]
     for named, rules in groups(text):
         agents += named
@@ -54,6 +54,8 @@ def check_robots(text, paths, base_url):
         signals = dict(part.strip().partition("=")[::2] for part in "".join(found).split(","))
         expect(set(signals) == {"search", "ai-input", "ai-train"}, f"robots: {signals}")
         expect(set(signals.values()) <= {"yes", "no"}, f"robots: {signals}")
+        usages = [value for name, value in rules if name == "content-usage"]
+        expect(usages == [headers["content-usage"]], f"robots: {named} have the content-usage {usages}")
     expect(len(agents) == len(set(agents)) + 1, "robots: an agent is named twice")
     expect({"GPTBot", "ClaudeBot", "PerplexityBot", "CCBot", "Google-Extended"} <= set(agents), f"robots: {agents}")
     rules = Protego.parse(text)
@@ -103,7 +105,7 @@ SCHEMAS = {
 def main():
     asked = json.load(sys.stdin)
     documents, base_url = asked["documents"], asked["base_url"]
-    check_robots(documents["robots"], asked["robots"], base_url)
+    check_robots(documents["robots"], asked["robots"], asked["headers"], base_url)
     check_headers(asked["headers"])
     check_security(documents["security"])
     sitemap = etree.fromstring(documents["sitemap"].encode())

@@ -9,9 +9,10 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::fault::Fault;
+use ep_polling::schema::TEXT_PATTERNS;
 
 /// The keyword of an output that is not final.
 pub const INTERIM: &str = "x-interim";
@@ -41,7 +42,7 @@ pub fn input<T: JsonSchema>() -> Schema {
 /// The schema of an input as programs need it: what is accepted, `null` included.
 pub fn request<T: JsonSchema>() -> Schema {
     let mut schema = accepted::<T>();
-    RecursiveTransform(without_ways).transform(&mut schema);
+    RecursiveTransform(for_generators).transform(&mut schema);
     say_what_is_absent(&mut schema);
     schema
 }
@@ -106,15 +107,28 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Leaves out which members may stand for each other, of which generators of clients make no type, and defaults of null.
-fn without_ways(schema: &mut Schema) {
+/// Writes a schema in the forms that generators of clients know, with the same meaning.
+fn for_generators(schema: &mut Schema) {
     schema.remove(EXTENDED);
-    if schema.get("default").is_some_and(Value::is_null) {
-        schema.remove("default");
-    }
+    describe_default(schema);
     let branches = schema.get("anyOf").and_then(Value::as_array);
-    if branches.is_some_and(|branches| branches.iter().all(|branch| only_required(branch).is_some())) {
+    let all = branches.filter(|branches| branches.iter().all(|branch| only_required(branch).is_some()));
+    if let Some((last, others)) = all.and_then(|branches| branches.split_last()) {
+        // Generators make an empty type of each branch, and ignore a condition.
+        let (condition, then) = (json!({ "not": { "anyOf": others } }), last.clone());
         schema.remove("anyOf");
+        schema.insert("if".into(), condition);
+        schema.insert("then".into(), then);
+    }
+}
+
+/// Moves a default into the description: generators of clients take a member with a default for a required one.
+fn describe_default(schema: &mut Schema) {
+    let Some(default) = schema.remove("default").filter(|default| !default.is_null()) else { return };
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    if !text.to_lowercase().contains("default") {
+        let text = format!("{text} Default: {default}.");
+        schema.insert("description".into(), text.trim_start().into());
     }
 }
 
@@ -131,6 +145,9 @@ fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove(ALIASES);
     schema.remove(EXTENDED);
+    if schema.get("pattern").and_then(Value::as_str).is_some_and(|pattern| TEXT_PATTERNS.contains(&pattern)) {
+        schema.remove("pattern");
+    }
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| {
         format.starts_with("uint") || format.starts_with("int") || matches!(format, "double" | "float")
     }) {
@@ -416,7 +433,6 @@ fn reword(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[derive(Debug, Deserialize, JsonSchema)]
     struct Input {
@@ -444,6 +460,27 @@ mod tests {
         assert_eq!(schema["required"], json!(["name"]));
         assert_eq!(schema["properties"]["size"], json!({ "type": "string", "enum": ["small", "large"] }));
         assert!(schema.get("title").is_none() && schema.get("$schema").is_none());
+    }
+
+    #[test]
+    fn requests_say_defaults_and_alternatives_without_types() {
+        #[derive(JsonSchema)]
+        #[schemars(extend("anyOf" = [{ "required": ["a"] }, { "required": ["b"] }]))]
+        #[expect(dead_code, reason = "only its schema is used")]
+        struct Asked {
+            /// The first.
+            a: Option<u8>,
+            b: Option<u8>,
+            /// Said twice.
+            #[schemars(extend("default" = false))]
+            c: Option<bool>,
+        }
+        let schema = serde_json::to_value(request::<Asked>()).unwrap();
+        assert!(schema.get("anyOf").is_none() && schema.get("required").is_none(), "{schema}");
+        assert_eq!(schema["if"], json!({ "not": { "anyOf": [{ "required": ["a"] }] } }));
+        assert_eq!(schema["then"], json!({ "required": ["b"] }));
+        let c = &schema["properties"]["c"];
+        assert_eq!((c.get("default"), &c["description"]), (None, &json!("Said twice. Default: false.")));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod question;
 pub mod reputation;
 pub mod roster;
 #[cfg(feature = "schema")]
-mod schema;
+pub mod schema;
 pub mod stopping;
 pub mod tally;
 pub mod text;

@@ -15,6 +15,27 @@ use crate::stopping::MAX_ROSTER;
 use crate::tally::NamedTally;
 use crate::time::Timestamp;
 
+/// The characters that a text of one line must not have, as the inside of a character class (ECMA-262).
+macro_rules! control_characters {
+    () => {
+        r"\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069\uFFFE\uFFFF"
+    };
+}
+/// The same without tabs and line breaks.
+macro_rules! control_characters_of_lines {
+    () => {
+        r"\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069\uFFFE\uFFFF"
+    };
+}
+
+/// The pattern of a text of one line: a visible character, and no control characters. White space around it is removed.
+const ONE_LINE: &str = concat!(r"^\s*[^\s", control_characters!(), "][^", control_characters!(), r"]*\s*$");
+/// The pattern of a text of many lines.
+const MANY_LINES: &str =
+    concat!(r"^\s*[^\s", control_characters_of_lines!(), "][^", control_characters_of_lines!(), "]*$");
+/// The patterns of texts. They are for programs: agents get the rule in words when they break it.
+pub const TEXT_PATTERNS: [&str; 2] = [ONE_LINE, MANY_LINES];
+
 macro_rules! inline_schema {
     ([$($generics:tt)*] $type:ty, $name:expr, $schema:expr) => {
         impl<$($generics)*> JsonSchema for $type {
@@ -48,19 +69,19 @@ inline_schema!(
         "minItems": MIN_OPTIONS,
         "maxItems": MAX,
         "uniqueItems": true,
-        "items": { "type": "string", "minLength": 1, "maxLength": CHARS }
+        "items": { "type": "string", "minLength": 1, "maxLength": CHARS, "pattern": ONE_LINE }
     })
 );
 inline_schema!([] ModelNames, "ModelNames", json_schema!({
     "type": "array",
     "maxItems": MAX_ROSTER,
-    "items": { "type": "string" }
+    "items": { "type": "string", "pattern": ONE_LINE }
 }));
 inline_schema!(
     [const MIN: usize, const MAX: usize] QuestionText<MIN, MAX>,
     format!("Question_{MIN}_{MAX}"),
     {
-        let mut schema = json_schema!({ "type": "string", "minLength": MIN });
+        let mut schema = json_schema!({ "type": "string", "minLength": MIN, "pattern": MANY_LINES });
         if MAX != usize::MAX {
             schema.insert("maxLength".into(), MAX.into());
         }

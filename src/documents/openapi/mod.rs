@@ -97,10 +97,13 @@ fn conventions(site: &Site) -> String {
          problem details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
          `X-Machine-Client: true`. Where the operator limits requests, every response says what is left of the caller's \
          allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours \
-         it gets the response of the first one. A path that ends in a slash is another one, but for those of the protocols \
-         MCP and A2A. Event streams, and the notification of a poll's end, are described in AsyncAPI: {}.",
+         it gets the response of the first one. A path with a trailing slash is redirected (308) to the path without it; \
+         the paths of MCP and A2A are served with and without. Event streams, and the notification of a poll's end, are \
+         described in AsyncAPI: {}. Two versions are shown: {API_VERSION} is the version of this interface, and {} is that \
+         of the program, which the health document reports.",
         MAX_BODY / 1024,
         STORED_FOR.as_secs() / 3600,
         site.links.url(super::ASYNCAPI, &[]),
+        env!("CARGO_PKG_VERSION"),
     )
 }

@@ -159,7 +159,7 @@ fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
     let is_empty = |value: &Value| value.as_object().is_none_or(Map::is_empty);
     let has_members = !is_empty(&schema["properties"]);
     let required =
-        schema["required"].as_array().is_some_and(|names| !names.is_empty()) || schema.get("anyOf").is_some();
+        schema["required"].as_array().is_some_and(|names| !names.is_empty()) || schema.get("if").is_some();
     has_members.then(|| Body {
         schema: pieces.schemas.add(&schema, Side::Request),
         example: Some(example),

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use ep_kernel::idempotency::MAX_KEY;
 use ep_kernel::method::Method;
 use serde_json::{Value, json};
 
 use super::super::{DOCUMENTS, Document};
 use super::headers::{CACHING, LOCATION, SET_COOKIE};
 use super::operation::{Body, Part};
-use super::parameters::{self, IF_NONE_MATCH};
+use super::parameters::{self, IDEMPOTENCY_KEY, IF_NONE_MATCH};
 use super::pieces::Pieces;
 use super::schemas::Side;
 use super::success::{EVENTS, Success, any_of};
@@ -192,6 +193,13 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     };
     Part {
         parameters: vec![
+            json!({
+                "name": IDEMPOTENCY_KEY,
+                "in": "header",
+                "description": "Returned with the response. A repeated payment is recognised by the payment itself, so \
+                                that it is credited once under any key.",
+                "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY },
+            }),
             header("X-Payment", "The signed payment, in base64 (x402, version 1)."),
             header("PAYMENT-SIGNATURE", "The same (x402, version 2)."),
         ],
@@ -203,7 +211,14 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {
 }
 
 fn protocol(pieces: &mut Pieces<'_>, route: &Route, protocol: Protocol) -> Part {
-    let base = plain(route);
+    let asks = match protocol {
+        Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend => true,
+        Protocol::A2aHttp { operation, .. } => {
+            matches!(operation, HttpOperation::Send | HttpOperation::Stream)
+        }
+    };
+    let parameters = if asks { vec![parameters::header(IDEMPOTENCY_KEY)] } else { Vec::new() };
+    let base = Part { parameters, ..plain(route) };
     match protocol {
         Protocol::Mcp | Protocol::A2a => {
             let request = pieces.schemas.add(&rpc_request(), Side::Request);

@@ -52,7 +52,7 @@ fn script(path: &str) -> String {
 async fn openapi_typescript_and_openapi_fetch() {
     let ready = Ready::new().await;
     let kept: &Path = ready.kept.path();
-    let types = ["openapi.json", "-o", "schema.d.ts", "--default-non-nullable", "false"];
+    let types = ["openapi.json", "-o", "schema.d.ts"];
     run_in(kept, node(), &[&[script("openapi-typescript/bin/cli.js").as_str()][..], &types].concat()).await;
     std::fs::copy(folder().join("poll.ts"), kept.join("poll.ts")).unwrap();
     let compiler = script("typescript/bin/tsc");

@@ -68,6 +68,44 @@ async fn its_schemas_are_json_schemas_and_its_references_lead_somewhere() {
 }
 
 #[tokio::test]
+async fn the_schemas_of_polls_accept_what_the_service_accepts() {
+    let service = Setup::demo().boot().await;
+    let (user, nobody) = (service.user().await, service.anonymous());
+    let asked = "Which of the two is the better one?";
+    let poll = |question: &str, options: Value| json!({ "question": question, "options": options });
+    let two = || json!(["Alpha", "Beta"]);
+    let cases = [
+        ("PollRequest", poll(asked, two()), true),
+        ("PollRequest", json!({ "prompt": asked, "options": two() }), true),
+        ("PollRequest", poll(&format!("  {asked}\n\tIn two lines.\n"), two()), true),
+        ("PollRequest", poll(asked, json!([" Alpha ", "Béta 🇨🇭\n"])), true),
+        ("PollRequest", json!({ "options": two() }), false),
+        ("PollRequest", poll("bell \u{7} in the question", two()), false),
+        ("PollRequest", poll("reversed \u{202e} text in it", two()), false),
+        ("PollRequest", poll("              ", two()), false),
+        ("PollRequest", poll(asked, json!(["Alpha", "  "])), false),
+        ("PollRequest", poll(asked, json!(["Alpha", "Be\nta"])), false),
+        ("PollRequest", poll(asked, json!(["Alpha", "Be\u{0}ta"])), false),
+        ("PollRequest", json!({ "question": asked, "options": two(), "models": ["a/b", " "] }), false),
+        ("FreeRequest", json!({ "q": asked, "o": two() }), true),
+        ("FreeRequest", json!({ "poll": "Which one? [Alpha, Beta]" }), true),
+        ("FreeRequest", json!({ "options": two() }), false),
+        ("FreeRequest", poll(asked, json!(["Alpha", "\t"])), false),
+    ];
+    let (_folder, file) = document(&service, OPENAPI).await;
+    let bodies: Vec<_> = cases.iter().map(|(name, body, _)| json!([name, body])).collect();
+    let bodies = Value::from(bodies).to_string();
+    let said = run(python(".python", "python"), &["requests.py", &file, &bodies]).await;
+    let accepted: Vec<bool> = serde_json::from_str(&said).unwrap();
+    for ((name, body, expected), accepted) in cases.iter().zip(accepted) {
+        let client = if *name == "FreeRequest" { &nobody } else { &user };
+        let reply = client.post("/api/poll", body).await;
+        let status = if *expected { 200 } else { 400 };
+        assert_eq!((reply.status, accepted), (status, *expected), "{name} {body}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
 async fn the_description_of_events_is_parsed() {
     let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let (_folder, file) = document(&service, ASYNCAPI).await;
