@@ -140,9 +140,9 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     let owner = super::owner();
     let interface = |binding: &str, version: &str| json!({ "url": endpoint(site), "protocolBinding": binding, "protocolVersion": version });
     let skills: Vec<Value> =
-        site.tools.iter().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
+        site.offered().filter(|entry| shown(entry)).map(|entry| skill(entry, &owner["tags"])).collect();
     let mut capabilities = json!({ "streaming": true, "pushNotifications": true, "extendedAgentCard": true });
-    if site.settings.takes_usdc {
+    if site.settings.offer.usdc.is_some() {
         capabilities["extensions"] = json!([{
             "uri": PAYMENTS,
             "description": "Where the balance does not suffice, a task can be paid for in USDC (x402).",
@@ -161,7 +161,7 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     }
     let card = json!({
         "name": owner["name"],
-        "description": owner["description"],
+        "description": site.description(),
         "provider": provider(site),
         "version": "1.0.0",
         "supportedInterfaces": [interface("JSONRPC", "1.0"), interface("HTTP+JSON", "1.0"), interface("JSONRPC", "0.3")],

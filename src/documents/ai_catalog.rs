@@ -31,7 +31,7 @@ fn catalog(site: &Site) -> Option<Bytes> {
             "displayName": format!("{} {how}", owner["name"].as_str().unwrap_or_default()),
             "type": media_type,
             "url": site.url_of(document).filter(|url| !url.contains('{'))?,
-            "description": owner["description"],
+            "description": site.description(),
             "tags": owner["tags"],
         });
         if queries.len() >= 2 {

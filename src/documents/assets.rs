@@ -54,7 +54,7 @@ pub(super) const ACCOUNT: Document = asset(
 
 pub(super) const WALLET: Document = asset(
     "wallet_script",
-    "Script of the pages that use a wallet: signing in, deposits.",
+    "Script of the pages that use a wallet: signing in and paying.",
     |_| vec!["/assets/wallet.js".into()],
     &[Form::new(SCRIPT, |_| Some(Bytes::from_static(include_bytes!("../../assets/wallet.js"))))],
 );

@@ -105,7 +105,7 @@ fn content(site: &Site) -> Option<Content> {
     let description: Value = serde_json::from_slice(&site.document(OPENAPI)?).ok()?;
     let described = described(&description);
     let mut groups: Vec<Group> = Vec::new();
-    for entry in site.tools {
+    for entry in site.offered() {
         let (tag, operation) = operation(site, entry, &described);
         match groups.iter_mut().find(|group| group.name == tag) {
             Some(group) => group.operations.push(operation),
@@ -170,7 +170,7 @@ fn operation<'a>(
         notes: notes.into(),
     }));
     let cost = match spec.cost {
-        Cost::Metered if site.settings.charges => "what the models charge, never more than its maximum",
+        Cost::Metered if site.settings.offer.charges => "what the models charge, never more than its maximum",
         Cost::Metered => "nothing: this service charges nobody",
         Cost::Free => "nothing",
     };

@@ -19,16 +19,16 @@ fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Errors\n\nEvery kind of error, rendered from the one table by `ep render`. Do not edit.\n\n",
     );
-    text.push_str(&table());
+    text.push_str(&table(|_| true));
     Some(text.into())
 }
 
-/// The table of errors.
-pub(super) fn table() -> String {
+/// The table of the errors that can occur.
+pub(super) fn table(occurs: impl Fn(Kind) -> bool) -> String {
     let mut text = String::from(
         "| code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",
     );
-    for row in Kind::all().map(Kind::row) {
+    for row in Kind::all().filter(|kind| occurs(*kind)).map(Kind::row) {
         let recovery: Vec<&str> = row.recovery.iter().map(|recovery| recovery.description).collect();
         let retry = if row.retryable { "yes" } else { "no" };
         let _ = writeln!(

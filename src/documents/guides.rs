@@ -1,5 +1,8 @@
-//! `/docs/…`: the guides, for people and in Markdown: the files of `docs/` at this service's addresses, and what other
-//! documents and the operations' manuals say. Nothing is written here a second time.
+//! `/docs/…`: the guides, for people and in Markdown: the files of `docs/` at this service's addresses, and parts of other
+//! documents and of the operations' manuals.
+//!
+//! A file marks what only some configurations offer: `<!-- if usdc -->…<!-- end -->`, with `charges`, `starter_credit`,
+//! `cards`, `usdc` or `sign_in`.
 
 use std::fmt::Write;
 
@@ -10,13 +13,15 @@ use ep_tools::keys::FundKey;
 
 use super::page::{HTML, Page};
 use super::skills::SKILL;
-use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Site, error_reference};
+use super::{AUTH_GUIDE, Document, Form, MARKDOWN, Offer, Site, error_reference};
 use crate::pages::title;
 
 /// The guide to clients.
 pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");
 /// The address that guides use for the service.
 const EXAMPLE: &str = "https://polls.example.com";
+/// The chain that guides use for that of deposits.
+const EXAMPLE_NETWORK: &str = "eip155:8453";
 /// What they say of it, which is of no use where it is the address.
 const ABOUT_EXAMPLE: &str = "`https://polls.example.com` stands for the service's address. ";
 /// The sections of the skill that a person begins with.
@@ -79,7 +84,7 @@ pub(super) const START: Guide = guide!(
 );
 pub(super) const CONNECT: Guide = guide!(
     "clients",
-    "Connect over MCP or A2A, sign in with a wallet, pay in USDC; and which clients were tested.",
+    "Connect over MCP or A2A, sign in with a wallet; and which clients were tested.",
     "",
     "clients.md",
     |site| Some(at(site, CLIENTS))
@@ -100,8 +105,8 @@ pub(super) const OAUTH: Guide = guide!(
 );
 pub(super) const FUNDING: Guide = guide!(
     "funding",
-    "Fund an account by card or in USDC, read its balance, and put money on a key.",
-    "this service has no accounts",
+    "Fund an account, read what is left of it, and put money on a key.",
+    "this service charges nobody, so there is nothing to fund",
     "",
     funding
 );
@@ -124,7 +129,10 @@ pub(super) const ERRORS: Guide = guide!(
     "Every error with its status, its codes in each protocol, and what to do about it.",
     "",
     "errors.md",
-    |_| Some(format!("# Errors\n\n{}", error_reference::table()))
+    |site| Some(format!(
+        "# Errors\n\n{}",
+        error_reference::table(|kind| site.settings.offer.has_error(kind))
+    ))
 );
 
 /// Every guide, in the order in which they are listed.
@@ -132,11 +140,44 @@ pub(super) static GUIDES: [Guide; 8] = [START, CONNECT, ACCOUNTS, OAUTH, FUNDING
 
 /// A file of `docs/` at this service's addresses; what it links in its folder leads to the pages.
 pub(super) fn at(site: &Site, file: &str) -> String {
-    let here = file.replace(ABOUT_EXAMPLE, "").replace(EXAMPLE, &site.settings.base_url);
+    let here = offered(&site.settings.offer, file);
+    let here = here.replace(ABOUT_EXAMPLE, "").replace(EXAMPLE, &site.settings.base_url);
+    let here = match &site.settings.offer.usdc {
+        Some(network) => here.replace(EXAMPLE_NETWORK, network),
+        None => here,
+    };
     GUIDES.iter().filter(|guide| !guide.file.is_empty()).fold(here, |text, guide| {
         let url = site.links.url(guide.page.name, &[]);
         text.replace(&format!("]({}", guide.file), &format!("]({url}"))
     })
+}
+
+/// A text without the parts that this configuration does not offer. A part of an unknown condition is left out.
+fn offered(offer: &Offer, text: &str) -> String {
+    let mut parts = text.split("<!-- if ");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (condition, rest) = part.split_once(" -->").unwrap_or((part, ""));
+        let (conditional, rest) = rest.split_once("<!-- end -->").unwrap_or((rest, ""));
+        let holds = match condition {
+            "charges" => offer.charges,
+            "cards" => offer.cards,
+            "usdc" => offer.usdc.is_some(),
+            "sign_in" => offer.sign_in,
+            "starter_credit" => !offer.starter_credit.is_zero(),
+            _ => false,
+        };
+        // A mark on a line of its own takes the line with it.
+        let (conditional, rest) = match conditional.strip_prefix('\n') {
+            Some(lines) => (lines, rest.strip_prefix('\n').unwrap_or(rest)),
+            None => (conditional, rest),
+        };
+        if holds {
+            shown.push_str(conditional);
+        }
+        shown.push_str(rest);
+    }
+    shown
 }
 
 /// The sections of a text whose heading this accepts.
@@ -156,9 +197,23 @@ fn start(site: &Site) -> Option<String> {
 }
 
 fn funding(site: &Site) -> Option<String> {
+    let offer = &site.settings.offer;
+    if !offer.charges {
+        return None;
+    }
     let mut text = String::from("# Funding\n\n");
-    manual(site, &mut text, &CreateCheckout::SPEC)?;
-    text.push_str(&sections(&at(site, CLIENTS), |heading| heading == "Paying in USDC"));
+    if offer.cards {
+        manual(site, &mut text, &CreateCheckout::SPEC)?;
+    }
+    if let Some(network) = &offer.usdc {
+        text.push_str(&sections(&at(site, CLIENTS), |heading| heading == "Paying in USDC"));
+        let _ = write!(text, "Deposits are taken on the chain `{network}`.\n\n");
+    }
+    if !offer.takes_payments() {
+        let contact = &site.settings.operator.contact;
+        let whom = if contact.is_empty() { "the operator" } else { contact };
+        let _ = write!(text, "No payment is configured here. Ask {whom} to fund an account.\n\n");
+    }
     manual(site, &mut text, &GetBalance::SPEC)?;
     manual(site, &mut text, &FundKey::SPEC)?;
     Some(text)
@@ -175,6 +230,24 @@ fn manual(site: &Site, text: &mut String, spec: &Spec) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_that_are_not_offered_are_left_out() {
+        let offer = |variables: &[(&str, &str)]| {
+            let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
+                None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
+                found => found.map(|(_, value)| (*value).to_owned()),
+            };
+            Offer::new(&crate::config::load(read).unwrap())
+        };
+        let text = "A<!-- if charges -->, paid<!-- end -->.\n\n<!-- if usdc -->\nUSDC.\n\n<!-- end -->\nB.\n";
+        assert_eq!(offered(&offer(&[]), text), "A, paid.\n\nB.\n");
+        assert_eq!(offered(&offer(&[("EP_BILLING", "off")]), text), "A.\n\nB.\n");
+        let markers = |file: &str| (file.matches("<!-- if ").count(), file.matches("<!-- end -->").count());
+        for file in [CLIENTS, include_str!("../../docs/oauth.md")] {
+            assert_eq!(markers(file).0, markers(file).1);
+        }
+    }
 
     #[test]
     fn sections_are_found_by_their_headings() {

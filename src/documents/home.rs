@@ -60,18 +60,15 @@ fn text(site: &Site) -> String {
         "What many models agree on can be wrong: they share training data and make the same errors. The confidence of a \
          result is about the panel, how surely all of it would give the same answer, and never about the truth.\n\n",
     );
-    if site.settings.simulated {
-        text.push_str(
-            "**The models of this service are simulated**, for trying it out: its results say nothing about any real \
-             model.\n\n",
-        );
+    if let Some(caution) = site.settings.offer.caution() {
+        let _ = write!(text, "**{caution}**\n\n");
     }
     text.push_str("## Ask\n\n");
     for Way { intro, command } in ways(site) {
         let _ = write!(text, "{intro}\n\n```sh\n{command}\n```\n\n");
     }
     text.push_str("## Operations\n\n");
-    for entry in site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core) {
+    for entry in site.offered().filter(|entry| entry.spec.agents == Agents::Core) {
         let _ = writeln!(text, "- **{}** (`{}`): {}", entry.spec.title, entry.spec.name, entry.spec.summary);
     }
     text.push_str("\n## Documents\n\n");

@@ -14,7 +14,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 );
 
 fn render(site: &Site) -> Option<Bytes> {
-    let signatures = site.tools.iter().filter(|entry| !entry.spec.intents.is_empty());
+    let signatures = site.offered().filter(|entry| !entry.spec.intents.is_empty());
     let intents: Vec<Value> = signatures.map(|entry| signature(site, entry)).collect();
     json_text(&json!({
         "json_schema_dialect": super::schemas::DIALECT,

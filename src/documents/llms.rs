@@ -56,17 +56,16 @@ impl Full<'_> {
     }
 
     fn operations(&self) -> String {
-        lower(&tool_reference::operations(self.site))
+        lower(&tool_reference::offered(self.site))
     }
 
-    #[expect(clippy::unused_self, reason = "templates call methods")]
     fn errors(&self) -> String {
-        error_reference::table()
+        error_reference::table(|kind| self.site.settings.offer.has_error(kind))
     }
 
     /// The guides of the repository, at this service's address; that of OAuth where it has an issuer.
     fn guides(&self) -> String {
-        let issuer = self.site.settings.issuer.is_some();
+        let issuer = self.site.settings.offer.issuer.is_some();
         let guides = [(true, CONNECT), (issuer, OAUTH), (true, WEBHOOKS), (true, PACE)];
         let shown = guides.iter().filter(|(shown, _)| *shown);
         let sections: Vec<String> =

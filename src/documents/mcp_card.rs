@@ -74,7 +74,7 @@ fn described(site: &Site, schema: &str) -> Value {
         "$schema": schema,
         "name": format!("{}/{}", reversed(&host(site)), mcp::introduction().name),
         "title": owner["name"],
-        "description": owner["tagline"],
+        "description": site.tagline(),
         "version": mcp::introduction().version,
         "websiteUrl": format!("{}/", site.settings.base_url),
     });
@@ -87,7 +87,7 @@ fn described(site: &Site, schema: &str) -> Value {
 /// Where and how clients connect.
 fn remote(site: &Site) -> Option<Value> {
     // With an identity provider, clients get access tokens by themselves.
-    let is_required = site.settings.issuer.is_none();
+    let is_required = site.settings.offer.issuer.is_none();
     let key = json!({
         "description": "An API key of this service",
         "isRequired": true,

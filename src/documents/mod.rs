@@ -25,6 +25,7 @@ mod mcp_page;
 mod mirrors;
 mod negotiation;
 mod node_spec;
+mod offer;
 mod openapi;
 mod operator_pages;
 mod page;
@@ -56,6 +57,7 @@ pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, NAME as HOME, Way, links as home_
 pub use mcp_page::NAME as MCP_PAGE;
 pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
+pub use offer::{Models, Offer};
 pub use page::HTML;
 pub use protected_resource::ProtectedResource;
 pub use robots::content_usage;
@@ -97,7 +99,7 @@ pub fn owner() -> Value {
 
 /// Where the issuer of access tokens describes itself, where one is configured (OpenID Connect Discovery 1.0 §4).
 fn openid_url(site: &Site) -> Option<String> {
-    let issuer = site.settings.issuer.as_ref()?;
+    let issuer = site.settings.offer.issuer.as_ref()?;
     Some(format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')))
 }
 

@@ -18,7 +18,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 fn render(site: &Site) -> Option<Bytes> {
     let openapi = site.document(OPENAPI).and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let visible = site.tools.iter().filter(|entry| entry.spec.agents != Agents::None);
+    let visible = site.offered().filter(|entry| entry.spec.agents != Agents::None);
     let nodes: Vec<Value> = visible.map(|entry| node(site, openapi.as_ref(), entry)).collect();
     json_text(&json!({
         "json_schema_dialect": schemas::DIALECT,

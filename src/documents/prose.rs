@@ -110,15 +110,19 @@ impl<'a> Prose<'a> {
 
     /// The names of the operations that every agent is shown.
     pub(super) fn core_operations(&self) -> String {
-        let core = self.site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core);
+        let core = self.site.offered().filter(|entry| entry.spec.agents == Agents::Core);
         let names: Vec<String> = core.map(|entry| format!("`{}`", entry.spec.name)).collect();
         names.join(", ")
     }
 
-    /// A row of a table: status, code and what to do.
+    /// A row of a table behind a line break: status, code and remedy; nothing for an error that cannot occur here.
     pub(super) fn error(&self, code: &str) -> askama::Result<String> {
-        let row = Kind::from_code(code).ok_or_else(|| missing("error", code))?.row();
-        let mut text = format!("| {} | `{}` | {}.", row.http, row.code, row.title);
+        let kind = Kind::from_code(code).ok_or_else(|| missing("error", code))?;
+        if !self.site.settings.offer.has_error(kind) {
+            return Ok(String::new());
+        }
+        let row = kind.row();
+        let mut text = format!("\n| {} | `{}` | {}.", row.http, row.code, row.title);
         for recovery in row.recovery {
             let _ = write!(text, " {}", recovery.description);
         }
@@ -139,6 +143,16 @@ impl<'a> Prose<'a> {
     /// The least and the most that is deposited at once, in whole dollars.
     pub(super) fn deposits(&self) -> (u32, u32) {
         (DEPOSITS.start() / 100, DEPOSITS.end() / 100)
+    }
+
+    /// The chain of deposits (CAIP-2); nothing where none are taken.
+    pub(super) fn network(&self) -> &str {
+        self.site.settings.offer.usdc.as_deref().unwrap_or_default()
+    }
+
+    /// The caution about the models; nothing where an upstream answers.
+    pub(super) fn caution(&self) -> &'static str {
+        self.site.settings.offer.caution().unwrap_or_default()
     }
 
     /// How callers reach the operator; nothing where there is no contact.

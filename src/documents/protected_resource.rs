@@ -74,7 +74,7 @@ pub(super) const A2A: Document = Document::new(
 .absent(NO_ISSUER);
 
 fn render(site: &Site, resource: ProtectedResource) -> Option<Bytes> {
-    let issuer = site.settings.issuer.as_ref()?;
+    let issuer = site.settings.offer.issuer.as_ref()?;
     let mut document = json!({
         "resource": resource.identifier(&site.links),
         "authorization_servers": [issuer],

@@ -27,7 +27,7 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     let routes = site.routes.iter().filter(|route| match route.kind {
         RouteKind::Webhook(_) | RouteKind::Form(_) => false,
         RouteKind::Document(place) => site.has(&DOCUMENTS[place]),
-        RouteKind::Mirror(_) => site.settings.issuer.is_some(),
+        RouteKind::Mirror(_) => site.settings.offer.issuer.is_some(),
         _ => true,
     });
     let routes: Vec<Value> =
@@ -58,6 +58,10 @@ fn description(site: &Site, route: &Route) -> Value {
         "description": route.summary,
         "authentication": credentials(route.access),
     });
+    if let Some(lack) = site.settings.offer.lacks_route(route) {
+        described["description"] = lack.sentence().into();
+        described["unavailable"] = lack.sentence().into();
+    }
     if let Some(spec) = spec {
         described["use_when"] = json!(spec.intents);
         described["read_only"] = spec.effect.read_only().into();
@@ -111,8 +115,11 @@ fn cost(site: &Site, spec: &Spec) -> Value {
     }
 }
 
-/// What a poll that is charged costs.
+/// The cost of a poll of an account.
 fn metered(site: &Site) -> Value {
+    if !site.settings.offer.charges {
+        return free();
+    }
     let mut cost = json!({
         "class": "metered",
         "currency": "USD",

@@ -13,15 +13,13 @@ use ep_kernel::method::Method;
 use ep_kernel::ports::Clock;
 use ep_kernel::signing::SigningKeys;
 use ep_kernel::tool::{Entry, Tool};
-use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use ep_tools::account::CreateCheckout;
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{DOCUMENTS, Document, Form, serve};
-use crate::config::{BillingMode, Config, Content, Demo, Limits, Operator, Sessions};
+use super::{DOCUMENTS, Document, Form, Offer, serve};
+use crate::config::{Config, Content, Limits, Operator, Sessions};
 use crate::surface::http::Rendered;
 use crate::surface::route::{Route, RouteKind};
 use crate::surface::web::{DASHBOARD, DEPOSIT, FUNDS};
@@ -35,28 +33,16 @@ pub struct SiteSettings {
     pub operator: Operator,
     /// Whether programs with a key may read their account.
     pub keys_read_account: bool,
-    /// The issuer whose access tokens are accepted, where one is configured.
-    pub issuer: Option<String>,
-    /// Whether people sign in there with a browser.
-    pub signs_people_in: bool,
+    /// The features of this configuration.
+    pub offer: Offer,
     /// Since when documents are what they are, where that is known: they follow from the settings and the program.
     pub since: Option<Timestamp>,
     /// What programs that collect content may use it for.
     pub content: Content,
     /// How long one poll may take.
     pub poll_deadline: Duration,
-    /// Whether the models are simulated.
-    pub simulated: bool,
     /// How many requests callers may make.
     pub limits: Limits,
-    /// Whether polls are charged to accounts.
-    pub charges: bool,
-    /// Credited to an account that its holder makes.
-    pub starter_credit: MicroUsd,
-    /// The chain of wallets and deposits (CAIP-2).
-    pub network: String,
-    /// Whether accounts are funded by card, and polls are charged to them.
-    pub takes_cards: bool,
     /// The host that questions are sent to, where it is known by name on the web.
     pub upstream_host: Option<String>,
     /// How long browsers stay signed in.
@@ -65,8 +51,6 @@ pub struct SiteSettings {
     pub keep_anonymous_days: u32,
     /// Whether the starter credits of one client address are counted.
     pub counts_addresses: bool,
-    /// Whether accounts are funded in USDC, and polls are charged to them.
-    pub takes_usdc: bool,
     /// What signs the agent card; nothing in the copies that the repository keeps.
     pub signing: Option<Arc<SigningKeys>>,
 }
@@ -78,18 +62,11 @@ impl SiteSettings {
             base_url: config.base_url(),
             operator: config.operator.clone(),
             keys_read_account: config.accounts.keys_read_account,
-            issuer: config.issuer().map(str::to_owned),
-            signs_people_in: !config.auth.client_id.is_empty(),
+            offer: Offer::new(config),
             since: None,
             content: config.content.clone(),
             poll_deadline: config.poll_deadline(),
-            simulated: config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto,
             limits: config.limits.clone(),
-            charges: config.billing.mode == BillingMode::Prepaid,
-            starter_credit: config.starter_credit().unwrap_or_default(),
-            network: config.chain.network.clone(),
-            takes_cards: config.billing.mode == BillingMode::Prepaid
-                && !config.stripe.secret_key.expose_secret().is_empty(),
             upstream_host: Url::parse(&config.upstream.url)
                 .ok()
                 .filter(|url| url.scheme() == "https")
@@ -97,8 +74,6 @@ impl SiteSettings {
             sessions: config.sessions.clone(),
             keep_anonymous_days: config.polls.keep_anonymous_days,
             counts_addresses: config.accounts.starter_credits_per_address > 0,
-            takes_usdc: config.billing.mode == BillingMode::Prepaid
-                && !config.x402.facilitator_url.is_empty(),
             signing: None,
         }
     }
@@ -109,7 +84,7 @@ impl SiteSettings {
         if !add_funds_url.is_empty() {
             return Some(add_funds_url.clone());
         }
-        let pays_here = (self.takes_cards || self.takes_usdc) && links.has(DASHBOARD);
+        let pays_here = self.offer.takes_payments() && links.has(DASHBOARD);
         pays_here.then(|| format!("{}{FUNDS}", links.url(DASHBOARD, &[])))
     }
 
@@ -132,27 +107,28 @@ impl SiteSettings {
             example,
         };
         let mut ways = Vec::new();
-        if !self.charges {
+        if !self.offer.charges {
             return ways;
         }
-        if self.takes_usdc && links.has(DEPOSIT) {
+        if self.offer.usdc.is_some() && links.has(DEPOSIT) {
             let text = "Deposit USDC (x402): the first response says what to pay. With Authorization, that account is \
                         credited, otherwise the account of the paying wallet.";
             ways.push(way(text, links.request(DEPOSIT), Some(json!({ "amount_usd": 5 }))));
         }
-        if self.takes_cards && links.has(CreateCheckout::SPEC.name) {
+        if self.offer.cards && links.has(CreateCheckout::SPEC.name) {
             let text =
                 "With the session of a signed-in browser, begin a payment by card and open the returned url.";
             let example = serde_json::from_str(CreateCheckout::SPEC.example).ok();
             ways.push(way(text, links.request(CreateCheckout::SPEC.name), example));
         }
         if let Some(page) = self.add_funds_page(links) {
-            let text = match (self.operator.add_funds_url.is_empty(), self.takes_cards, self.takes_usdc) {
-                (false, ..) => "Fund the account on the operator's page.",
-                (true, true, true) => "Sign in on this page and pay by card or from a wallet.",
-                (true, true, false) => "Sign in on this page and pay by card.",
-                (true, false, _) => "Sign in on this page and pay from a wallet.",
-            };
+            let text =
+                match (self.operator.add_funds_url.is_empty(), self.offer.cards, self.offer.usdc.is_some()) {
+                    (false, ..) => "Fund the account on the operator's page.",
+                    (true, true, true) => "Sign in on this page and pay by card or from a wallet.",
+                    (true, true, false) => "Sign in on this page and pay by card.",
+                    (true, false, _) => "Sign in on this page and pay from a wallet.",
+                };
             ways.push(way(text, (Method::Get, page), None));
         }
         if ways.is_empty() {
@@ -221,7 +197,7 @@ impl Site {
         let named = routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string()));
         let links = Links::new(&self.settings.base_url, named);
         let ways = self.settings.funding(&links);
-        let page = self.settings.add_funds_page(&links).filter(|_| self.settings.charges);
+        let page = self.settings.add_funds_page(&links).filter(|_| self.settings.offer.charges);
         let links = links.with_ways(ADD_FUNDS, ways);
         self.links = match page {
             Some(page) => links.with_page(ADD_FUNDS, page),
@@ -243,6 +219,32 @@ impl Site {
     /// Whether this configuration has a document. Not for renderers of documents that may be missing themselves.
     pub(super) fn has(&self, document: &Document) -> bool {
         document.absent.is_empty() || self.document(document.name).is_some()
+    }
+
+    /// The operations that documents name: those that are of use in this configuration.
+    pub(super) fn offered(&self) -> impl Iterator<Item = &'static Entry> {
+        self.tools.iter().filter(|entry| self.settings.offer.has(entry))
+    }
+
+    /// The description of the service, with the caution about its models.
+    pub(super) fn description(&self) -> String {
+        let owner = super::owner();
+        let text = owner["description"].as_str().unwrap_or_default();
+        match self.settings.offer.caution() {
+            Some(caution) => format!("{text} {caution}"),
+            None => text.to_owned(),
+        }
+    }
+
+    /// The tagline of at most 100 characters, which says that models are simulated.
+    pub(super) fn tagline(&self) -> String {
+        let owner = super::owner();
+        let text = owner["tagline"].as_str().unwrap_or_default();
+        if self.settings.offer.simulated() {
+            format!("{} (simulated models).", text.trim_end_matches('.'))
+        } else {
+            text.to_owned()
+        }
     }
 
     /// The documents that lists of documents name, with their URLs.

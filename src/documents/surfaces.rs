@@ -114,9 +114,9 @@ fn descriptor(site: &Site, kept: Kept) -> Option<Descriptor> {
     let settings = &site.settings;
     let set = match kept.needs {
         None => true,
-        Some(Need::Issuer) => settings.issuer.is_some(),
-        Some(Need::Login) => settings.issuer.is_some() && settings.signs_people_in,
-        Some(Need::Usdc) => settings.takes_usdc,
+        Some(Need::Issuer) => settings.offer.issuer.is_some(),
+        Some(Need::Login) => settings.offer.sign_in,
+        Some(Need::Usdc) => settings.offer.usdc.is_some(),
     };
     let served = kept.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
     let artifacts: Vec<String> = served.map(|artifact| artifact.url(site)).collect();

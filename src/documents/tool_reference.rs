@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use axum::body::Bytes;
+use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Agents, Entry};
 
 use super::{Document, Form, Site};
@@ -20,15 +21,17 @@ fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "# Operations\n\nEvery operation, rendered from the catalogue by `ep render`. Do not edit.\n",
     );
-    text.push_str(&operations(site));
+    for entry in site.tools {
+        operation(&mut text, entry, |_| true);
+    }
     Some(text.into())
 }
 
-/// A section for each operation.
-pub(super) fn operations(site: &Site) -> String {
+/// A section for each operation that this configuration offers.
+pub(super) fn offered(site: &Site) -> String {
     let mut text = String::new();
-    for entry in site.tools {
-        operation(&mut text, entry);
+    for entry in site.offered() {
+        operation(&mut text, entry, |kind| site.settings.offer.has_error(kind));
     }
     text
 }
@@ -38,7 +41,7 @@ pub(super) const fn is_operation(route: &Route) -> bool {
     matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
 
-fn operation(text: &mut String, entry: &Entry) {
+fn operation(text: &mut String, entry: &Entry, occurs: impl Fn(Kind) -> bool) {
     let spec = &entry.spec;
     let _ = write!(text, "\n## {}\n\n**{}.** {}\n\n", spec.name, spec.title, spec.summary);
     for (what, rest) in [("REST", spec.rest), ("Event stream", spec.stream)] {
@@ -61,8 +64,9 @@ fn operation(text: &mut String, entry: &Entry) {
     if spec.rest.is_some() {
         let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
     }
-    if !spec.faults.is_empty() {
-        let codes: Vec<String> = spec.faults.iter().map(|kind| format!("`{}`", kind.row().code)).collect();
+    let faults = spec.faults.iter().filter(|kind| occurs(**kind));
+    let codes: Vec<String> = faults.map(|kind| format!("`{}`", kind.row().code)).collect();
+    if !codes.is_empty() {
         let _ = writeln!(text, "- Its own errors: {}", codes.join(", "));
     }
     let _ = write!(text, "\n{}\n", spec.manual.trim());

@@ -31,7 +31,7 @@ fn card(site: &Site) -> Option<Bytes> {
     let mut card = json!({
         "name": owner["name"],
         "version": VERSION,
-        "description": owner["description"],
+        "description": site.description(),
         "url": format!("{}/", site.settings.base_url),
         "tags": owner["tags"],
         "provider": without_absent(&[
@@ -59,14 +59,14 @@ fn without_absent(members: &[(&str, Option<String>)]) -> Value {
 }
 
 fn capabilities(site: &Site) -> Value {
-    let operations = site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core).map(operation);
+    let operations = site.offered().filter(|entry| entry.spec.agents == Agents::Core).map(operation);
     let free = |entry: &&Entry| entry.spec.effect == Effect::Consult && entry.spec.access.anonymous;
     json!({
         "streaming": site.tools.iter().any(|entry| entry.spec.stream.is_some()),
         "push_notifications": true,
         "idempotency_keys": true,
         "problem_details": true,
-        "simulated_models": site.settings.simulated,
+        "simulated_models": site.settings.offer.simulated(),
         "polls_without_account": site.tools.iter().any(|entry| free(&entry)),
         "operations": operations.collect::<Vec<_>>(),
     })
@@ -91,7 +91,7 @@ fn authentication(site: &Site) -> Vec<Value> {
         "create_url": site.url_of(CreateKey::SPEC.name),
     });
     let mut session = json!({ "type": "session_cookie", "cookie": SESSION_COOKIE });
-    if site.settings.signs_people_in {
+    if site.settings.offer.sign_in {
         session["login_url"] = site.url_of(LOGIN).into();
     }
     let wallet = json!({
@@ -106,11 +106,11 @@ fn authentication(site: &Site) -> Vec<Value> {
         session,
         wallet,
     ];
-    if site.settings.takes_usdc {
+    if site.settings.offer.usdc.is_some() {
         let text = "A deposit of USDC funds the payer's account; a new payer gets a key.";
         methods.push(json!({ "type": "x402", "description": text, "deposit_url": site.url_of(DEPOSIT) }));
     }
-    if let Some(issuer) = &site.settings.issuer {
+    if let Some(issuer) = &site.settings.offer.issuer {
         methods.push(json!({
             "type": "oauth2",
             "issuer": issuer,

@@ -39,14 +39,14 @@ impl<'a> LoginPage<'a> {
     /// The page for somebody who wants to go to this path.
     pub fn new(site: &'a Site, wanted: &str) -> Self {
         let address = |name: &str| site.url_of(name).map(|url| own(&url));
-        let provider =
-            address(LOGIN).filter(|_| site.settings.issuer.is_some() && site.settings.signs_people_in);
+        let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);
         let inner = Ways {
             provider: provider.map(|url| format!("{url}{}", return_to(wanted))),
             wallet: address(ChallengeWallet::SPEC.name).zip(address(VerifyWallet::SPEC.name)),
             return_to: wanted.to_owned(),
         };
-        let about = "Sign in to see your balance, your polls and your API keys.".to_owned();
+        let balance = if site.settings.offer.charges { "your balance, " } else { "" };
+        let about = format!("Sign in to see {balance}your polls and your API keys.");
         Self { page: Layout { noindex: true, ..Layout::new(site, "Sign in".to_owned(), about) }, inner }
     }
 }

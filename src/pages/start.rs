@@ -285,7 +285,7 @@ impl<'a> StartPage<'a> {
 
     /// Whether the voters are simulated.
     fn simulated(&self) -> bool {
-        self.page.site.settings.simulated
+        self.page.site.settings.offer.simulated()
     }
 }
 

@@ -83,10 +83,7 @@ fn filled(path: &str, pattern: &str) -> String {
 fn matches(path: &str, pattern: &str) -> bool {
     let (given, known) = (path.split('/'), pattern.split('/'));
     given.clone().count() == known.clone().count()
-        && given.zip(known).all(|(given, known)| match known.contains('{') {
-            true => !given.is_empty(),
-            false => given == known,
-        })
+        && given.zip(known).all(|(given, known)| given == known || (known.contains('{') && !given.is_empty()))
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ mod mcp_polls;
 mod money;
 mod oauth;
 mod oauth_clients;
+mod offer;
 mod oidc;
 mod openapi;
 mod pages;

@@ -29,7 +29,7 @@ impl Tool for PollQuestion {
         name: "poll_question",
         title: "Poll many AI models",
         summary: "Asks up to 150 AI models one multiple-choice question, one vote each, first past the post; stops \
-                  early once confident enough. Costs about $0.01-0.50 of your balance; takes seconds to a minute. \
+                  early once confident enough. Costs up to $0.50 where polls are charged; takes seconds to a minute. \
                   Anyone with the poll_id can read the result (get_poll_result), unless private is true. Status \
                   partial: some models gave no vote. It tells what models agree on, not what is true.",
         manual: include_str!("poll_question.md"),

@@ -110,7 +110,7 @@ pub enum Reason {
     Unreachable,
     /// The upstream or the model asked for fewer requests.
     RateLimited,
-    /// The upstream rejected the request: no credit, no permission, or unknown model.
+    /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
     Rejected,
     /// The upstream reported a failure of its own.
     UpstreamError,

@@ -71,7 +71,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
         "# {name}: API reference\n\n{about}\n\nThe same in [OpenAPI]({}).\n",
         site.links.url(OPENAPI, &[])
     );
-    text.push_str(&tool_reference::operations(site));
+    text.push_str(&tool_reference::offered(site));
     text.push_str("\n## What else is served\n\n");
     for route in site.routes.iter().filter(|route| !tool_reference::is_operation(route)) {
         let _ = writeln!(

@@ -83,7 +83,7 @@ pub(super) fn info(site: &Site) -> Value {
         "title": owner["name"],
         "version": API_VERSION,
         "summary": "Polls of many AI models.",
-        "description": format!("{}\n\n{}", owner["description"].as_str().unwrap_or_default(), conventions(site)),
+        "description": format!("{}\n\n{}", site.description(), conventions(site)),
         "contact": contact,
         "license": { "name": "Apache License 2.0", "identifier": env!("CARGO_PKG_LICENSE") },
     })

@@ -48,7 +48,8 @@ pub(super) fn describe<'a>(pieces: &mut Pieces<'_>, endpoint: Endpoint<'a>) -> D
     let parts: Vec<Part> = endpoint.routes.iter().map(|route| part(pieces, route, &endpoint)).collect();
     let kinds: Vec<Kind> = {
         let all: Vec<Kind> = endpoint.routes.iter().flat_map(|route| errors::kinds(route)).collect();
-        Kind::all().filter(|kind| all.contains(kind)).collect()
+        let offer = &pieces.site.settings.offer;
+        Kind::all().filter(|kind| all.contains(kind) && offer.has_error(*kind)).collect()
     };
     let mut operation = json!({
         "operationId": endpoint.id,
@@ -91,6 +92,14 @@ fn without_repetition(mut all: Vec<Value>, next: Value) -> Vec<Value> {
 }
 
 fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
+    let part = described_part(pieces, route, endpoint);
+    match pieces.site.settings.offer.lacks_route(route) {
+        Some(lack) => Part { description: lack.sentence(), ..part },
+        None => part,
+    }
+}
+
+fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
     match route.kind {
         RouteKind::Operation(entry, rest) => of_entry(pieces, entry, rest, false),
         RouteKind::Stream(entry, rest) => of_entry(pieces, entry, rest, true),

@@ -42,7 +42,7 @@ pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> 
     let mut alternatives = Vec::new();
     if access.key {
         alternatives.push(json!({ KEY: [] }));
-        if site.settings.issuer.is_some() {
+        if site.settings.offer.issuer.is_some() {
             // Linters know no scopes of an issuer, and object to any; the scheme names them.
             alternatives.push(json!({ TOKEN: [] }));
         }

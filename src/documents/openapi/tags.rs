@@ -11,7 +11,7 @@ const GROUPS: [(&str, &str, &str); 8] = [
     ("poll", "Polls", "Asking, pricing and following polls."),
     ("results", "Results", "What polls came to."),
     ("keys", "Keys", "API keys of an account."),
-    ("account", "Account", "An account's balance, settings and notifications."),
+    ("account", "Account", "An account's money, settings and notifications."),
     ("deposit", "Payments", "Funding an account."),
     ("auth", "Sign-in", "Signing in, with a wallet or at the identity provider."),
     ("models", "Models", "The models that can be asked."),

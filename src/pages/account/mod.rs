@@ -192,7 +192,7 @@ impl<'a> AccountPage<'a> {
             newer,
             older,
             keys: Keys::new(serde_json::from_value::<parts::KeyList>(keys)?.keys),
-            charges: site.settings.charges,
+            charges: site.settings.offer.charges,
             cards: data.cards,
             usdc: data.usdc,
             least: *DEPOSITS.start() / 100,

@@ -46,7 +46,7 @@ impl AgentRequest {
         headers: &HeaderMap,
     ) -> Result<Self, Fault> {
         let admission = fixtures::admitted(&state, admission).await?;
-        let asks = state.site.settings.takes_usdc && payment::asks(headers);
+        let asks = state.site.settings.offer.usdc.is_some() && payment::asks(headers);
         let payments = state.usdc.clone().filter(|_| asks);
         Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
     }

@@ -182,7 +182,8 @@ fn render(check: bool) -> anyhow::Result<End> {
     anyhow::ensure!(root.join("well-known/owner.json").exists(), "run this in the repository's root folder");
     let config = config::load(|name| (name == "EP_CONFIG").then(|| "/dev/null".to_owned()))?;
     let base_url = documents::EXAMPLE_URL.into();
-    let settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
+    let mut settings = documents::SiteSettings { base_url, ..documents::SiteSettings::new(&config) };
+    settings.offer.models = documents::Models::Upstream;
     let site = surface::routes::site(settings, &ep_tools::TOOLS);
     if !check {
         documents::write(&site, &root)?;

@@ -33,10 +33,7 @@ use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie
 pub(super) const QUERY: [QueryMember; 5] = [
     QueryMember::text("search", "Words of the questions to list."),
     QueryMember::text("page", "Which page of the list, a number; the first one if it is none."),
-    QueryMember::text(
-        "funded",
-        "The payment by card that this browser comes back from; no if it was given up.",
-    ),
+    QueryMember::text("funded", "The payment that this browser comes back from; no if it was given up."),
     QueryMember::text("notice", "What a sign-in has to tell."),
     QueryMember::text("done", "What a form of the page has done."),
 ];
@@ -129,7 +126,7 @@ impl<'a> Visitor<'a> {
             listed: LISTED as usize,
             keys: self.ask::<ListKeys>(json!({})).await?,
             mcp_config: example.as_str().unwrap_or_default().to_owned(),
-            cards: site.settings.charges && self.state.stripe.is_some(),
+            cards: site.settings.offer.charges && self.state.stripe.is_some(),
             usdc: self.state.usdc.is_some(),
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
         };

@@ -112,7 +112,7 @@ pub(super) fn handle(
         let (parts, body) = request.into_parts();
         let body = read_body(&parts.headers, body).await?;
         let cents = amount(&body)?;
-        let offered = state.usdc.filter(|_| state.site.settings.takes_usdc);
+        let offered = state.usdc.filter(|_| state.site.settings.offer.usdc.is_some());
         let usdc = offered.ok_or_else(usdc_not_configured)?;
         let Some(header) = payment_header(&parts.headers) else {
             return Ok(required(&usdc.x402.offer(cents, "Payment required"), None));

@@ -1,0 +1,279 @@
+//! What documents offer, against what the routes do, in every kind of configuration.
+
+use std::collections::BTreeSet;
+
+use ensemble_poll::documents::{API_REFERENCE, DOCUMENTS};
+use ep_polling::money::MicroUsd;
+use ep_upstream::testing::{Script, bare};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Reply, Service, Setup, WalletLibraries, question};
+
+/// The configurations, each with its name.
+fn setups() -> Vec<(&'static str, Setup)> {
+    let local =
+        Script { models: (0..4).map(|n| bare(&format!("local{n}:7b"))).collect(), ..Script::default() };
+    let cards = |setup: Setup| {
+        setup
+            .with("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
+            .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_test")
+            .with("EP_STRIPE_API_URL", "http://127.0.0.1:9")
+    };
+    let usdc = |setup: Setup| {
+        setup
+            .with("EP_X402_NETWORK", "eip155:84532")
+            .with("EP_X402_FACILITATOR_URL", "http://127.0.0.1:9")
+            .with("EP_X402_PAY_TO", "0x000000000000000000000000000000000000dEaD")
+    };
+    let sign_in = |setup: Setup| {
+        setup
+            .with("EP_AUTH_ISSUER_URL", "http://127.0.0.1:9")
+            .with("EP_AUTH_CLIENT_ID", "polls")
+            .with("EP_AUTH_CLIENT_SECRET", "a secret of the client")
+    };
+    vec![
+        ("demo", Setup::demo()),
+        ("a local upstream without prices", Setup::scripted(local)),
+        ("an upstream with prices", Setup::default().with("EP_STARTER_CREDIT_USD", "0")),
+        ("billing off", usdc(cards(Setup::demo())).with("EP_BILLING", "off")),
+        ("cards", cards(Setup::default())),
+        ("USDC", usdc(Setup::default())),
+        ("sign-in", sign_in(Setup::default())),
+        ("a public base URL", Setup::demo().with("EP_BASE_URL", "https://polls.example.com")),
+        (
+            "no models",
+            Setup { script: None, ..Setup::default() }.with("EP_DEMO", "off").with("EP_BILLING", "off"),
+        ),
+    ]
+}
+
+/// What the routes do.
+#[derive(Debug)]
+struct State {
+    charges: bool,
+    cards: bool,
+    usdc: bool,
+    sign_in: bool,
+    starter_credit: bool,
+    simulated: bool,
+    models: bool,
+}
+
+/// The code of a problem; empty for a success.
+fn code(reply: &Reply) -> String {
+    let problem: Value = serde_json::from_str(&reply.text).unwrap_or_default();
+    problem["code"].as_str().unwrap_or_default().to_owned()
+}
+
+impl State {
+    async fn of(service: &Service, wallets: &WalletLibraries) -> Self {
+        let (user, poor) = service.user_with(MicroUsd::ZERO).await;
+        let (cookie, nobody) = (service.cookie(user).await, service.anonymous());
+        let call = |method: Method, path: &str, body: Option<Value>| {
+            let request = nobody.request(method, path).header("x-machine-client", "true");
+            let request = request.header("cookie", cookie.clone()).header("sec-fetch-site", "same-origin");
+            nobody.send(match body {
+                Some(body) => request.json(&body),
+                None => request,
+            })
+        };
+        let checkout = call(Method::POST, "/api/checkout", Some(json!({ "amount_cents": 500 }))).await;
+        let deposit = call(Method::POST, "/api/deposit", Some(json!({ "amount_usd": 5 }))).await;
+        let login = call(Method::GET, "/api/auth/login", None).await;
+        let models = call(Method::GET, "/api/models", None).await;
+        let poll = poor.post_with("/api/poll", &question(json!({})), &[("x-machine-client", "true")]).await;
+        let wallet = wallets.wallet().await;
+        let made = wallets.sign_in(&nobody, &wallet, &[]).await.expect(200);
+        let made = nobody.with_key(made["api_key"].as_str().unwrap()).get("/api/balance").await.expect(200);
+        let registry: Value = serde_json::from_str(&models.text).unwrap_or_default();
+        Self {
+            charges: poll.status == 402 || poll.text.contains("polls are charged to accounts here"),
+            cards: code(&checkout) != "not_configured",
+            usdc: deposit.status == 402,
+            sign_in: code(&login) != "not_configured",
+            starter_credit: made["balance_cents"].as_i64().unwrap() > 0,
+            simulated: registry["simulated"] == true,
+            models: models.status == 200,
+        }
+    }
+}
+
+/// The texts of a document that offer something: everything but the parts that are marked as not offered.
+fn texts(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::Object(members) => {
+            let marked = |name: &str| members.get(name).and_then(Value::as_str).is_some_and(is_marked);
+            if marked("description") || marked("unavailable") {
+                return;
+            }
+            // The schemas of responses are the same everywhere.
+            members
+                .iter()
+                .filter(|(name, _)| *name != "components")
+                .for_each(|(_, member)| texts(member, found));
+        }
+        _ => {}
+    }
+}
+
+fn is_marked(text: &str) -> bool {
+    text.starts_with("Not offered here")
+}
+
+/// A page without its markup.
+fn without_tags(html: &str) -> String {
+    let mut text = String::new();
+    for part in html.split('<') {
+        let (tag, rest) = part.split_once('>').unwrap_or(("", part));
+        if !tag.starts_with("script") && !tag.starts_with("style") {
+            text.push(' ');
+            text.push_str(rest);
+        }
+    }
+    text
+}
+
+/// A phrase with the words beside it.
+fn around(text: &str, phrase: &str) -> String {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    let phrase: Vec<char> = phrase.chars().collect();
+    let at = text.windows(phrase.len()).position(|window| window == phrase).unwrap_or_default();
+    text.iter().skip(at.saturating_sub(60)).take(phrase.len() + 120).collect()
+}
+
+/// The words of a text, in lower case.
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.to_lowercase();
+    words.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
+}
+
+/// Every document that people and programs read, and the pages.
+async fn documents(service: &Service) -> Vec<(String, String)> {
+    let client = service.anonymous();
+    let mut paths: BTreeSet<(String, &'static str)> = BTreeSet::new();
+    for document in DOCUMENTS.iter().filter(|document| !document.name.starts_with(API_REFERENCE)) {
+        for path in (document.paths)(&service.site) {
+            paths.extend(document.forms.iter().map(|form| {
+                let kind = form.media_type.split(';').next().unwrap();
+                (path.clone(), kind)
+            }));
+        }
+    }
+    paths.extend(["/", "/login", "/models"].map(|path| (path.to_owned(), "text/html")));
+    let mut read = Vec::new();
+    for (path, kind) in paths {
+        let is_read = kind.contains("json") || ["text/html", "text/markdown", "text/plain"].contains(&kind);
+        if !is_read || kind.contains("manifest") {
+            continue;
+        }
+        let request = client.request(Method::GET, &path).header("accept", kind);
+        let reply = client.send(request).await;
+        if reply.status != 200 {
+            assert!([404, 503].contains(&reply.status), "{path}: {}", reply.text);
+            continue;
+        }
+        let text = match serde_json::from_str::<Value>(&reply.text) {
+            Ok(value) if value.is_object() || value.is_array() => {
+                let mut found = Vec::new();
+                texts(&value, &mut found);
+                found.join("\n")
+            }
+            _ if reply.header("content-type").starts_with("text/html") => without_tags(&reply.text),
+            _ => reply.text,
+        };
+        read.push((format!("{path} ({kind})"), text));
+    }
+    assert!(read.len() > 40, "{}", read.len());
+    read
+}
+
+#[tokio::test]
+async fn documents_offer_what_the_routes_do() {
+    let (mut wrong, wallets) = (Vec::new(), WalletLibraries::start());
+    for (name, setup) in setups() {
+        let service = setup.boot().await;
+        let state = State::of(&service, &wallets).await;
+        for (place, text) in documents(&service).await {
+            let words = words(&text);
+            let has =
+                |any: &[&str]| any.iter().find(|word| words.contains(**word)).map(|word| (*word).to_owned());
+            let says = |phrase: &str| text.to_lowercase().contains(phrase).then(|| phrase.to_owned());
+            let claims = [
+                (
+                    state.charges,
+                    has(&["balance", "credit", "credits", "credited", "402", "insufficient_balance"]),
+                ),
+                (
+                    state.cards,
+                    has(&["stripe", "checkout"]).or_else(|| says("by card")).or_else(|| says("credit card")),
+                ),
+                (state.usdc, has(&["usdc", "x402", "deposits"])),
+                (state.sign_in, says("/api/auth/login")),
+                (state.starter_credit, says("starter credit").or_else(|| says("starts with $"))),
+                (
+                    state.simulated,
+                    says("models of this service are simulated").or_else(|| says("(simulated models")),
+                ),
+                (!state.models, says("no models are configured")),
+                (false, says("$0.01")),
+            ];
+            for claim in claims.into_iter().filter(|(holds, _)| !holds).filter_map(|(_, claim)| claim) {
+                wrong.push(format!("{name}: {place} says {claim:?}: {}", around(&text, &claim)));
+            }
+        }
+        // What must be said.
+        let client = service.anonymous();
+        for path in
+            ["/llms.txt", "/index.md", "/.well-known/agent-card.json", "/api/agent-card", "/api/openapi.json"]
+        {
+            let text = client.send(client.request(Method::GET, path)).await.text;
+            for (must, phrase) in [
+                (state.simulated, "models of this service are simulated"),
+                (!state.models, "No models are configured here yet"),
+            ] {
+                if must && !text.contains(phrase) {
+                    wrong.push(format!("{name}: {path} does not say {phrase:?}"));
+                }
+            }
+        }
+        let funding = client.send(client.request(Method::GET, "/docs/funding.md")).await;
+        if (funding.status == 200) != state.charges || funding.text.contains("eip155:84532") != state.usdc {
+            wrong.push(format!("{name}: /docs/funding.md is {}: {}", funding.status, funding.text));
+        }
+        if state.cards != funding.text.contains("/api/checkout") {
+            wrong.push(format!("{name}: /docs/funding.md and cards"));
+        }
+        // What is marked as not offered, or left out, does answer so.
+        for route in &service.site.routes {
+            let Some(lack) = service.site.settings.offer.lacks_route(route) else { continue };
+            let Some(expected) = lack.status else { continue };
+            let method: Method = route.method.as_str().parse().unwrap();
+            let (user, with_key) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+            let request = match route.access.key || route.access.anonymous {
+                true if route.access.key => with_key.request(method.clone(), &route.path),
+                true => client.request(method.clone(), &route.path),
+                false => client
+                    .request(method.clone(), &route.path)
+                    .header("cookie", service.cookie(user).await)
+                    .header("sec-fetch-site", "same-origin"),
+            };
+            let body = match route.name {
+                "deposit" => json!({ "amount_usd": 5 }),
+                name => ep_tools::find(name).map_or(json!({}), crate::harness::example),
+            };
+            let reply = client.send(if method == Method::POST { request.json(&body) } else { request }).await;
+            if reply.status != expected {
+                wrong.push(format!(
+                    "{name}: {} {} is {}, not {expected}",
+                    route.method.as_str(),
+                    route.path,
+                    reply.status
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong claims:\n{}", wrong.len(), wrong.join("\n"));
+}
