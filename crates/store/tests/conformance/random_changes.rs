@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ep_kernel::caller::{CappedKey, UserId};
-use ep_kernel::ports::{Cents, Epoch, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal};
+use ep_kernel::ports::{
+    Cents, Epoch, FailedRefund, NewCheckout, NewDeposit, NewKey, Opened, PaidCheckout, Reversal,
+};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
@@ -87,7 +89,7 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
         lifted,
         reported_at: at(6),
     };
-    match rng.random_range(0..6) {
+    match rng.random_range(0..7) {
         0..=2 => {
             let paid = PaidCheckout {
                 checkout: checkout.id,
@@ -99,6 +101,16 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
         }
         3 => drop(db.checkouts.reverse(&reversal("refund", rng.random_range(1..5), false), at(1)).await),
         4 => drop(db.checkouts.reverse(&reversal("dispute", 5, rng.random_bool(0.3)), at(1)).await),
+        5 => {
+            let failed = FailedRefund {
+                refund: format!("re_{}_{}", rng.random_range(0..3), checkout.id),
+                reversal: format!("refund:{}", checkout.id),
+                payment: Some(format!("pi_{}", checkout.id)),
+                amount: Cents(rng.random_range(1..4)),
+                failed_at: at(rng.random_range(5..8)),
+            };
+            drop(db.checkouts.refund_failed(&failed, at(1)).await);
+        }
         _ => drop(db.checkouts.close_checkout(checkout.id).await),
     }
 }
