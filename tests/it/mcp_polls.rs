@@ -283,8 +283,8 @@ async fn a_user_id_is_no_credential_unless_the_operator_accepts_it_and_the_accou
             let id = &reply.json()["result"]["structuredContent"]["poll_id"];
             assert_eq!(client.get("/api/polls").await.expect(200)["polls"][0]["poll_id"], *id);
             // It changes nothing but polls.
-            let webhook = json!({ "name": "set_confirmation", "arguments": { "above_usd": 1 } });
-            let changed = by_id.mcp(json!({}), "tools/call", Some("set_confirmation"), webhook).await;
+            let change = json!({ "name": "set_confirmation", "arguments": { "above_usd": 1 } });
+            let changed = by_id.mcp(json!({}), "tools/call", Some("set_confirmation"), change).await;
             assert!(changed.status == 403 || changed.json()["result"]["isError"] == true, "{}", changed.text);
             assert_eq!(client.get("/api/account/confirmation").await.expect(200)["above_usd"], Value::Null);
         }
