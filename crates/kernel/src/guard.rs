@@ -23,6 +23,7 @@ use crate::fault::{Fault, Kind, whole_seconds};
 use crate::key_terms::KeyScope;
 use crate::key_uses::KeyUses;
 use crate::keys::Keys;
+use crate::log_limit::LogLimit;
 use crate::ports::{Allowance, Balances, Clock, KeyOwner, Limiter};
 use crate::sign_in::{AccessTokens, Sessions};
 use crate::tool::{Access, Effect, Rate};
@@ -84,6 +85,9 @@ pub struct Policy {
     pub protocol: bool,
 }
 
+/// The surface of health checks, which are logged at the level debug.
+pub const PROBE: &str = "probe";
+
 /// How long something may take that does not wait for models.
 pub const INSTANT: Duration = Duration::from_secs(15);
 
@@ -125,6 +129,11 @@ pub enum Credential {
     None,
     /// `Authorization: Bearer …`, whatever it holds.
     Bearer(SecretString),
+    /// A key in a header that this service does not read.
+    Misplaced {
+        /// The header.
+        header: &'static str,
+    },
     /// The session cookie.
     Session(SecretString),
     /// A user id in place of a key, where the operator accepts it. Deprecated: valid only for an account without money.
@@ -319,6 +328,12 @@ impl Guard {
                 "this API key is not valid: it is misspelt, has expired or was revoked; \
                  send Authorization: Bearer ep_k_… with an active key",
             ),
+            Credential::Misplaced { header } => {
+                let text = format!(
+                    "the header {header} is not read here; send the key as Authorization: Bearer ep_k_…"
+                );
+                return Err(Fault::wrong_credential(text));
+            }
             Credential::UserId(user) => (
                 self.account_without_money(user).await?,
                 "a user id is accepted only for an account without money; \
@@ -482,6 +497,17 @@ fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
     Some(Fault::new(Kind::RateLimited, message).retry_after(wait))
 }
 
+/// Failures that are expected under load or without a database; unexpected ones are all logged.
+static FAILURES: LogLimit = LogLimit::new();
+
+/// Logs how many failed calls no line has reported yet. To be called once a second.
+pub fn log_suppressed_failures() {
+    let suppressed = FAILURES.overdue();
+    if suppressed > 0 {
+        tracing::warn!(suppressed, "more calls failed");
+    }
+}
+
 /// One log line and the metrics of a finished request.
 fn log_request<T>(
     policy: &Policy,
@@ -504,14 +530,16 @@ fn log_request<T>(
             tracing::error!(code, took_ms, causes = fault.causes(), "call failed: {fault}");
         }
         Err(fault) if fault.kind().is_ours() => {
-            tracing::warn!(code, took_ms, causes = fault.causes(), "call failed: {fault}");
+            if let Some(suppressed) = FAILURES.admit() {
+                tracing::warn!(code, took_ms, suppressed, causes = fault.causes(), "call failed: {fault}");
+            }
         }
         // Scanners and floods are counted by the metrics; a line for each would fill the log.
         Err(fault) if matches!(fault.kind().row().http, 404 | 405 | 429) => {
             tracing::debug!(code, took_ms, "call refused: {fault}");
         }
         Err(fault) => tracing::info!(code, took_ms, "call refused: {fault}"),
-        Ok(_) if policy.protocol => tracing::debug!(code, took_ms, "call answered"),
+        Ok(_) if policy.protocol || surface == PROBE => tracing::debug!(code, took_ms, "call answered"),
         Ok(_) => tracing::info!(code, took_ms, "call answered"),
     }
 }

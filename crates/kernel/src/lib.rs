@@ -27,6 +27,7 @@ pub mod key_terms;
 pub mod key_uses;
 pub mod keys;
 pub mod links;
+pub mod log_limit;
 pub mod method;
 pub mod ports;
 pub mod reputation;

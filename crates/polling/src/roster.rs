@@ -81,8 +81,11 @@ pub struct ModelNames(Vec<String>);
 /// Why a list of models' names was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelNamesError {
-    /// None or too many.
-    #[error("must be a list of 1 to {MAX_ROSTER} model ids; {0} were given")]
+    /// No name.
+    #[error("must be a list with at least one model id")]
+    Empty,
+    /// Too many names.
+    #[error("must be a list of at most {MAX_ROSTER} model ids; {0} were given")]
     Count(usize),
     /// One of them is not usable.
     #[error("must be a list of model ids: number {number} {error}")]
@@ -97,8 +100,10 @@ pub enum ModelNamesError {
 impl ModelNames {
     /// Checks a list of names; whether there are such models is the registry's to say.
     pub fn new<S: AsRef<str>>(names: &[S]) -> Result<Self, ModelNamesError> {
-        if !(1..=MAX_ROSTER).contains(&names.len()) {
-            return Err(ModelNamesError::Count(names.len()));
+        match names.len() {
+            0 => return Err(ModelNamesError::Empty),
+            1..=MAX_ROSTER => {}
+            count => return Err(ModelNamesError::Count(count)),
         }
         let checked = names.iter().enumerate().map(|(index, name)| {
             normalize(name.as_ref(), 1, MAX_NAME_CHARS, Lines::One)
@@ -189,8 +194,8 @@ mod tests {
     #[test]
     fn names_of_models_are_bounded_and_errors_name_the_entry() {
         let error = |names: &[&str]| ModelNames::new(names).unwrap_err().to_string();
-        assert_eq!(error(&[]), "must be a list of 1 to 150 model ids; 0 were given");
-        assert!(error(&["x"; 151]).contains("151 were given"));
+        assert_eq!(error(&[]), "must be a list with at least one model id");
+        assert!(error(&["x"; 151]).contains("at most 150 model ids; 151 were given"));
         assert!(error(&["a/b", " "]).contains("number 2 must not be blank"));
         assert!(ModelNames::new(&["a".repeat(201)]).is_err());
         assert_eq!(ModelNames::new(&[" a/* "]).unwrap().as_slice(), ["a/*"]);

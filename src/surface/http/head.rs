@@ -77,6 +77,9 @@ fn credential(headers: &HeaderMap) -> Credential {
         let token = if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" };
         return Credential::Bearer(token.to_owned().into());
     }
+    if headers.contains_key("x-api-key") {
+        return Credential::Misplaced { header: "X-API-Key" };
+    }
     cookies::read(headers).map_or(Credential::None, Credential::Session)
 }
 

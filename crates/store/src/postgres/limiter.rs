@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use ep_kernel::log_limit::LogLimit;
 use ep_kernel::ports::{Allowance, Limiter, StoreError};
 use sqlx::PgPool;
 
@@ -21,6 +22,7 @@ use crate::transactions::Database;
 const WINDOW: Duration = Duration::from_mins(1);
 /// A request that cannot be counted within this time is allowed.
 const TIMEOUT: Duration = Duration::from_millis(250);
+static NOT_COUNTED: LogLimit = LogLimit::new();
 
 /// $1 policy, $2 key, $3 interval, $4 window; in microseconds. A refusal writes nothing. Gives the
 /// microseconds until the allowance is full, and whether the request was taken.
@@ -56,11 +58,19 @@ impl Limiter for Database<Postgres> {
             Ok(Ok(Some(row))) if !row.taken && row.until_full <= window - interval => (window, false),
             Ok(Ok(Some(row))) => (row.until_full, row.taken),
             Ok(Err(error)) => {
-                tracing::warn!(%error, policy, "a request was not counted");
+                if let Some(suppressed) = NOT_COUNTED.admit() {
+                    tracing::warn!(%error, policy, suppressed, "a request was not counted");
+                }
                 (interval, true)
             }
             Err(_) => {
-                tracing::warn!(policy, "a request was not counted: the database took too long");
+                if let Some(suppressed) = NOT_COUNTED.admit() {
+                    tracing::warn!(
+                        policy,
+                        suppressed,
+                        "a request was not counted: the database took too long"
+                    );
+                }
                 (interval, true)
             }
         };
