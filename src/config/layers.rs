@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use secrecy::ExposeSecret;
 use toml::{Table, Value};
 
+use super::secret_variables::read_variable;
 use super::{Auth, Config, Operator, Stripe, is_http_url};
 
 /// The commented defaults.
@@ -119,9 +120,9 @@ pub enum ConfigError {
     /// There is no home directory to keep data in.
     #[error("there is no home directory: name a data directory in EP_DATA_DIR")]
     NoHome,
-    /// The secret key is missing, short or not hexadecimal.
+    /// A secret is missing, malformed, unreadable or set twice.
     #[error("{0}")]
-    SecretKey(String),
+    Secret(String),
 }
 
 /// Loads all layers but the flags. `variable` reads the environment.
@@ -133,7 +134,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
         None => (PathBuf::from("ep.toml"), false),
     };
     overlay(&mut settings, read(&file, required)?);
-    if let Some(key) = variable("OPENROUTER_API_KEY").filter(|key| !key.is_empty()) {
+    if let Some(key) = read_variable(&variable, "OPENROUTER_API_KEY")?.filter(|key| !key.is_empty()) {
         let upstream = variable("EP_UPSTREAM_URL").is_none() && text(&settings, "upstream", "url").is_empty();
         if upstream {
             set(&mut settings, "upstream", "url", Value::String(OPENROUTER.into()));
@@ -141,7 +142,7 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
         }
     }
     for &(name, section, setting) in VARIABLES {
-        if let Some(given) = variable(name) {
+        if let Some(given) = read_variable(&variable, name)? {
             let like = settings.get(section).and_then(|section| section.get(setting));
             let value =
                 typed(&given, like).map_err(|expected| ConfigError::Variable { variable: name, expected })?;
@@ -308,6 +309,7 @@ fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::secret_variables::SECRETS;
     use super::*;
 
     fn with(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
@@ -433,6 +435,32 @@ mod tests {
             );
             let defaults: Table = DEFAULTS.parse().unwrap();
             assert!(defaults[*section].get(setting).is_some(), "{section}.{setting}");
+        }
+        for secret in SECRETS {
+            let header = DEFAULTS.split("[server]").next().unwrap();
+            assert!(header.contains(secret), "the list of secrets in default.toml lacks {secret}");
+        }
+    }
+
+    /// A secret is a setting whose value the debug output hides.
+    #[test]
+    fn the_settings_that_are_secrets_can_be_read_from_files() {
+        for &(variable, section, setting) in VARIABLES {
+            let mut settings: Table = DEFAULTS.parse().unwrap();
+            let marker = "https://marker.example";
+            let value = match settings[section][setting] {
+                Value::String(_) => Value::String(marker.into()),
+                Value::Array(_) => Value::Array(vec![Value::String(marker.into())]),
+                _ => continue,
+            };
+            set(&mut settings, section, setting, value);
+            // A setting of another kind, such as an address, is no secret.
+            let Ok(config) = Config::deserialize_from(settings) else {
+                assert!(!SECRETS.contains(&variable), "{variable}");
+                continue;
+            };
+            let is_hidden = !format!("{config:?}").contains(marker);
+            assert_eq!(SECRETS.contains(&variable), is_hidden, "{variable}");
         }
     }
 }

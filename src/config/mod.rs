@@ -5,6 +5,7 @@
 mod layers;
 mod networks;
 mod secret;
+mod secret_variables;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +18,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 pub use layers::{ConfigError, DEFAULTS, load};
-pub use secret::secret_key;
+pub use secret::{create_secret_key, secret_key};
+pub use secret_variables::read_variable;
 
 /// All settings. See `default.toml` for what each means.
 #[derive(Debug, Clone, Deserialize)]
@@ -241,6 +243,19 @@ pub enum LogFormat {
     Text,
     /// One JSON object per line.
     Json,
+}
+
+impl Telemetry {
+    /// The log settings of the environment alone, for errors in the other settings.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let log_format = match variable("EP_LOG_FORMAT").as_deref() {
+            Some("text") => LogFormat::Text,
+            Some("json") => LogFormat::Json,
+            _ => LogFormat::Auto,
+        };
+        let log = variable("EP_LOG").unwrap_or_else(|| "info".into());
+        Self { metrics_listen: String::new(), log, log_format }
+    }
 }
 
 impl Config {

@@ -1,59 +1,83 @@
 //! The service's secret key.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ep_kernel::ports::Entropy;
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use super::{Config, ConfigError};
 
-/// The secret key's bytes: as set, or, on a loopback address, made once and kept in the data directory.
-pub fn secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<u8>, ConfigError> {
+/// The bytes of the secret key: as configured, or from the key file. `None` if there is neither.
+pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigError> {
     let given = config.server.secret_key.expose_secret();
     if !given.is_empty() {
-        return decode(given).map_err(|fault| ConfigError::SecretKey(format!("EP_SECRET_KEY {fault}")));
+        return decode("EP_SECRET_KEY", given).map(Some);
     }
-    let file = config.data_dir()?.join("secret.key");
-    if let Ok(kept) = fs::read_to_string(&file) {
-        return decode(kept.trim())
-            .map_err(|fault| ConfigError::SecretKey(format!("{} {fault}", file.display())));
+    let file = key_file(config)?;
+    match fs::read_to_string(&file) {
+        Ok(text) => decode(&file.display().to_string(), text.trim()).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ConfigError::Secret(format!("cannot read {}: {error}", file.display()))),
     }
-    if !config.server.listen.ip().is_loopback() {
-        return Err(ConfigError::SecretKey(
-            "EP_SECRET_KEY must be set when listening beyond loopback: 32 or more random bytes in hexadecimal, \
-             for example from `openssl rand -hex 32`"
-                .into(),
-        ));
-    }
-    let made: SecretString = hex::encode(entropy.bytes::<32>()).into();
-    keep(&file, &made)
-        .map_err(|error| ConfigError::SecretKey(format!("cannot write {}: {error}", file.display())))?;
-    // Another process may have written it first: the file decides.
-    let kept =
-        fs::read_to_string(&file).map_err(|source| ConfigError::Unreadable { path: file.clone(), source })?;
-    decode(kept.trim()).map_err(|fault| ConfigError::SecretKey(format!("{} {fault}", file.display())))
 }
 
-fn keep(file: &Path, key: &SecretString) -> std::io::Result<()> {
+/// Creates the key file, which only its owner can read, and returns its key. Another process may create it first: its
+/// key is then returned.
+pub fn create_secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<u8>, ConfigError> {
+    let file = key_file(config)?;
+    let key: SecretString = hex::encode(entropy.bytes::<32>()).into();
+    match write_new(&file, &key) {
+        Ok(()) => tracing::info!(
+            file = %file.display(),
+            "created the secret key; back it up, and give the same key to every replica of this service"
+        ),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => {
+            let remedy = "make the data directory writable (EP_DATA_DIR), or set EP_SECRET_KEY";
+            return Err(ConfigError::Secret(format!("cannot write {}: {error}; {remedy}", file.display())));
+        }
+    }
+    secret_key(config)?.ok_or_else(|| ConfigError::Secret(format!("{} has disappeared", file.display())))
+}
+
+impl ConfigError {
+    /// The database is in use, and the key that it was used with is missing.
+    pub fn secret_key_missing(config: &Config, database: &impl std::fmt::Display) -> Self {
+        let file = match key_file(config) {
+            Ok(file) => file,
+            Err(error) => return error,
+        };
+        Self::Secret(format!(
+            "{database} is in use already, but its secret key is missing: {} does not exist. Restore that file, or set \
+             EP_SECRET_KEY or EP_SECRET_KEY_FILE to the same key. A new key would make every API key invalid; to \
+             accept that, set EP_SECRET_KEY to the output of `openssl rand -hex 32`",
+            file.display()
+        ))
+    }
+}
+
+fn key_file(config: &Config) -> Result<PathBuf, ConfigError> {
+    Ok(config.data_dir()?.join("secret.key"))
+}
+
+fn write_new(file: &Path, key: &SecretString) -> io::Result<()> {
     if let Some(folder) = file.parent() {
-        // The database lies in the same folder, so it is closed to others too.
+        // The database is in the same folder by default, so the folder is closed to others too.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
-    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file) {
-        Ok(mut file) => writeln!(file, "{}", key.expose_secret()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    file.write_all(format!("{}\n", key.expose_secret()).as_bytes())?;
+    file.sync_all()
 }
 
-fn decode(text: &str) -> Result<SecretSlice<u8>, &'static str> {
-    let bytes = hex::decode(text).map_err(|_| "must be hexadecimal")?;
-    if bytes.len() < 32 {
-        Err("must have at least 32 bytes (64 hexadecimal digits)")
-    } else {
-        Ok(bytes.into())
+fn decode(source: &str, text: &str) -> Result<SecretSlice<u8>, ConfigError> {
+    let refused = |fault| Err(ConfigError::Secret(format!("{source} {fault}")));
+    match hex::decode(text) {
+        Ok(bytes) if bytes.len() >= 32 => Ok(bytes.into()),
+        Ok(_) => refused("must have at least 32 bytes (64 hexadecimal digits)"),
+        Err(_) => refused("must be hexadecimal"),
     }
 }

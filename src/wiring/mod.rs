@@ -15,7 +15,7 @@ use ep_kernel::ctx::{DatabaseHealth, Settings, ToolPorts};
 use ep_kernel::executor::{self, PollExecutor, PollLimits};
 use ep_kernel::fault::Fault;
 use ep_kernel::feedback::Feedback;
-use ep_kernel::guard::{Guard, Limits};
+use ep_kernel::guard::{Guard, Limits, log_suppressed_failures};
 use ep_kernel::idempotency::Idempotency;
 use ep_kernel::key_uses::KeyUses;
 use ep_kernel::keys::Keys;
@@ -32,7 +32,7 @@ use ep_payments::StripeWebhooks;
 use ep_store::{DatabaseUrl, Store, StoreOptions};
 use ep_tools::polls::PollCompleted;
 use ep_upstream::{Demo, DemoConfig, FreeLimit, NotConfigured, Upstream, UpstreamConfig};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretSlice};
 
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{self, BillingMode, Config, ConfigError};
@@ -104,9 +104,9 @@ struct Shared<'a> {
 /// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
     let Environment { clock, entropy, http, tools, links } = environment;
-    let secret = config::secret_key(config, &*entropy)?;
-    let secret = secret.expose_secret();
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
+    let secret = secret_key(config, &url, &*entropy).await?;
+    let secret = secret.expose_secret();
     let store =
         ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
     let tasks = Tasks::default();
@@ -234,6 +234,27 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     })
 }
 
+/// The secret key. Creates one only for a database that does not exist yet: a new key invalidates every API key.
+async fn secret_key(
+    config: &Config,
+    url: &DatabaseUrl,
+    entropy: &dyn Entropy,
+) -> anyhow::Result<SecretSlice<u8>> {
+    if let Some(key) = config::secret_key(config)? {
+        return Ok(key);
+    }
+    let in_use = ep_store::is_in_use(url, &StoreOptions::default()).await;
+    let in_use = in_use.context("the database cannot be opened")?;
+    // A process that starts at the same time creates its key before its database.
+    if let Some(key) = config::secret_key(config)? {
+        return Ok(key);
+    }
+    if in_use {
+        return Err(ConfigError::secret_key_missing(config, url).into());
+    }
+    Ok(config::create_secret_key(config, entropy)?)
+}
+
 /// Tells accounts that their polls have ended.
 fn webhooks(
     shared: &Shared<'_>,
@@ -326,6 +347,10 @@ impl Assembled {
         });
         self.every("delete old heartbeats", Duration::from_hours(1), |app| async move {
             app.ports.reputation.sweep().await
+        });
+        self.every("report suppressed failures", Duration::from_secs(1), |_| {
+            log_suppressed_failures();
+            std::future::ready(Ok(()))
         });
         self.every("forget callers", Duration::from_secs(10), |app| {
             app.guard.limiter.sweep();

@@ -98,7 +98,7 @@ async fn the_registry_outlives_its_upstream_and_a_restart() {
     let data = service.data.path().to_owned();
     let again = Setup { script: None, ..Setup::default() }
         .with("EP_UPSTREAM_URL", service.upstream().base_url())
-        .with("EP_DATABASE_URL", format!("sqlite://{}/ensemble-poll.db", data.display()));
+        .with("EP_DATA_DIR", data.display().to_string());
     service.upstream().change(|script| script.registry_fails = Some((500, "down".into())));
     let again = again.boot().await;
     assert_eq!(again.anonymous().get("/api/models").await.expect(200)["count"], 50);

@@ -123,6 +123,15 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, 
     }
 }
 
+/// Checks whether this service has ever used the database: its SQLite file has content, or its PostgreSQL database has been
+/// migrated. Changes nothing.
+pub async fn is_in_use(url: &DatabaseUrl, options: &StoreOptions) -> Result<bool, ConnectError> {
+    match &url.0 {
+        Location::Sqlite(file) => sqlite::is_in_use(file.as_deref()),
+        Location::Postgres(server) => postgres::is_in_use(server, options.timeout).await,
+    }
+}
+
 impl Store {
     /// Users.
     pub fn users(&self) -> Arc<dyn UserStore> {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::Sender;
 
 use super::event_stream::{broken_off, from_problem, read_events};
+use crate::config;
 
 /// A server of Ensemble Poll.
 pub(super) struct Remote {
@@ -28,8 +29,8 @@ impl Remote {
         let base: Url = url.trim_end_matches('/').parse().with_context(|| format!("{url} is not a URL"))?;
         let client =
             Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).tcp_nodelay(true).build()?;
-        let key =
-            std::env::var("EP_API_KEY").ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
+        let key = config::read_variable(&|name: &str| std::env::var(name).ok(), "EP_API_KEY")?;
+        let key = key.map(|key| key.trim().to_owned()).filter(|key| !key.is_empty());
         Ok(Self { base, key, client })
     }
 

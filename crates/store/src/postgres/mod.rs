@@ -103,11 +103,25 @@ async fn within<T>(
     tokio::time::timeout(limit, operation).await.map_err(|_| failed(TooSlow))?
 }
 
+/// Checks whether the database has been migrated.
+pub(crate) async fn is_in_use(server: &PgConnectOptions, timeout: Duration) -> Result<bool, ConnectError> {
+    let mut db = connect(server, timeout).await?;
+    let found = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut db);
+    let found = tokio::time::timeout(timeout, found).await.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+    let found = found.map_err(|error| ConnectError::server(server, error))?;
+    let _ = sqlx::Connection::close(db).await;
+    Ok(found)
+}
+
+async fn connect(server: &PgConnectOptions, timeout: Duration) -> Result<PgConnection, ConnectError> {
+    let connected = tokio::time::timeout(timeout, server.connect()).await;
+    let connected = connected.unwrap_or(Err(sqlx::Error::PoolTimedOut));
+    connected.map_err(|error| ConnectError::server(server, error))
+}
+
 /// Migrates on a connection without time limits, one replica at a time (under an advisory lock).
 async fn migrate(server: &PgConnectOptions, timeout: Duration) -> Result<(), ConnectError> {
-    let failed = |error| ConnectError::server(server, error);
-    let connected = tokio::time::timeout(timeout, server.connect()).await;
-    let mut db = connected.map_err(|_| failed(sqlx::Error::PoolTimedOut))?.map_err(failed)?;
+    let mut db = connect(server, timeout).await?;
     migrations::postgres().run(&mut db).await.map_err(ConnectError::migration)?;
     let _ = sqlx::Connection::close(db).await;
     Ok(())

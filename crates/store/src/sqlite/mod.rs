@@ -88,6 +88,18 @@ impl Sqlite {
     }
 }
 
+/// Checks whether the database file has content. A temporary database never has.
+pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
+    let Some(file) = file else { return Ok(false) };
+    match std::fs::metadata(file) {
+        Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        // Opening it gives the message.
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
+        Err(error) => Err(ConnectError::file(file, error.into())),
+    }
+}
+
 /// Migrates under one write lock, so that two processes that start together do not both migrate.
 async fn migrate(db: &mut SqliteConnection) -> Result<(), ConnectError> {
     let migrated = async {
