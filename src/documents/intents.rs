@@ -2,9 +2,11 @@
 
 use axum::body::Bytes;
 use ep_kernel::tool::{Agents, Entry};
+use ep_tools::intents::{BESIDE, Beside, LANGUAGES};
 use serde_json::{Map, Value, json};
 
 use super::{Document, Form, Site, json_text};
+use crate::surface::web::{DEPOSIT, LOGIN};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "intents",
@@ -15,11 +17,37 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 fn render(site: &Site) -> Option<Bytes> {
     let signatures = site.offered().filter(|entry| !entry.spec.intents.is_empty());
-    let intents: Vec<Value> = signatures.map(|entry| signature(site, entry)).collect();
+    let beside = BESIDE.iter().filter(|beside| is_offered(site, beside));
+    let beside = beside.filter_map(|beside| signature_of_route(site, beside));
+    let intents: Vec<Value> = signatures.map(|entry| signature(site, entry)).chain(beside).collect();
     json_text(&json!({
         "json_schema_dialect": super::schemas::DIALECT,
+        "languages": LANGUAGES,
         "count": intents.len(),
         "intents": intents,
+    }))
+}
+
+/// Whether this configuration offers a route that is no operation.
+fn is_offered(site: &Site, beside: &Beside) -> bool {
+    match beside.name {
+        DEPOSIT => site.settings.takes_usdc,
+        LOGIN => site.settings.signs_people_in,
+        _ => true,
+    }
+}
+
+fn signature_of_route(site: &Site, beside: &Beside) -> Option<Value> {
+    let route = site.routes.iter().find(|route| route.name == beside.name)?;
+    Some(json!({
+        "operation": beside.name,
+        "title": beside.title,
+        "description": route.summary,
+        "trigger_phrases": beside.intents,
+        "parameters": { "type": "object" },
+        "method": route.method.as_str(),
+        "href": site.url_of(beside.name)?,
+        "agent_tool": false,
     }))
 }
 

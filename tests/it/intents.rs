@@ -1,5 +1,6 @@
 //! Intents: what can be asked for, and which operation fits a sentence.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup};
@@ -8,6 +9,88 @@ use crate::harness::{Client, Setup};
 const PHRASES: &str = include_str!("intents.json");
 /// More of them, some harder.
 const MORE: &str = include_str!("intents_more.json");
+
+/// Sentences that were written before the matcher was changed: half of them were used to change it.
+const UNSEEN: &str = include_str!("intents_unseen.json");
+/// The other half.
+const HELD_OUT: &str = include_str!("intents_held_out.json");
+/// Sentences of other fields with words of this one, negations and injections, collected while the matcher was changed.
+const TRAPS: &str = include_str!("intents_traps.json");
+
+/// A sentence, and the answers that are right; null is no proposal.
+#[derive(Deserialize)]
+struct Sentence {
+    text: String,
+    expected: Vec<Option<String>>,
+}
+
+/// The right answers of a set, and its harmful ones: operations that change, pay or end something without being asked for.
+async fn judged(client: &Client, set: &str) -> (usize, Vec<String>, usize) {
+    let set: Vec<Sentence> = serde_json::from_str(set).unwrap();
+    let (mut right, mut harmful) = (0, Vec::new());
+    for Sentence { text, expected } in &set {
+        let found = client.post("/api/intents/match", &json!({ "text": text })).await.expect(200);
+        let best = found["best_match"]["operation"].as_str().map(str::to_owned);
+        let is_right = expected.contains(&best);
+        right += usize::from(is_right);
+        let risks = found["matches"].as_array().unwrap().iter().filter(|found| found["read_only"] == false);
+        let risks = risks.map(|found| found["operation"].as_str().unwrap().to_owned());
+        let unwanted: Vec<String> = risks.filter(|name| !expected.contains(&Some(name.clone()))).collect();
+        // Where no proposal is right, none of the further matches may do harm either.
+        let is_harmful = if expected.contains(&None) {
+            !unwanted.is_empty()
+        } else {
+            !is_right && unwanted.contains(best.as_ref().unwrap_or(&String::new()))
+        };
+        if is_harmful {
+            harmful.push(format!("{text:?} proposes {unwanted:?}"));
+        }
+    }
+    (right, harmful, set.len())
+}
+
+#[tokio::test]
+async fn nothing_that_does_harm_is_proposed_unasked() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    for (name, set, least) in [("unseen", UNSEEN, 50), ("held out", HELD_OUT, 56), ("traps", TRAPS, 56)] {
+        let (right, harmful, all) = judged(&client, set).await;
+        println!("{name}: {right} of {all} right, {} harmful", harmful.len());
+        assert!(harmful.is_empty(), "{name}: {harmful:#?}");
+        assert!(right >= least, "{name}: {right} of {all} right");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_understood_lists_what_there_is() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let none =
+        client.post("/api/intents/match", &json!({ "text": "piano keys are stuck" })).await.expect(200);
+    assert_eq!((&none["best_match"], &none["matches"]), (&Value::Null, &json!([])));
+    assert_eq!(none["languages"], json!(["en"]));
+    let available: Vec<&str> =
+        none["available"].as_array().unwrap().iter().map(|of| of["operation"].as_str().unwrap()).collect();
+    for name in ["poll_question", "deposit", "login", "logout", "openapi", "node_spec", "surfaces"] {
+        assert!(available.contains(&name), "{name}");
+    }
+    for (text, name, path) in [
+        ("how can I deposit USDC?", "deposit", "/api/deposit"),
+        ("where is the login page?", "login", "/api/auth/login"),
+        ("log me out", "logout", "/api/auth/logout"),
+        ("where is your OpenAPI spec?", "openapi", "/api/openapi.json"),
+        ("the node specifications, please", "node_spec", "/api/graph/node-spec"),
+        ("list your surfaces", "surfaces", "/api/surfaces"),
+    ] {
+        let found = client.post("/api/intents/match", &json!({ "text": text })).await.expect(200);
+        assert_eq!(
+            (&found["best_match"]["operation"], &found["available"]),
+            (&json!(name), &json!([])),
+            "{text}"
+        );
+        assert!(found["best_match"]["href"].as_str().unwrap().ends_with(path), "{found}");
+    }
+}
 
 /// The sentences of a set for which the service finds another operation, and how many there are in all.
 async fn wrong(client: &Client, set: &str) -> (Vec<String>, usize) {
@@ -107,7 +190,10 @@ async fn the_list_has_every_operation_with_phrases() {
         .map(|intent| intent["operation"].as_str().unwrap())
         .collect();
     let expected = ep_tools::TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty());
-    assert_eq!(named, expected.map(|entry| entry.spec.name).collect::<Vec<_>>());
+    // Neither USDC nor an identity provider is configured.
+    let beside = ["logout", "openapi", "node_spec", "surfaces"];
+    assert_eq!(named, expected.map(|entry| entry.spec.name).chain(beside).collect::<Vec<_>>());
+    assert_eq!(listed["languages"], json!(["en"]));
     for intent in listed["intents"].as_array().unwrap() {
         let phrases = intent["trigger_phrases"].as_array().unwrap();
         assert!((1..=16).contains(&phrases.len()), "{intent}");

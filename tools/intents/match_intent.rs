@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::matching::{Fit, Index};
+use super::beside::{BESIDE, Beside};
+use super::matching::{Consequence, Fit, Index};
 use crate::TOOLS;
 
 /// Finds operations for a sentence.
@@ -24,8 +25,10 @@ pub struct MatchIntent;
 const MAX_CHARS: usize = 1000;
 /// Most operations that an answer names.
 const MAX_MATCHES: usize = 5;
-/// How far behind the best one a match may be: this part of its score.
+/// The lowest score of a match, relative to the best one.
 const NEAR: f64 = 0.6;
+/// The languages that are understood (BCP 47).
+pub const LANGUAGES: [&str; 1] = ["en"];
 
 /// What somebody wants.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,19 +42,35 @@ pub struct Wish {
 pub struct Matches {
     /// The text.
     pub text: String,
-    /// The operations that fit, best first, at most five.
+    /// The operations that fit, best first, at most five. What changes, pays or ends something is among them only if the
+    /// text clearly asks for it.
     pub matches: Vec<IntentMatch>,
     /// The first of them; null if nothing fits.
     pub best_match: Option<IntentMatch>,
+    /// The languages that are understood.
+    pub languages: [&'static str; 1],
+    /// Everything that can be asked for, if nothing fits; otherwise empty.
+    pub available: Vec<Available>,
+}
+
+/// Something that can be asked for.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Available {
+    /// The operation's name.
+    pub operation: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
 }
 
 /// An operation that fits.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IntentMatch {
-    /// The operation's name, as in MCP, A2A and OpenAPI.
+    /// The operation's name, as in OpenAPI; for most of them also in MCP and A2A.
     pub operation: &'static str,
     /// Its name for people.
     pub title: &'static str,
+    /// Whether it only reads: it changes nothing and costs nothing.
+    pub read_only: bool,
     /// How well it fits, from 0 to 1: what the words have in common, no probability.
     #[schemars(range(min = 0, max = 1))]
     pub score: f64,
@@ -71,32 +90,85 @@ impl ToolOutput for Matches {
     }
 }
 
-/// The phrases of every operation that has some, and its title.
-static INDEX: LazyLock<(Vec<&'static Entry>, Index)> = LazyLock::new(|| {
-    let entries: Vec<&Entry> = TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty()).collect();
-    let index = Index::new(entries.iter().map(|entry| phrases(&entry.spec).collect()));
-    (entries, index)
+/// Everything that can be asked for, and the index of its phrases.
+static INDEX: LazyLock<(Vec<Target>, Index)> = LazyLock::new(|| {
+    let operations = TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty()).map(Target::Operation);
+    let targets: Vec<Target> = operations.chain(BESIDE.iter().map(Target::Beside)).collect();
+    let index = Index::new(targets.iter().map(|target| (target.consequence(), target.phrases())));
+    (targets, index)
 });
 
-/// What an operation is recognised by.
-fn phrases(spec: &Spec) -> impl Iterator<Item = &'static str> + use<> {
-    spec.intents.iter().copied().chain([spec.title, spec.name])
+/// Something that can be asked for.
+enum Target {
+    Operation(&'static Entry),
+    Beside(&'static Beside),
+}
+
+impl Target {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Operation(entry) => entry.spec.name,
+            Self::Beside(beside) => beside.name,
+        }
+    }
+
+    const fn title(&self) -> &'static str {
+        match self {
+            Self::Operation(entry) => entry.spec.title,
+            Self::Beside(beside) => beside.title,
+        }
+    }
+
+    const fn consequence(&self) -> Consequence {
+        match self {
+            Self::Operation(entry) => match entry.spec.effect {
+                Effect::Read => Consequence::None,
+                Effect::Consult => Consequence::Consults,
+                Effect::Write { .. } | Effect::Stop | Effect::Destroy => Consequence::Changes,
+            },
+            Self::Beside(beside) => beside.consequence,
+        }
+    }
+
+    /// The phrases by which it is recognised.
+    fn phrases(&self) -> Vec<&'static str> {
+        let intents = match self {
+            Self::Operation(entry) => entry.spec.intents,
+            Self::Beside(beside) => beside.intents,
+        };
+        intents.iter().copied().chain([self.title(), self.name()]).collect()
+    }
+
+    /// The request to send, unless it has no REST binding here.
+    fn request(&self, links: &Links) -> Option<(&'static str, String)> {
+        let is_bound = match self {
+            Self::Operation(entry) => entry.bindings().next().is_some(),
+            Self::Beside(beside) => links.has(beside.name),
+        };
+        let request = is_bound.then(|| links.request(self.name()));
+        request.map(|(method, url)| (method.as_str(), url))
+    }
+
+    /// The fields that its input must have.
+    fn required(&self) -> Vec<String> {
+        let Self::Operation(entry) = self else { return Vec::new() };
+        let required = entry.input().get("required").and_then(Value::as_array);
+        required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
 }
 
 impl IntentMatch {
-    fn new(entry: &Entry, fit: Fit, links: &Links) -> Self {
-        let spec = &entry.spec;
-        let request = entry.bindings().next().map(|_| links.request(spec.name));
-        let required = entry.input().get("required").and_then(Value::as_array);
-        let names = required.into_iter().flatten().filter_map(Value::as_str);
+    fn new(target: &Target, fit: Fit, links: &Links) -> Self {
+        let request = target.request(links);
         Self {
-            operation: spec.name,
-            title: spec.title,
+            operation: target.name(),
+            title: target.title(),
+            read_only: target.consequence() == Consequence::None,
             score: (fit.score * 100.0).round() / 100.0,
-            phrase: phrases(spec).nth(fit.phrase).unwrap_or_default(),
-            method: request.as_ref().map(|(method, _)| method.as_str()),
+            phrase: target.phrases().get(fit.phrase).copied().unwrap_or_default(),
+            method: request.as_ref().map(|(method, _)| *method),
             href: request.map(|(_, url)| url),
-            required: names.map(str::to_owned).collect(),
+            required: target.required(),
         }
     }
 }
@@ -132,13 +204,16 @@ impl Tool for MatchIntent {
     type Output = Matches;
 
     async fn call(cx: &Ctx, wish: Wish) -> Result<Matches, Fault> {
-        let (entries, index) = &*INDEX;
+        let (targets, index) = &*INDEX;
         let text = String::from(wish.text);
         let fits = index.fits(&text);
         let least = fits.first().map_or(0.0, |best| best.score * NEAR);
         let near = fits.into_iter().take(MAX_MATCHES).take_while(|fit| fit.score >= least);
         let matches: Vec<IntentMatch> =
-            near.map(|fit| IntentMatch::new(entries[fit.signature], fit, cx.links())).collect();
-        Ok(Matches { text, best_match: matches.first().cloned(), matches })
+            near.map(|fit| IntentMatch::new(&targets[fit.signature], fit, cx.links())).collect();
+        let all = targets.iter().filter(|_| matches.is_empty());
+        let available =
+            all.map(|target| Available { operation: target.name(), title: target.title() }).collect();
+        Ok(Matches { text, best_match: matches.first().cloned(), matches, languages: LANGUAGES, available })
     }
 }

@@ -1,7 +1,9 @@
 //! Intents: which operation fits what somebody wants.
 
+mod beside;
 mod match_intent;
 mod matching;
 mod words;
 
-pub use match_intent::MatchIntent;
+pub use beside::{BESIDE, Beside};
+pub use match_intent::{LANGUAGES, MatchIntent};

@@ -29,7 +29,10 @@ const SYNONYMS: &[&str] = &[
     "revoke delete remove disable invalidate deactivate erase revocation",
     "leak compromise stolen stole steal expose publish hack",
     "cancel stop abort terminate end halt quit kill",
-    "create generate make new issue mint produce",
+    "create generate make new issue mint produce fresh",
+    "usdc stablecoin stablecoins x402",
+    "openapi swagger",
+    "node nodes",
     "topup recharge refill deposit load reload add buy purchase",
     "transfer move put shift",
     "card visa mastercard stripe checkout pay payment creditcard",
@@ -39,7 +42,9 @@ const SYNONYMS: &[&str] = &[
     "signup register onboard",
     "status progress far along",
     "done finish finished complete completed ready",
-    "background async asynchronous asynchronously immediately later block blocking wait waiting",
+    "background async asynchronous asynchronously immediately later",
+    "wait waiting",
+    "block blocking",
     "start begin launch kick initiate",
     "live stream streaming tail follow subscribe watch event update realtime",
     "free gratis unpaid openweight",
@@ -60,7 +65,7 @@ const SYNONYMS: &[&str] = &[
     "preset profile conservative balanced",
     "provider vendor supplier registry",
     "available exist support offer",
-    "confirm confirmation approve approval permission threshold limit",
+    "confirm confirmation approve approval permission threshold limit cap",
     "example sample snippet tutorial",
     "diagram mermaid chart draw graph visualize visualise plot flowchart picture",
     "trust reliable hallucination hallucinate",
@@ -96,9 +101,15 @@ const SUBJECTS: [&str; 14] = [
     "reputation",
 ];
 
+/// What an operation does, if it changes something: a text that names one of these asks for no other.
+const ACTIONS: [&str; 7] = ["create", "revoke", "cancel", "topup", "transfer", "rotate", "start"];
+
+/// Other things that operations act on.
+const THINGS: [&str; 6] = ["account", "money", "session", "service", "agent", "endpoint"];
+
 /// Words that say little.
-const FILLERS: &str = " a about actually am an and any are as at be been but by can could did do does doing dont for from give \
-    had has have her here hey hi him his how i if im in into is it its just kindly let like me my myself need no not now of off on over above one or \
+const FILLERS: &str = " a page time times two three four five ten about actually am an and any are as at be been but by can could did do does doing dont for from give \
+    had has have her here hey hi him his how i if im in into is it its just kindly let like me my myself need now of off on over above one or \
     our out please pls plz s should so some t than thank thanks that the their them then there these they thing this those to too \
     up us want was we were what whats when where which who whom why will with without yes you your id ok use using used \
     try know think find really howmany howmuch sofar would ";
@@ -127,40 +138,188 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("pre", "funded", "prefunded"),
     ("web", "hook", "webhook"),
     ("real", "time", "realtime"),
+    ("tell", "me", "me"),
+    ("let", "me", "me"),
+    ("open", "id", "openid"),
+    ("open", "api", "openapi"),
+    ("log", "out", "logout"),
+    ("logged", "out", "logout"),
+    ("sign", "out", "logout"),
+    ("signed", "out", "logout"),
+    ("call", "off", "cancel"),
+    ("no", "more", "nomore"),
+    ("no", "longer", "nomore"),
 ];
+
+/// What the stem of a negated word begins with: "do not wait" has the word `!wait`.
+pub const NEGATED: char = '!';
+/// What the stem of a past action begins with: "the poll I started" has the word `~start`.
+const PAST: char = '~';
+/// Words after which a past tense tells what was done before.
+const TELLERS: [&str; 5] = ["i", "ive", "we", "weve", "you"];
+/// Words that negate the rest of their clause.
+const NEGATORS: [&str; 17] = [
+    "refrain", "cannot", "not", "dont", "doesnt", "didnt", "wont", "never", "without", "no", "avoid",
+    "neither", "nor", "nicht", "keine", "pas", "nunca",
+];
+/// Words that end a negation.
+const ENDS: [&str; 8] = ["but", "just", "only", "instead", "rather", "then", "simply", "however"];
+/// Pairs that negate nothing, or of which the second word alone does.
+const HARMLESS_NEGATIONS: [(&str, &str); 6] =
+    [("not", "sure"), ("never", "mind"), ("no", "idea"), ("no", "matter"), ("why", "not"), ("no", "problem")];
+/// Words that negate a following participle: "stop notifying me".
+const ENDINGS: [&str; 3] = ["stop", "quit", "cease"];
+/// Pairs that negate what follows.
+const NEGATING_PAIRS: [(&str, &str); 4] =
+    [("instead", "of"), ("rather", "than"), ("under", "no"), ("stop", "from")];
+/// What a negated word means, where that has a word of its own.
+const OPPOSITES: [(&str, &str); 2] = [("wait", "background"), ("block", "background")];
 
 /// The words of a text, in order, without numbers. Linear in its length.
 pub fn words(text: &str) -> Vec<String> {
-    let lower = text.to_lowercase().replace(['\'', '’'], "");
-    let mut raw: Vec<&str> =
-        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let choice = is_choice(&lower, &raw);
-    raw.retain(|word| word.chars().any(char::is_alphabetic) || word.len() == 8);
+    let lower = text.to_lowercase().replace(['\'', '’'], "").replace('\n', ". ");
+    let pieces = lower.split_whitespace().map(|piece| if piece.contains("://") { "url" } else { piece });
+    let lower = pieces.collect::<Vec<_>>().join(" ");
     let mut words = Vec::new();
-    let mut place = 0;
-    while let Some(&word) = raw.get(place) {
-        let next = raw.get(place + 1).copied().unwrap_or_default();
-        let pair = PAIRS.iter().find(|(first, second, _)| (*first, *second) == (word, next));
-        let (stem, taken) = if word == "ep" && next.len() == 8 {
-            (POLL_ID.to_owned(), 3)
-        } else if word.starts_with("0x") {
-            (ADDRESS.to_owned(), 1)
-        } else if let Some((_, _, meaning)) = pair {
-            (meaning_of(meaning), 2)
-        } else if word.starts_with(|c: char| c.is_ascii_digit()) {
-            (String::new(), 1)
-        } else {
-            (meaning_of(word), 1)
-        };
-        place += taken;
-        if !stem.is_empty() {
-            words.push(stem);
-        }
+    let mut affirmed: Vec<&str> = Vec::new();
+    for clause in lower.split([',', '.', ';', ':', '!', '?']) {
+        words_of_clause(clause, &mut words, &mut affirmed);
     }
-    if choice {
+    if is_choice(&lower, &affirmed) {
         words.push(CHOICE.to_owned());
     }
     words
+}
+
+/// Adds the words of a clause, and those that are not negated as they are written.
+fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut Vec<&'a str>) {
+    let raw: Vec<&str> =
+        clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_word = |word: &&str| word.chars().any(char::is_alphabetic) || word.len() == 8;
+    // Numbers count for choices alone.
+    let mut negated = false;
+    let mut place = 0;
+    while let Some(&word) = raw.get(place) {
+        let next = raw.get(place + 1).copied().unwrap_or_default();
+        let is = |pairs: &[(&str, &str)]| pairs.contains(&(word, next));
+        if is(&HARMLESS_NEGATIONS) {
+            place += 2;
+            continue;
+        }
+        if is(&NEGATING_PAIRS) {
+            negated = true;
+            place += 2;
+            continue;
+        }
+        if let Some((_, _, meaning)) =
+            PAIRS.iter().find(|(first, second, _)| (*first, *second) == (word, next))
+        {
+            push(&meaning_of(meaning), negated, words);
+            if !negated {
+                affirmed.extend([word, next]);
+            }
+            place += 2;
+            continue;
+        }
+        place += 1;
+        if NEGATORS.contains(&word) || (ENDINGS.contains(&word) && next.ends_with("ing")) {
+            negated = true;
+            continue;
+        }
+        if word == "non" {
+            push(&meaning_of(next), true, words);
+            place += 1;
+            continue;
+        }
+        if ENDS.contains(&word) {
+            negated = false;
+            continue;
+        }
+        if !negated {
+            affirmed.push(word);
+        }
+        if !is_word(&word) {
+            continue;
+        }
+        if word == "ep" && next.len() == 8 {
+            place += 2;
+            push(POLL_ID, negated, words);
+        } else if word.starts_with("0x") {
+            push(ADDRESS, negated, words);
+        } else if word == "x402" || word.chars().filter(char::is_ascii_digit).count() < 2 {
+            let stem = meaning_of(word);
+            let before = &raw[place.saturating_sub(3)..place - 1];
+            let is_past = word.ends_with("ed") && before.iter().any(|word| TELLERS.contains(word));
+            if is_past && !is_filler(&stem) {
+                push(&format!("{PAST}{stem}"), negated, words);
+            } else {
+                push(&stem, negated, words);
+            }
+        }
+    }
+}
+
+/// Adds a word, marked if it is negated. Fillers are not negated.
+fn push(stem: &str, negated: bool, words: &mut Vec<String>) {
+    let opposite = OPPOSITES.iter().find(|(word, _)| negated && *word == stem);
+    match opposite {
+        _ if stem.is_empty() => {}
+        Some((_, meaning)) => words.push(meaning_of(meaning)),
+        None if negated && is_filler(stem) => {}
+        None if negated => words.push(format!("{NEGATED}{stem}")),
+        None => words.push(stem.to_owned()),
+    }
+}
+
+/// Function words of languages that are not understood.
+const FOREIGN: &str = " bitte ich mein meine meinen mir wie viel der das und ist nicht kein frag mehrere ob le les des est mon ma mes \
+    tout une quel quelle el los las mi mis por favor qué cuál che il mio ";
+
+/// Words that no other field has in the sense of this service.
+const SPECIFIC: &str =
+    " api apikey poll polls webhook webhooks stripe usdc x402 siwe ethereum metamask credits ep ";
+
+/// Checks whether a text names something that surely is of this service: an API key, not any key.
+pub fn is_specific(text: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SPECIFIC.split_whitespace().collect());
+    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(word))
+}
+
+/// Checks whether a text is in another language than English.
+pub fn is_foreign(text: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FOREIGN.split_whitespace().collect());
+    let lower = text.to_lowercase();
+    let words = || lower.split(|c: char| !c.is_alphanumeric());
+    words().any(|word| WORDS.contains(word)) && !words().any(|word| FILLER_WORDS.contains(word))
+}
+
+/// Checks whether a text asks for something that there is, rather than for something to be done.
+pub fn is_question(text: &str) -> bool {
+    const ASKS: [&str; 17] = [
+        "why", "which", "what", "whats", "what's", "who", "when", "where", "is", "are", "am", "did", "does",
+        "has", "have", "was", "were",
+    ];
+    let lower = text.to_lowercase();
+    let mut words = lower.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let second = lower.split_whitespace().nth(1).unwrap_or_default();
+    // "How do I pay" asks for the way to do it.
+    ASKS.contains(&first)
+        || ["which", "what"].contains(&second) // "above which amount"
+        || (first == "how" && !words.any(|word| ["i", "we", "to"].contains(&word)))
+}
+
+/// Words of texts that try to change the rules, or speak for others.
+const SUSPICIOUS: &str = " ignore ignoring disregard override bypass jailbreak pretend instructions instruction root sudo admin \
+    administrator developer system everyone everyones everybody everybodys elses customers customer \
+    users user victim victims repeat roleplay order none nothing translate poem ";
+
+/// Checks whether a text tries to change the rules, speaks for others, or holds markup.
+pub fn is_suspicious(text: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SUSPICIOUS.split_whitespace().collect());
+    let lower = text.to_lowercase().replace(['\'', '’'], "");
+    text.contains(['<', '>', '{', '}', '`', '\\'])
+        || lower.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(word))
 }
 
 /// Whether a text asks to choose between things that it names.
@@ -249,6 +408,18 @@ fn stem(word: &str) -> String {
 pub fn is_filler(stem: &str) -> bool {
     // Any operation on a poll may be asked for with its id.
     stem == POLL_ID || FILLER_WORDS.contains(stem)
+}
+
+/// Checks whether a stem names an action.
+pub fn is_action(stem: &str) -> bool {
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| ACTIONS.into_iter().map(meaning_of).collect());
+    STEMS.contains(stem)
+}
+
+/// Checks whether a stem names a thing, which alone asks for nothing.
+pub fn is_thing(stem: &str) -> bool {
+    static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| THINGS.into_iter().map(meaning_of).collect());
+    is_subject(stem) || STEMS.contains(stem)
 }
 
 /// Whether a stem names what the service is about.
