@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::fmt::Display;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -33,7 +33,9 @@ use crate::config::Config;
 use crate::connections::{ConnectionLimits, Connections, OpenRequests};
 use crate::documents::Site;
 use crate::pages::{KeptPages, Pictures};
-use crate::surface::http::{AppState, WebAccess, compression, finish_response, panicked, weaken_tag};
+use crate::surface::http::{
+    AppState, Stopping, WebAccess, compression, finish_response, panicked, weaken_tag,
+};
 use crate::surface::router;
 use crate::telemetry;
 use crate::unread::{self, UnreadBody};
@@ -68,19 +70,22 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
 
 /// Serves until `stop` resolves, then lets requests and polls end.
 pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
-    let metrics = if config.telemetry.metrics_listen.is_empty() {
-        None
-    } else {
-        Some((config.telemetry.metrics_listen.parse::<SocketAddr>()?, telemetry::start_metrics()?))
+    let metrics = match config.telemetry.metrics_listen.as_str() {
+        "" => None,
+        address => {
+            let address =
+                address.parse().context("EP_METRICS_LISTEN must be an address such as 127.0.0.1:9090")?;
+            Some((telemetry::listen(address, "EP_METRICS_LISTEN").await?, telemetry::start_metrics()?))
+        }
     };
     config.check_usdc_node()?;
     let service = wiring::assemble(config, Environment::system()).await?;
-    let listener = TcpListener::bind(config.server.listen).await?;
+    let listener = telemetry::listen(config.server.listen, "EP_LISTEN or --listen").await?;
     service.start_background_work();
     let app = Arc::clone(&service.app);
-    if let Some((address, handle)) = metrics {
-        let bound = telemetry::serve_metrics(address, handle, &app.tasks).await?;
-        tracing::info!(address = %bound, "metrics at /metrics");
+    if let Some((listener, handle)) = metrics {
+        tracing::info!(address = %listener.local_addr()?, "metrics at /metrics");
+        telemetry::serve_metrics(listener, handle, &app.tasks);
     }
     tracing::info!(address = %listener.local_addr()?, base_url = app.ports.links.base_url(), "listening");
     let grace = Duration::from_secs(config.server.shutdown_grace_s);
@@ -89,8 +94,9 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
         tracing::info!("stopping: no new requests are accepted; waiting for running polls");
     };
     let limits = ConnectionLimits::new(config).within_open_files();
-    let deadline = serve_on(listener, router(&service, config), limits, stopping, grace).await;
-    service.stop(deadline).await;
+    let router = router(&service, config);
+    let finish = async |deadline| service.stop(deadline).await;
+    serve_on(listener, router, limits, stopping, grace, finish).await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -104,24 +110,34 @@ const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconten
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
     {\"error\":\"too many connections are open; reuse one, or try again in a few seconds\"}\r\n";
 
-/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end. Returns the
-/// end of that grace, which whatever stops next shares.
+/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end, and `finish` stops
+/// the rest, given the end of that grace. Meanwhile new connections are accepted, on which only probes succeed.
 pub async fn serve_on(
     listener: TcpListener,
     router: Router,
     limits: ConnectionLimits,
     stop: impl Future<Output = ()> + Send + 'static,
     grace: Duration,
-) -> Instant {
+    finish: impl AsyncFnOnce(Instant),
+) {
     let http = Arc::new(Http::new());
     let (stopping, tracker) = (CancellationToken::new(), TaskTracker::new());
+    let (stopped, late_tracker) = (CancellationToken::new(), TaskTracker::new());
     let connections = Connections::new(limits);
-    let mut stop = std::pin::pin!(stop);
+    let ended = async {
+        stop.await;
+        let deadline = Instant::now() + grace;
+        stopping.cancel();
+        tracker.close();
+        drop(tokio::time::timeout_at(deadline, tracker.wait()).await);
+        finish(deadline).await;
+    };
+    let mut ended = std::pin::pin!(ended);
     let mut failing = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            () = &mut stop => break,
+            () = &mut ended => break,
         };
         let (stream, peer) = match accepted {
             Ok(accepted) => {
@@ -150,11 +166,17 @@ pub async fn serve_on(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = %error, "TCP_NODELAY could not be set");
         }
+        let is_late = stopping.is_cancelled();
+        let (tracker, until) = if is_late { (&late_tracker, &stopped) } else { (&tracker, &stopping) };
         let requests = OpenRequests::default();
         let (router, begun, discarding) = (router.clone(), requests.clone(), tracker.clone());
-        let shutdown = stopping.clone();
+        let (shutdown, begun_stopping) = (until.clone(), stopping.clone());
         let service = tower::service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(ConnectInfo(peer));
+            if begun_stopping.is_cancelled() {
+                let state = if is_late { Stopping::Refusing } else { Stopping::Finishing };
+                request.extensions_mut().insert(state);
+            }
             let (unread, request) = UnreadBody::watch(request);
             let (open, answered) = (begun.begin(), router.clone().oneshot(request));
             let (discarding, shutdown) = (discarding.clone(), shutdown.clone());
@@ -167,7 +189,7 @@ pub async fn serve_on(
             }
         });
         let service = TowerToHyperService::new(service);
-        let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), stopping.clone());
+        let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), until.clone());
         tracker.spawn(async move {
             let _place = place;
             let silent = std::pin::pin!(requests.idle_timeout(&connections.limits));
@@ -175,11 +197,9 @@ pub async fn serve_on(
         });
     }
     drop(listener);
-    let deadline = Instant::now() + grace;
-    stopping.cancel();
-    tracker.close();
-    drop(tokio::time::timeout_at(deadline, tracker.wait()).await);
-    deadline
+    stopped.cancel();
+    late_tracker.close();
+    drop(tokio::time::timeout(FAREWELL, late_tracker.wait()).await);
 }
 
 /// How connections are served.

@@ -4,8 +4,11 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 
+use anyhow::Context as _;
+use axum::http::header::CONTENT_TYPE;
 use ep_kernel::tasks::Tasks;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
@@ -18,18 +21,24 @@ const SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0,
 ];
 
+/// Checks whether the log is written as JSON.
+pub fn is_json(format: LogFormat) -> bool {
+    match format {
+        LogFormat::Json => true,
+        LogFormat::Text => false,
+        LogFormat::Auto => !io::stderr().is_terminal(),
+    }
+}
+
 /// Begins logging to standard error, so that standard output stays the program's own. Does nothing where
 /// a subscriber is already set.
 pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
-    let mut filter = EnvFilter::try_new(&settings.log)?;
+    let mut filter = EnvFilter::try_new(&settings.log)
+        .with_context(|| format!("EP_LOG is not a list of filter directives: {}", settings.log))?;
     if !settings.log.contains("rmcp") {
         filter = filter.add_directive("rmcp=off".parse()?);
     }
-    let json = match settings.log_format {
-        LogFormat::Json => true,
-        LogFormat::Text => false,
-        LogFormat::Auto => !std::io::stderr().is_terminal(),
-    };
+    let json = is_json(settings.log_format);
     let registry = tracing_subscriber::registry().with(filter);
     let started = if json {
         registry
@@ -155,26 +164,59 @@ fn describe() {
         "ep_usdc_deposits_vanished_total",
         "Credited USDC deposits whose transaction has left the chain: their accounts are frozen"
     );
+    counter!("ep_upstream_calls_total", "Requests to the upstream, by upstream and result");
+    histogram!("ep_upstream_latency_seconds", Unit::Seconds, "Time per request to the upstream");
+    counter!("ep_upstream_rungs_total", "Answers of models, by upstream and fallback level of the request");
+    counter!("ep_notifications_total", "Attempts to deliver webhook notifications, by outcome");
+    counter!("ep_agent_pushes_total", "Attempts to deliver A2A push notifications, by outcome");
+    counter!("ep_card_payments_total", "Card payments credited to an account");
     gauge!("ep_connections", "Open connections");
     counter!("ep_connections_refused_total", "Connections closed at once, by the limit they exceeded");
     counter!("ep_connections_silent_total", "Connections closed because no request came in time");
+    // Counters without labels exist from the start, so that alerts see their first increase.
+    for name in [
+        "ep_leases_lost_total",
+        "ep_poll_cost_micro_usd_total",
+        "ep_unused_calls_cost_micro_usd_total",
+        "ep_overcharged_calls_total",
+        "ep_calls_saved_total",
+        "ep_connections_silent_total",
+        "ep_card_payments_total",
+        "ep_usdc_deposits_total",
+        "ep_usdc_deposits_unknown_total",
+        "ep_usdc_deposits_vanished_total",
+    ] {
+        metrics::counter!(name).increment(0);
+    }
 }
 
-/// Serves the metrics at `/metrics` of their own address until the service stops.
-pub async fn serve_metrics(
-    address: SocketAddr,
-    handle: PrometheusHandle,
-    tasks: &Tasks,
-) -> anyhow::Result<SocketAddr> {
-    let listener = tokio::net::TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
+/// The media type of the Prometheus text format.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Opens a listener. The error names the address and the setting to change.
+pub async fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => format!("stop the program that listens there, or change {setting}"),
+            io::ErrorKind::PermissionDenied => {
+                format!("choose a port from 1024 on in {setting}, or run with CAP_NET_BIND_SERVICE")
+            }
+            io::ErrorKind::AddrNotAvailable => format!("set {setting} to an address of this machine"),
+            _ => format!("change {setting}"),
+        };
+        anyhow::anyhow!("cannot listen on {address}: {error}; {advice}")
+    })
+}
+
+/// Serves the metrics at `/metrics` of their own listener until the service stops.
+pub fn serve_metrics(listener: TcpListener, handle: PrometheusHandle, tasks: &Tasks) {
     let upkeep = handle.clone();
     tasks.every("summarise metrics", std::time::Duration::from_secs(5), move || {
         upkeep.run_upkeep();
         std::future::ready(Ok(()))
     });
-    let app = axum::Router::new()
-        .route("/metrics", axum::routing::get(move || std::future::ready(handle.render())));
+    let metrics = move || std::future::ready(([(CONTENT_TYPE, METRICS_TYPE)], handle.render()));
+    let app = axum::Router::new().route("/metrics", axum::routing::get(metrics));
     let stop = tasks.token();
     tasks.spawn(async move {
         let served = axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned()).await;
@@ -182,7 +224,6 @@ pub async fn serve_metrics(
             tracing::error!(error = %error, "the metrics listener failed");
         }
     });
-    Ok(bound)
 }
 
 #[cfg(test)]

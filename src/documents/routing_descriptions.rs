@@ -70,7 +70,10 @@ fn description(site: &Site, route: &Route) -> Value {
         described["latency"] = latency(site, spec.latency);
         return described;
     }
-    if matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_)) {
+    if matches!(
+        route.kind,
+        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_) | RouteKind::Probe(_)
+    ) {
         described["read_only"] = true.into();
     }
     let (price, class) = match route.kind {
@@ -95,6 +98,7 @@ const fn kind(route: &Route) -> &'static str {
         RouteKind::Payment(_) => "payment",
         RouteKind::Page(_) => "page",
         RouteKind::Form(_) => "form",
+        RouteKind::Probe(_) => "probe",
     }
 }
 

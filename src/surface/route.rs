@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Response;
 use ep_kernel::fault::Fault;
-use ep_kernel::guard::{Admission, Policy};
+use ep_kernel::guard::{Admission, PROBE, Policy};
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Entry, Rate, Rest};
@@ -58,6 +58,8 @@ pub enum RouteKind {
     Page(Handler),
     /// What the form of a page is sent to. Programs are not told of it: they have the operations.
     Form(Handler),
+    /// A health check of an orchestrator or load balancer.
+    Probe(Handler),
 }
 
 /// The protocols.
@@ -117,6 +119,7 @@ impl Route {
             | RouteKind::Payment(_)
             | RouteKind::Page(_)
             | RouteKind::Form(_) => "web",
+            RouteKind::Probe(_) => PROBE,
         }
     }
 

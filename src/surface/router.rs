@@ -17,7 +17,7 @@ use ep_kernel::tool::{Access, Rate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::http::{AppState, Exchange, PathParams, RequestHead, counted, fault, rpc_fault};
+use super::http::{AppState, Exchange, PathParams, RequestHead, Stopping, counted, fault, rpc_fault};
 use super::rest::Binding;
 use super::route::{Protocol, Route, RouteKind};
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
@@ -99,7 +99,8 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
             | RouteKind::Webhook(handler)
             | RouteKind::Payment(handler)
             | RouteKind::Page(handler)
-            | RouteKind::Form(handler) => Responder::Admitted(Arc::new(handler)),
+            | RouteKind::Form(handler)
+            | RouteKind::Probe(handler) => Responder::Admitted(Arc::new(handler)),
         };
         paths.entry(route.path.to_string()).or_default().push(Candidate { route: route.clone(), responder });
     }
@@ -126,7 +127,9 @@ const MOVED: Policy = Policy::instant("trailing_slash", Access::PUBLIC, Rate::Pu
 const WRONG_METHOD: Policy = Policy::instant("wrong_method", Access::PUBLIC, Rate::Public);
 
 /// Redirects a path with a trailing slash to the served path without it (308, so that the method and the body stay).
-/// Refuses every other unknown path, and names the nearest one.
+/// Refuses every other unknown path, and names the nearest one./// New requests to a service that is stopping are judged by this.
+const STOPPING: Policy = Policy::instant("stopping", Access::PUBLIC, Rate::Public);
+
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
     let uri = request.uri();
     let mirrors = documents::mirrors();
@@ -197,6 +200,10 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
 /// The answer of a route.
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
+    let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
+    if stopping && !matches!(route.kind, RouteKind::Probe(_)) {
+        return refuse(&exchange.state, &exchange.head, STOPPING, web::stopping()).await;
+    }
     let answer = match &candidate.responder {
         Responder::Operation(binding) => {
             if let Some(response) = web::to_page(route.name, &exchange) {
@@ -219,7 +226,8 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
         | RouteKind::Redirect(_)
         | RouteKind::Webhook(_)
         | RouteKind::Page(_)
-        | RouteKind::Form(_) => Credential::None,
+        | RouteKind::Form(_)
+        | RouteKind::Probe(_) => Credential::None,
         RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
         _ => exchange.head.credential.clone(),
     };

@@ -74,6 +74,7 @@ fn ignores_credentials(route: &Route) -> bool {
             | RouteKind::Webhook(_)
             | RouteKind::Page(_)
             | RouteKind::Form(_)
+            | RouteKind::Probe(_)
     )
 }
 

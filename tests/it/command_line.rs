@@ -269,14 +269,6 @@ fn what_is_rendered_is_current_and_settings_are_documented() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("settings"));
 }
 
-#[test]
-fn beyond_loopback_a_secret_key_is_required() {
-    let data = tempfile::tempdir().unwrap();
-    let output = ep(data.path(), &["serve", "--listen", "0.0.0.0:0"], &[]);
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("EP_SECRET_KEY"));
-}
-
 /// A server that answers every request with this JSON.
 fn hostile(status: u16, body: &Value) -> String {
     use std::io::{Read, Write};
@@ -343,4 +335,23 @@ async fn the_doctor_tells_what_each_model_can_do() {
     let of = |name: &str| found.iter().find(|found| found["model"] == name).unwrap();
     assert_eq!((&of(&names[1])["vote"], &of(&names[1])["expected"]), (&json!("Seven"), &json!(false)));
     assert_eq!(of(&names[2])["ballot_mode"], "forced_tool");
+    assert_eq!(of(&names[2])["unpriced"], false);
+    upstream.change(|script| {
+        for model in &mut script.models {
+            model.as_object_mut().unwrap().remove("pricing");
+        }
+    });
+    let fresh = tempfile::tempdir().unwrap();
+    let variables = || vec![("EP_UPSTREAM_URL", upstream.base_url())];
+    let ask = ["doctor", "--model", &names[0], "--model", &names[2]];
+    let shown = stdout(&beside(fresh.path(), words(&ask), variables()).await, 1);
+    let line = |name: &str| shown.lines().find(|line| line.starts_with(name)).unwrap();
+    for name in [&names[0], &names[2]] {
+        assert!(line(name).contains("unpriced") && !line(name).contains('$'), "{shown}");
+    }
+    assert!(shown.contains("2 of them have no listed price"), "{shown}");
+    let json = words(&[&ask[..], &["--json"]].concat());
+    let shown = stdout(&beside(fresh.path(), json, variables()).await, 1);
+    let first: Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["unpriced"], &first["cost_usd"]), (&json!(true), &json!(null)));
 }

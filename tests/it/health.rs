@@ -42,6 +42,40 @@ async fn a_database_that_does_not_answer_is_no_reason_to_wait() {
 }
 
 #[tokio::test]
+async fn readiness_follows_the_database_and_liveness_does_not() {
+    let service = Setup::demo().with("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "1").boot().await;
+    let client = service.anonymous();
+    for path in ["/readyz", "/healthz", "/readyz", "/healthz"] {
+        let probed = client.with_key("ep_k_wrong").get(path).await;
+        assert_eq!(probed.header("cache-control"), "no-store");
+        assert!(probed.expect(200)["status"].is_string(), "neither limited nor refused");
+    }
+    let mut other = SqliteConnection::connect(file(&service).to_str().unwrap()).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    becomes(&client, "error").await;
+    assert!(client.get("/readyz").await.refused(503).contains("database"));
+    assert_eq!(client.get("/healthz").await.expect(200)["status"], "ok");
+    let asked = ["call", "get_health", "--server", &service.url];
+    let mut ep = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"));
+    let ep = ep.args(asked).env_clear().env("EP_DATA_DIR", service.data.path().join("other"));
+    let called = ep.output().await.unwrap();
+    let health: serde_json::Value = serde_json::from_slice(&called.stdout).unwrap();
+    assert_eq!((&health["db"], called.status.code()), (&json!("error"), Some(9)));
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    becomes(&client, "ok").await;
+    client.get("/readyz").await.expect(200);
+    let mut healthy = false;
+    for _ in 0..20 {
+        // On a busy machine the database may take too long once.
+        healthy |= ep.output().await.unwrap().status.code() == Some(0);
+        if healthy {
+            break;
+        }
+    }
+    assert!(healthy);
+}
+
+#[tokio::test]
 async fn a_deleted_database_stops_the_polls_and_not_the_service() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;

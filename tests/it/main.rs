@@ -57,6 +57,7 @@ mod oauth_clients;
 mod offer;
 mod oidc;
 mod openapi;
+mod operating;
 mod pages;
 mod pages_account;
 mod pages_content;

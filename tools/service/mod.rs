@@ -3,5 +3,5 @@
 mod get_health;
 mod list_errors;
 
-pub use get_health::GetHealth;
+pub use get_health::{GetHealth, Working};
 pub use list_errors::ListErrors;

@@ -16,10 +16,10 @@ use tracing::Instrument as _;
 use crate::chat::Chat;
 use crate::config::{FreeLimit, SetupError, UpstreamConfig};
 use crate::endpoint::{Endpoint, build_client};
-use crate::fallback::FallbackLevels;
+use crate::fallback::{FallbackLevel, FallbackLevels};
 use crate::presets::{Presets, RosterContext};
 use crate::rate_limit::RateLimits;
-use crate::registry::{CacheState, ModelListCache};
+use crate::registry::{CacheState, FETCH_RESULTS, ModelListCache};
 use crate::voting::{Capabilities, Voting};
 
 /// OpenRouter's limit for free models, for every account.
@@ -45,6 +45,7 @@ impl Upstream {
     ) -> Result<Self, SetupError> {
         let endpoint = Endpoint::new(&config)?;
         let http = build_client(&endpoint, &config)?;
+        register_metrics(&endpoint.label);
         let presets = Presets::load(config.presets_path.as_deref())?;
         let free = match config.free_requests_per_minute {
             FreeLimit::PerMinute(limit) => Some(limit),
@@ -90,6 +91,18 @@ impl Upstream {
     fn context(&self) -> RosterContext {
         let free_per_minute = self.voting.limits.free_per_minute().map(NonZeroU32::get);
         RosterContext { simulated: false, free_per_minute }
+    }
+}
+
+/// Registers counters with all their labels, so that they exist before the first event.
+fn register_metrics(label: &Arc<str>) {
+    for level in FallbackLevel::ALL {
+        let upstream = Arc::clone(label);
+        metrics::counter!("ep_upstream_rungs_total", "upstream" => upstream, "rung" => level.as_str())
+            .increment(0);
+    }
+    for result in FETCH_RESULTS {
+        metrics::counter!("ep_model_list_fetches_total", "result" => result).increment(0);
     }
 }
 

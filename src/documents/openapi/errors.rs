@@ -34,6 +34,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
             &[Kind::NotConfigured, Kind::Unavailable]
         }
         RouteKind::Page(_) => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
+        RouteKind::Probe(_) => &[Kind::Unavailable],
         RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
         RouteKind::Redirect(_) => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
         RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],
@@ -75,6 +76,7 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
             | RouteKind::Webhook(_)
             | RouteKind::Page(_)
             | RouteKind::Form(_)
+            | RouteKind::Probe(_)
     ) || route.rate == Rate::SignIn;
     match kind {
         // Of the headers Host and Origin.

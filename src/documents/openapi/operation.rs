@@ -217,9 +217,11 @@ fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
 /// Where a credential is not looked at, none is asked for.
 fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
     match route.kind {
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Redirect(_) | RouteKind::Webhook(_) => {
-            Vec::new()
-        }
+        RouteKind::Document(_)
+        | RouteKind::Mirror(_)
+        | RouteKind::Redirect(_)
+        | RouteKind::Webhook(_)
+        | RouteKind::Probe(_) => Vec::new(),
         _ if route.rate == ep_kernel::tool::Rate::SignIn => Vec::new(),
         _ => security::alternatives(pieces.site, route.access),
     }

@@ -69,6 +69,10 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
             let page = DOCUMENTS.iter().find(|document| document.name == route.name);
             page.map_or_else(|| own_page(route), |page| document(pieces, route, page))
         }
+        RouteKind::Probe(_) => {
+            let schema = json!({ "type": "object", "required": ["status"], "properties": { "status": { "type": "string" } } });
+            Part { successes: vec![ok(vec![(JSON, schema)], &[])], ..plain(route) }
+        }
         RouteKind::Payment(_) => payment(pieces, route),
         RouteKind::Protocol(protocol) => self::protocol(pieces, route, protocol),
         RouteKind::Operation(..) | RouteKind::Stream(..) | RouteKind::Form(_) => plain(route),

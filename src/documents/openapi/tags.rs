@@ -39,6 +39,7 @@ pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
             ("Documents".into(), "What machines read about the service.".into())
         }
         RouteKind::Page(_) | RouteKind::Form(_) => ("Pages".into(), "Pages for people.".into()),
+        RouteKind::Probe(_) => ("Service".into(), "The service itself.".into()),
         RouteKind::Redirect(_)
         | RouteKind::Webhook(_)
         | RouteKind::Payment(_)

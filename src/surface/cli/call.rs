@@ -1,8 +1,10 @@
 //! `ep call`: any operation by its name, JSON in, JSON out.
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::Tool;
 use ep_tools::TOOLS;
-use serde_json::Value;
+use ep_tools::service::{GetHealth, Working};
+use serde_json::{Value, json};
 
 use super::target::Target;
 use super::{End, print};
@@ -35,9 +37,11 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let target = Target::new(config, arguments.server.as_deref()).await?;
     let answer = target.call(entry, input, None).await;
     target.close().await;
-    match answer? {
-        Value::String(text) => print(&text)?,
-        answer => print(&serde_json::to_string_pretty(&answer)?)?,
+    let answer = answer?;
+    match &answer {
+        Value::String(text) => print(text)?,
+        answer => print(&serde_json::to_string_pretty(answer)?)?,
     }
-    Ok(End::Done)
+    let is_down = entry.spec.name == GetHealth::SPEC.name && answer["db"] != json!(Working::Ok);
+    Ok(if is_down { End::Code(Kind::Unavailable.row().exit) } else { End::Done })
 }

@@ -54,7 +54,10 @@ struct Finding<'a> {
     ballot_mode: Option<BallotMode>,
     reasoned: Option<bool>,
     latency_ms: u64,
-    cost_usd: f64,
+    /// The model has no listed price: what a vote costs is known only if the upstream reports it.
+    unpriced: bool,
+    /// Null if unknown.
+    cost_usd: Option<f64>,
     cost_basis: SpendBasis,
     /// Why it cast no vote.
     error: Option<String>,
@@ -64,6 +67,13 @@ impl<'a> Finding<'a> {
     fn new(member: &'a Member, answer: &ModelAnswer, took: Duration) -> Self {
         let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
         let chosen = answer.vote.as_ref().ok().copied();
+        let unpriced = member.price.is_none();
+        // A failed call of an unpriced model may have been charged.
+        let basis = match answer.spend.basis {
+            SpendBasis::Reported => SpendBasis::Reported,
+            _ if unpriced => SpendBasis::Unknown,
+            basis => basis,
+        };
         Self {
             model: member.model.as_str(),
             vote: chosen.and_then(|option| OPTIONS.get(option).copied()),
@@ -71,8 +81,9 @@ impl<'a> Finding<'a> {
             ballot_mode: answer.casting.map(|casting| casting.mode),
             reasoned: answer.casting.and_then(|casting| casting.reasoned),
             latency_ms: took.as_millis() as u64,
-            cost_usd: answer.spend.amount.as_usd(),
-            cost_basis: answer.spend.basis,
+            unpriced,
+            cost_usd: (basis != SpendBasis::Unknown).then(|| answer.spend.amount.as_usd()),
+            cost_basis: basis,
             error: answer.vote.as_ref().err().map(error),
         }
     }
@@ -87,9 +98,10 @@ impl<'a> Finding<'a> {
                 None => "-",
             },
         );
-        let cost = match self.cost_basis {
-            SpendBasis::Unknown => "cost unknown".to_owned(),
-            _ => format!("${:.6}", self.cost_usd),
+        let cost = match self.cost_usd {
+            Some(cost) => format!("${cost:.6}"),
+            None if self.unpriced => "unpriced".to_owned(),
+            None => "cost unknown".to_owned(),
         };
         let result = match (self.vote, &self.error) {
             (Some(_), _) if self.expected => "right".to_owned(),
@@ -128,11 +140,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         .buffer_unordered(usize::from(arguments.at_once));
     let width = members.iter().map(|member| member.model.as_str().len()).max().unwrap_or(0);
     let (mut votes, mut right, mut unknown, mut cost) = (0_usize, 0_usize, 0_usize, MicroUsd::ZERO);
+    let unpriced = members.iter().filter(|member| member.price.is_none()).count();
     while let Some((position, answer, took)) = answers.next().await {
         let finding = Finding::new(&members[position], &answer, took);
         votes += usize::from(finding.vote.is_some());
         right += usize::from(finding.expected);
-        unknown += usize::from(finding.cost_basis == SpendBasis::Unknown);
+        unknown += usize::from(finding.cost_usd.is_none());
         cost = cost.plus(answer.spend.amount);
         print(&if arguments.json { serde_json::to_string(&finding)? } else { finding.line(width) })?;
     }
@@ -144,6 +157,12 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
             "\n{votes} of {} models vote, {right} of them as expected; this cost {cost}{unknown}.",
             members.len()
         ))?;
+        if unpriced > 0 {
+            print(&format!(
+                "{unpriced} of them have no listed price: unpriced does not mean free. Prepaid polls leave such models \
+                 out, unless EP_UPSTREAM_UNPRICED_FREE says that they cost nothing."
+            ))?;
+        }
         if votes < members.len() {
             print("Leave out the others with --exclude, or ask again: a failure can be passing.")?;
         }

@@ -3,35 +3,49 @@
 use console::style;
 
 use crate::config::{Config, Demo};
+use crate::telemetry::is_json;
 
-/// Before a poll without an upstream: what can be configured.
+const NO_MODELS: &str = "No upstream is set and EP_DEMO is off: there are no models to ask.";
+const SIMULATED: &str =
+    "Demo roster: 60 simulated models vote. Set OPENROUTER_API_KEY or EP_UPSTREAM_URL to ask real ones.";
+
+/// Prints what can be configured before a poll without an upstream.
 pub(super) async fn before_a_poll(config: &Config) {
     if !config.upstream.url.is_empty() {
         return;
     }
     if config.upstream.demo == Demo::Off {
-        eprintln!("{}", style("No upstream is set and EP_DEMO is off: there are no models to ask.").yellow());
+        eprintln!("{}", style(NO_MODELS).yellow());
     }
-    for server in ep_upstream::detect::local_servers().await {
-        let (name, url) = (&server.name, &server.base_url);
-        eprintln!(
-            "{}",
-            style(format!(
-                "Found {name} with {} models. To ask them: EP_UPSTREAM_URL={url} ep poll …",
-                server.models
-            ))
-            .cyan()
-        );
+    for server in local_servers().await {
+        eprintln!("{}", style(format!("{server} ep poll …")).cyan());
     }
 }
 
-/// When a server starts: which models will vote, on standard error.
+/// Says which models will vote when a server starts: as log events if the log is JSON, else on standard error.
 pub(super) async fn banner(config: &Config) {
-    if config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto {
-        eprintln!(
-            "{}",
-            style("Demo roster: 60 simulated models vote. Set OPENROUTER_API_KEY or EP_UPSTREAM_URL to ask real ones.").yellow()
-        );
+    let is_simulated = config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto;
+    if !is_json(config.telemetry.log_format) {
+        if is_simulated {
+            eprintln!("{}", style(SIMULATED).yellow());
+        }
+        return before_a_poll(config).await;
     }
-    before_a_poll(config).await;
+    if !config.upstream.url.is_empty() {
+        return;
+    }
+    tracing::warn!("{}", if is_simulated { SIMULATED } else { NO_MODELS });
+    for server in local_servers().await {
+        tracing::info!("{server} ep serve");
+    }
+}
+
+/// Model servers that run on this machine, each with the start of a command that asks them.
+async fn local_servers() -> Vec<String> {
+    let found = ep_upstream::detect::local_servers().await.into_iter();
+    let hint = found.map(|server| {
+        let (name, url, models) = (&server.name, &server.base_url, server.models);
+        format!("Found {name} with {models} models. To ask them: EP_UPSTREAM_URL={url}")
+    });
+    hint.collect()
 }

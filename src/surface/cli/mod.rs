@@ -20,7 +20,7 @@ use ep_kernel::fault::Fault;
 use tokio::time::Instant;
 
 use self::printable::printable;
-use crate::config::{self, Config};
+use crate::config::{self, Config, ConfigError, Telemetry};
 use crate::wiring::{self, Environment};
 use crate::{documents, server, surface, telemetry};
 
@@ -106,8 +106,7 @@ pub fn main() -> ExitCode {
         Ok(End::Code(code)) => ExitCode::from(code),
         Err(error) => {
             eprintln!("ep: {}", printable(&format!("{error:#}")));
-            // A fault knows its exit code; anything else is unexpected.
-            ExitCode::from(error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit))
+            ExitCode::from(exit_code(&error))
         }
     }
 }
@@ -120,24 +119,16 @@ async fn run(command: Command) -> anyhow::Result<End> {
         print(config::DEFAULTS.trim_end())?;
         return Ok(End::Done);
     }
-    let mut config = config::load(|name| std::env::var(name).ok())?;
+    let config = config::load(|name| std::env::var(name).ok());
+    if let Command::Serve(flags) = command {
+        return serve(config, flags).await;
+    }
+    let config = config?;
     match command {
         Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
         Command::Call(arguments) => call::run(&quietly(config), arguments).await,
         Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
         Command::Admin(command) => admin::run(&quietly(config), command).await,
-        Command::Serve(flags) => {
-            if let Some(listen) = flags.listen {
-                config.server.listen = listen;
-            }
-            config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
-            config.check_base_url()?;
-            config.database.url = flags.database_url.map_or(config.database.url, Into::into);
-            telemetry::start_logging(&config.telemetry)?;
-            hints::banner(&config).await;
-            server::serve(&config, stop_signal()).await?;
-            Ok(End::Done)
-        }
         Command::Mcp { toolsets } => {
             let config = quietly(config);
             let environment = Environment { links: false, ..Environment::system() };
@@ -155,12 +146,50 @@ async fn run(command: Command) -> anyhow::Result<End> {
             eprintln!("the database is current");
             Ok(End::Done)
         }
-        Command::Render { .. } | Command::Config => Ok(End::Done),
+        Command::Serve(_) | Command::Render { .. } | Command::Config => Ok(End::Done),
     }
 }
 
 /// Time for background tasks of `ep mcp` to end, once its host has closed the input.
 const STDIO_GRACE: Duration = Duration::from_millis(200);
+
+/// Serves until a signal. A failure is logged if the log is JSON, so that every line of it can be parsed.
+async fn serve(config: Result<Config, ConfigError>, flags: Serve) -> anyhow::Result<End> {
+    let telemetry = match &config {
+        Ok(config) => config.telemetry.clone(),
+        // The settings cannot be read: the environment still says how to log.
+        Err(_) => Telemetry::from_environment(|name| std::env::var(name).ok()),
+    };
+    let started = telemetry::start_logging(&telemetry);
+    if started.is_err() {
+        telemetry::start_logging(&Telemetry { log: "info".into(), ..telemetry.clone() })?;
+    }
+    let served = async {
+        started?;
+        let mut config = config?;
+        if let Some(listen) = flags.listen {
+            config.server.listen = listen;
+        }
+        config.server.base_url = flags.base_url.unwrap_or(config.server.base_url);
+        config.check_base_url()?;
+        config.database.url = flags.database_url.map_or(config.database.url, Into::into);
+        hints::banner(&config).await;
+        server::serve(&config, stop_signal()).await
+    };
+    match served.await {
+        Ok(()) => Ok(End::Done),
+        Err(error) if telemetry::is_json(telemetry.log_format) => {
+            tracing::error!(error = %format!("{error:#}"), "the server cannot start or has failed");
+            Ok(End::Code(exit_code(&error)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The exit code of a failure. A fault has its own; anything else is unexpected.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit)
+}
 
 /// Commands for people log warnings only, unless `EP_LOG` is set.
 fn quietly(mut config: Config) -> Config {

@@ -92,6 +92,15 @@ impl AppState {
     }
 }
 
+/// Marks the requests of a service that is stopping, in their extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopping {
+    /// The connection was open before: its requests are still answered.
+    Finishing,
+    /// The connection is new: only probes are answered.
+    Refusing,
+}
+
 /// The placeholders of a path, unless their escapes are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 

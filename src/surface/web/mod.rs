@@ -8,6 +8,7 @@ mod login;
 mod logout;
 mod models;
 mod pages;
+mod probes;
 mod sign_in;
 mod start;
 mod stripe;
@@ -34,6 +35,7 @@ use crate::pages::own;
 pub use deposit::{
     AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc, usdc_not_configured,
 };
+pub use probes::stopping;
 
 /// The name of the route that the identity provider sends visitors back to.
 pub const CALLBACK: &str = "login_callback";
@@ -145,7 +147,7 @@ pub const UNLISTED_PATHS: [&str; 2] = [DASHBOARD_PATH, LOGIN_PATH];
 const LOGIN_PATH: &str = "/login";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 24] = [
+pub static ROUTES: [Route; 26] = [
     page(LOGIN_PAGE, LOGIN_PATH, sign_in::show, "The page where people sign in."),
     page(
         DASHBOARD,
@@ -217,7 +219,26 @@ pub static ROUTES: [Route; 24] = [
         "Takes the browser back from the identity provider, and signs it in.",
     ),
     route(LOGOUT, "/api/auth/logout", Rate::Public, logout::handle, "Signs this browser out."),
+    probe("liveness", "/healthz", probes::liveness, "Answers 200 while the process serves requests."),
+    probe(
+        "readiness",
+        "/readyz",
+        probes::readiness,
+        "Answers 200 if requests can be served, and 503 while the database is not available or the service is stopping.",
+    ),
 ];
+
+const fn probe(name: &'static str, path: &'static str, handler: Handler, summary: &'static str) -> Route {
+    Route {
+        name,
+        method: Method::Get,
+        path: Cow::Borrowed(path),
+        access: Access::PUBLIC,
+        rate: Rate::Exempt,
+        kind: RouteKind::Probe(handler),
+        summary: Cow::Borrowed(summary),
+    }
+}
 
 const fn page(name: &'static str, path: &'static str, handler: Handler, summary: &'static str) -> Route {
     Route {

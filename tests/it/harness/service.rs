@@ -186,8 +186,8 @@ impl Service {
         tokio::spawn(async move {
             let grace = Duration::from_secs(5);
             let stopped = async { drop(stopped.await) };
-            let deadline = server::serve_on(listener, router, limits, stopped, grace).await;
-            assembled.stop(deadline).await;
+            let finish = async |deadline| assembled.stop(deadline).await;
+            server::serve_on(listener, router, limits, stopped, grace, finish).await;
         });
         Self {
             app,

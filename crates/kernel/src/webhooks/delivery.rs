@@ -72,6 +72,7 @@ pub trait Outbox: Send + Sync + 'static {
 
 /// Delivers until the service stops, and then ends the attempts that have begun. `wake` says that something may be due.
 pub async fn deliver<O: Outbox>(outbox: Arc<O>, wake: Arc<Notify>, tasks: Tasks) {
+    register_metrics::<O>();
     let mut attempts = Attempts::default();
     let mut ticks = tokio::time::interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -112,6 +113,17 @@ async fn begin_due<O: Outbox>(outbox: &Arc<O>, attempts: &mut Attempts) -> bool 
     }
 }
 
+const DELIVERED: &str = "delivered";
+const AGAIN: &str = "again";
+const FAILED: &str = "failed";
+
+/// Registers the counter of attempts, so that it exists before the first one.
+fn register_metrics<O: Outbox>() {
+    for outcome in [DELIVERED, AGAIN, FAILED] {
+        metrics::counter!(O::COUNTER, "outcome" => outcome).increment(0);
+    }
+}
+
 async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
     let (about, attempts) = O::attempt(due);
     let attempted = match outbox.send(due).await {
@@ -121,9 +133,9 @@ async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
         Err(fault) => return tracing::warn!(about, error = %fault, "a notification cannot be prepared"),
     };
     let outcome = match &attempted {
-        Attempted::Delivered => "delivered",
-        Attempted::Again { .. } => "again",
-        Attempted::Failed { .. } => "failed",
+        Attempted::Delivered => DELIVERED,
+        Attempted::Again { .. } => AGAIN,
+        Attempted::Failed { .. } => FAILED,
     };
     metrics::counter!(O::COUNTER, "outcome" => outcome).increment(1);
     match &attempted {

@@ -42,6 +42,18 @@ pub(crate) struct Chat {
     open_until: AtomicU32,
 }
 
+const ANSWERED: &str = "answered";
+const RATE_LIMITED: &str = "rate_limited";
+const REFUSED: &str = "refused";
+const FAILED: &str = "failed";
+const TIMEOUT: &str = "timeout";
+const TOO_LONG: &str = "too_long";
+const NOT_SENT: &str = "not_sent";
+const UNREACHABLE: &str = "unreachable";
+/// The outcomes of a call, for metrics.
+const OUTCOMES: [&str; 8] =
+    [ANSWERED, RATE_LIMITED, REFUSED, FAILED, TIMEOUT, TOO_LONG, NOT_SENT, UNREACHABLE];
+
 /// An HTTP response of any status.
 pub(crate) struct RawResponse {
     pub(crate) status: u16,
@@ -81,7 +93,7 @@ impl Chat {
     ) -> Self {
         let mut headers = endpoint.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Self {
+        let chat = Self {
             http,
             url,
             headers,
@@ -91,7 +103,9 @@ impl Chat {
             started: Instant::now(),
             connect_failures: AtomicU32::new(0),
             open_until: AtomicU32::new(0),
-        }
+        };
+        chat.register_metrics();
+        chat
     }
 
     /// The upstream's name in metrics.
@@ -164,19 +178,32 @@ impl Chat {
 
     fn measure(&self, result: &Result<RawResponse, TransportError>, took: Duration) {
         let outcome = match result {
-            Ok(response) if response.status < 400 => "answered",
-            Ok(response) if response.status == 429 => "rate_limited",
-            Ok(response) if response.status < 500 => "refused",
-            Ok(_) => "failed",
-            Err(TransportError::Timeout | TransportError::NoSlot) => "timeout",
-            Err(TransportError::TooLong) => "too_long",
-            Err(TransportError::NotWanted) => "not_sent",
-            Err(_) => "unreachable",
+            Ok(response) if response.status < 400 => ANSWERED,
+            Ok(response) if response.status == 429 => RATE_LIMITED,
+            Ok(response) if response.status < 500 => REFUSED,
+            Ok(_) => FAILED,
+            Err(TransportError::Timeout | TransportError::NoSlot) => TIMEOUT,
+            Err(TransportError::TooLong) => TOO_LONG,
+            Err(TransportError::NotWanted) => NOT_SENT,
+            Err(_) => UNREACHABLE,
         };
-        let upstream = Arc::clone(&self.label);
-        metrics::counter!("ep_upstream_calls_total", "upstream" => upstream, "result" => outcome)
-            .increment(1);
-        let upstream = Arc::clone(&self.label);
-        metrics::histogram!("ep_upstream_latency_seconds", "upstream" => upstream).record(took.as_secs_f64());
+        self.calls(outcome).increment(1);
+        self.latency().record(took.as_secs_f64());
+    }
+
+    fn calls(&self, outcome: &'static str) -> metrics::Counter {
+        metrics::counter!("ep_upstream_calls_total", "upstream" => Arc::clone(&self.label), "result" => outcome)
+    }
+
+    fn latency(&self) -> metrics::Histogram {
+        metrics::histogram!("ep_upstream_latency_seconds", "upstream" => Arc::clone(&self.label))
+    }
+
+    /// Registers the metrics of this upstream, so that they exist before the first call.
+    fn register_metrics(&self) {
+        for outcome in OUTCOMES {
+            self.calls(outcome).increment(0);
+        }
+        drop(self.latency());
     }
 }

@@ -29,6 +29,11 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 const FIRST_FAILURE_TTL: Duration = Duration::from_secs(2);
 const LONGEST_FAILURE_TTL: Duration = Duration::from_mins(1);
 
+const OK: &str = "ok";
+const ERROR: &str = "error";
+/// The results of a fetch, for metrics.
+pub(crate) const FETCH_RESULTS: [&str; 2] = [OK, ERROR];
+
 /// The model list of one upstream.
 pub(crate) struct ModelListCache {
     pub(crate) http: Client,
@@ -233,7 +238,7 @@ impl ModelListCache {
 
     async fn fetch(&self) -> Result<Arc<Snapshot>, FetchError> {
         let fetched = self.fetch_once().await;
-        let result = if fetched.is_ok() { "ok" } else { "error" };
+        let result = if fetched.is_ok() { OK } else { ERROR };
         metrics::counter!("ep_model_list_fetches_total", "result" => result).increment(1);
         fetched
     }

@@ -14,7 +14,7 @@ use ep_kernel::ports::Registry;
 use ep_polling::roster::{ModelId, Roster};
 use ep_polling::time::Timestamp;
 
-pub(crate) use cache::{CacheState, ModelListCache};
+pub(crate) use cache::{CacheState, FETCH_RESULTS, ModelListCache};
 use listing::ListedModel;
 
 /// A model list as it was at one time, and the rosters selected from it.
