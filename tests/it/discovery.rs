@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use ensemble_poll::documents::DOCUMENTS;
-use ensemble_poll::surface::route::RouteKind;
+use ensemble_poll::surface::route::{Route, RouteKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
