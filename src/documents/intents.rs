@@ -6,7 +6,6 @@ use ep_tools::intents::{BESIDE, Beside, LANGUAGES};
 use serde_json::{Map, Value, json};
 
 use super::{Document, Form, Site, json_text};
-use crate::surface::web::{DEPOSIT, LOGIN};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "intents",
@@ -17,8 +16,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 fn render(site: &Site) -> Option<Bytes> {
     let signatures = site.offered().filter(|entry| !entry.spec.intents.is_empty());
-    let beside = BESIDE.iter().filter(|beside| is_offered(site, beside));
-    let beside = beside.filter_map(|beside| signature_of_route(site, beside));
+    let beside = BESIDE.iter().filter_map(|beside| signature_of_route(site, beside));
     let intents: Vec<Value> = signatures.map(|entry| signature(site, entry)).chain(beside).collect();
     json_text(&json!({
         "json_schema_dialect": super::schemas::DIALECT,
@@ -28,17 +26,12 @@ fn render(site: &Site) -> Option<Bytes> {
     }))
 }
 
-/// Whether this configuration offers a route that is no operation.
-fn is_offered(site: &Site, beside: &Beside) -> bool {
-    match beside.name {
-        DEPOSIT => site.settings.takes_usdc,
-        LOGIN => site.settings.signs_people_in,
-        _ => true,
-    }
-}
-
+/// The signature of a route that is no operation; `None` if this configuration does not offer it.
 fn signature_of_route(site: &Site, beside: &Beside) -> Option<Value> {
     let route = site.routes.iter().find(|route| route.name == beside.name)?;
+    if site.settings.offer.lacks_route(route).is_some() {
+        return None;
+    }
     Some(json!({
         "operation": beside.name,
         "title": beside.title,

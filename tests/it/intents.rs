@@ -189,7 +189,8 @@ async fn the_list_has_every_operation_with_phrases() {
         .iter()
         .map(|intent| intent["operation"].as_str().unwrap())
         .collect();
-    let expected = ep_tools::TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty());
+    let offer = &service.site.settings.offer;
+    let expected = ep_tools::TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty() && offer.has(entry));
     // Neither USDC nor an identity provider is configured.
     let beside = ["logout", "openapi", "node_spec", "surfaces"];
     assert_eq!(named, expected.map(|entry| entry.spec.name).chain(beside).collect::<Vec<_>>());
