@@ -31,6 +31,10 @@ async fn one_vote_of_fifty_is_a_winner_without_confidence() {
         Action::Status(500, r#"{"error":{"message":"down"}}"#.into()),
         Action::Status(402, r#"{"error":{"message":"no credit"}}"#.into()),
         Action::BreakOff,
+        // The token limit is the service's own: a truncated answer tells nothing.
+        Action::Ends(String::new(), "length"),
+        Action::Ends("<think>Beta or Alpha".to_owned(), "length"),
+        Action::Message(json!({ "tool_calls": [{ "function": { "arguments": "{\"opt" } }] }), "length"),
     ] {
         let mut script = panel(50, 0.0001);
         let obeys = script.default.clone();

@@ -143,18 +143,19 @@ impl Reason {
 }
 
 impl Reason {
-    /// Whether the model was heard. If not, its answer is unknown: the call failed on its way, so the model did
-    /// not choose to give no vote. A rejected call is one of these: an account without credit is no opinion of
-    /// the model.
-    pub const fn was_heard(self) -> bool {
+    /// Returns `true` if the model gave a complete answer without a vote. Otherwise its vote is unknown, and the
+    /// confidence counts it for the strongest rival. A truncated answer is unknown: the token limit is the
+    /// service's own. So is a rejected call: an account without credit is no opinion of the model.
+    pub const fn is_complete_answer(self) -> bool {
         match self {
-            Self::Refused | Self::Unparsable | Self::Conflicting | Self::Truncated => true,
+            Self::Refused | Self::Unparsable | Self::Conflicting => true,
             Self::Timeout
             | Self::Deadline
             | Self::Unreachable
             | Self::RateLimited
             | Self::Rejected
-            | Self::UpstreamError => false,
+            | Self::UpstreamError
+            | Self::Truncated => false,
         }
     }
 }
@@ -259,7 +260,7 @@ impl Ballot {
     pub fn answer(&self) -> FinalAnswer {
         match &self.vote {
             Ok(option) => FinalAnswer::Vote(*option),
-            Err(no_vote) if no_vote.reason.was_heard() => FinalAnswer::NoVote,
+            Err(no_vote) if no_vote.reason.is_complete_answer() => FinalAnswer::NoVote,
             Err(_) => FinalAnswer::Unknown,
         }
     }

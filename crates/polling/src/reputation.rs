@@ -194,8 +194,14 @@ impl Sums {
             Err(no_vote) => {
                 match no_vote.reason {
                     Reason::Refused => model.refused += 1,
-                    heard if heard.was_heard() => model.unreadable += 1,
-                    _ => {}
+                    // Truncated answers stay in this sum, because stored sums already contain them.
+                    Reason::Unparsable | Reason::Conflicting | Reason::Truncated => model.unreadable += 1,
+                    Reason::Timeout
+                    | Reason::Deadline
+                    | Reason::Unreachable
+                    | Reason::RateLimited
+                    | Reason::Rejected
+                    | Reason::UpstreamError => {}
                 }
                 return;
             }

@@ -312,6 +312,10 @@ impl Vote<'_> {
                 self.fallback.note_answer(request.level, keeps_form(request.level, &content));
                 NextStep::Finish(Ok(option))
             }
+            // Text that was cut off while it weighed the options has not chosen yet.
+            ParsedVote::Conflicting if finish == "length" && content.calls.is_empty() => {
+                self.after_unusable_answer(&content, true, request)
+            }
             ParsedVote::Conflicting => {
                 let no_vote = NoVote::new(Reason::Conflicting, "the answer votes for several options");
                 if !request.level.has_tool() || !content.calls.is_empty() {
@@ -338,7 +342,7 @@ impl Vote<'_> {
         let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
         let has_text = !text.trim().is_empty();
         let no_vote = if cut_off {
-            NoVote::new(Reason::Truncated, "the answer ended at the token limit before it named an option")
+            NoVote::new(Reason::Truncated, "the answer reached the token limit before it named an option")
         } else {
             NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again")
         };

@@ -161,9 +161,9 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a vote is missing because its call failed.
+/// Returns `true` if a vote is unknown, because its call failed or its answer was truncated.
 fn was_not_heard(vote: &Value) -> bool {
-    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.was_heard())
+    Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.is_complete_answer())
 }
 
 fn tally(term: &Term, answer: &Value) -> anyhow::Result<()> {

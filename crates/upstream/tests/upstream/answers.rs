@@ -93,6 +93,7 @@ async fn an_answer_cut_off_gets_twice_the_tokens_once() {
         ),
         // A model that writes text instead of the tool call would only write more of it.
         (Action::Ends("Well, there are many".to_owned(), "length"), RequestedForm::Schema),
+        (Action::Ends("It is Mars or Earth".to_owned(), "length"), RequestedForm::Schema),
     ] {
         let fixture = Fixture::with_actions([cut.clone(), Action::Obey(ep_upstream::testing::Forms::ALL)]);
         assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
