@@ -8,8 +8,14 @@ const FORMATS: &[&str] = &[
     "f16", "int4", "int8", "w4a16", "w8a8", "w8a16", "4bit", "8bit", "latest",
 ];
 
+/// Words that hosts add to the name of an open model that they serve faster or cheaper. In other names they are a
+/// part of the model's own name: `gpt-4-turbo` is not `gpt-4`.
+const HOST_WORDS: &[&str] = &["turbo", "lite", "fast", "tput", "reference"];
+/// Words that end the maker's own name of an open model.
+const TUNINGS: &[&str] = &["instruct", "chat", "it"];
+
 /// What the ids of the same weights have in common: `groq/llama-3.3-70b-instruct`,
-/// `meta-llama/Llama-3.3-70B-Instruct:free` and `hf.co/someone/Llama-3.3-70B-Instruct-GGUF:Q4_K_M` are one model, and
+/// `meta-llama/Llama-3.3-70B-Instruct-Turbo` and `hf.co/someone/Llama-3.3-70B-Instruct-GGUF:Q4_K_M` are one model, and
 /// would give one vote three times.
 ///
 /// Only a name with a version or a size in it is compared across hosts. Without one (`maker/large`) it could be
@@ -23,7 +29,13 @@ pub(crate) fn weights(id: &str) -> String {
     if let Some(at) = words.iter().position(|word| is_a_quantization(word)).filter(|at| *at > 0) {
         words.truncate(at);
     }
-    while words.len() > 1 && words.last().is_some_and(|word| FORMATS.contains(word)) {
+    let is_open = |words: &[&str]| {
+        words.first() == Some(&"deepseek") || words.iter().any(|word| TUNINGS.contains(word))
+    };
+    while let [rest @ .., last] = words.as_slice()
+        && !rest.is_empty()
+        && (FORMATS.contains(last) || (HOST_WORDS.contains(last) && is_open(rest)))
+    {
         words.pop();
     }
     if let ["meta", "llama", ..] = words.as_slice() {
@@ -66,8 +78,12 @@ mod tests {
                 "meta-llama/Meta-Llama-3.3-70B-Instruct",
                 "hf.co/someone/Llama-3.3-70B-Instruct-GGUF:Q4_K_M",
                 "neuralmagic/Llama-3.3-70B-Instruct-FP8",
+                "meta-llama/Llama-3.3-70B-Instruct-Turbo",
+                "meta-llama/Llama-3.3-70B-Instruct-FP8-Turbo",
+                "nebius/meta-llama/Llama-3.3-70B-Instruct-fast",
                 "llama-3.3-70b-instruct-q8_0.gguf",
             ] as &[&str],
+            &["deepseek-ai/DeepSeek-V3-0324", "deepinfra/deepseek-ai/DeepSeek-V3-0324-Turbo"],
             &["openai/gpt-4o", "azure/gpt-4o", "gpt-4o", "openrouter/openai/gpt-4o"],
             &["qwen2.5:7b", "ollama/qwen2.5:7b", "qwen2.5:7b-q4_0"],
             &["anthropic/claude-3.5-haiku", "bedrock/us.anthropic.claude-3.5-haiku", "claude-3-5-haiku"],
@@ -84,6 +100,10 @@ mod tests {
         let ids = [
             "openai/gpt-4o",
             "openai/gpt-4o-mini",
+            "openai/gpt-4",
+            "openai/gpt-4-turbo",
+            "openai/gpt-3.5-turbo",
+            "openai/gpt-3.5-turbo-instruct",
             "openai/gpt-4.1",
             "openai/gpt-4o-2024-05-13",
             "openai/gpt-4o-2024-11-20",
