@@ -468,8 +468,20 @@ pub(crate) const MODEL_LIST: &str = "SELECT fetched_at, body FROM upstream_regis
 pub(crate) const SAVE_MODEL_LIST: &str = "INSERT INTO upstream_registries (upstream, fetched_at, body) \
      VALUES ($1, $2, $3) \
      ON CONFLICT (upstream) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body";
-pub(crate) const FALLBACK_LEVELS: &str =
-    "SELECT model, rung AS level, saved_at FROM upstream_rungs WHERE upstream = $1 ORDER BY model";
-pub(crate) const SAVE_FALLBACK_LEVEL: &str = "INSERT INTO upstream_rungs (upstream, model, rung, saved_at) \
-     VALUES ($1, $2, $3, $4) \
-     ON CONFLICT (upstream, model) DO UPDATE SET rung = excluded.rung, saved_at = excluded.saved_at";
+pub(crate) const FALLBACK_LEVELS: &str = "SELECT model, rung AS level, parameters, saved_at FROM upstream_rungs WHERE upstream = $1 ORDER BY model";
+pub(crate) const SAVE_FALLBACK_LEVEL: &str = "INSERT INTO upstream_rungs (upstream, model, rung, parameters, saved_at) \
+     VALUES ($1, $2, $3, $4, $5) \
+     ON CONFLICT (upstream, model) DO UPDATE SET rung = excluded.rung, parameters = excluded.parameters, \
+         saved_at = excluded.saved_at";
+
+#[cfg(test)]
+mod tests {
+    use ep_polling::plan::PollForm;
+
+    #[test]
+    fn every_form_up_to_the_newest_is_known() {
+        assert_eq!(form_is_known!(), format!("polls.form <= {}", PollForm::NEWEST.number()));
+        assert_eq!(PollForm::from_number(PollForm::NEWEST.number()), Some(PollForm::NEWEST));
+        assert_eq!(PollForm::from_number(PollForm::NEWEST.number() + 1), None);
+    }
+}

@@ -2,8 +2,8 @@
 //!
 //! Models and servers differ in which tool calls they support. Each model starts at the strictest level
 //! that its registry entry lists as supported (or at the stored one). It falls back to a lower level when a
-//! request is rejected or its answers ignore the format, and stays there for a day: the level is stored per
-//! upstream and model. Optional parameters that a server rejects are left out for as long.
+//! request is rejected or its answers ignore the format, and stays there for a day. Optional parameters that a
+//! server rejects are left out for as long. Both are stored per upstream and model.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -68,7 +68,7 @@ pub(crate) enum Unsupported {
     Parameter(OptionalParameter),
 }
 
-/// Parameters that a vote request can do without. The numbers are bits of a set.
+/// Parameters that a vote request can do without. The numbers are bits of a set, which is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum OptionalParameter {
@@ -86,6 +86,8 @@ pub(crate) enum OptionalParameter {
     System = 32,
     /// The options' own texts as the values of the enum; without them, letters are sent.
     TextValues = 64,
+    /// The model's default reasoning effort beside a tool; without it, `reasoning_effort: "none"` is sent.
+    DefaultEffort = 128,
 }
 
 /// Which level and parameters are used for one model.
@@ -106,6 +108,15 @@ pub(crate) struct RequestProfile {
 impl RequestProfile {
     fn starting_at(level: FallbackLevel) -> Self {
         Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0, changed_at: None }
+    }
+
+    /// A stored profile; `None` if its level is unknown.
+    fn stored(saved: &SavedFallbackLevel) -> Option<Self> {
+        Some(Self {
+            unsupported_parameters: saved.unsupported_parameters,
+            changed_at: Some(saved.saved_at),
+            ..Self::starting_at(FallbackLevel::from_number(saved.level)?)
+        })
     }
 
     /// Whether what is sent is the same.
@@ -175,7 +186,7 @@ pub(crate) struct FallbackLevels {
     cache: Arc<dyn UpstreamCache>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
-    stored: OnceCell<HashMap<ModelId, (FallbackLevel, Timestamp)>>,
+    stored: OnceCell<HashMap<ModelId, RequestProfile>>,
     profiles: RwLock<HashMap<ModelId, Arc<Mutex<RequestProfile>>>>,
 }
 
@@ -196,7 +207,7 @@ impl FallbackLevels {
         Self { upstream, cache, clock, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
     }
 
-    /// The fallback level of this model: the stored one unless it is older than a day, else `start`.
+    /// The fallback level of this model: the stored one if it is less than a day old, else `start`.
     pub(crate) async fn of_model<'l>(
         &'l self,
         model: &'l ModelId,
@@ -207,13 +218,8 @@ impl FallbackLevels {
         let profile = if let Some(profile) = known {
             profile
         } else {
-            let stored = self.stored_level(model).await;
-            let new = match stored {
-                Some((level, saved_at)) => {
-                    RequestProfile { changed_at: Some(saved_at), ..RequestProfile::starting_at(level) }
-                }
-                None => RequestProfile::starting_at(start),
-            };
+            let stored = self.stored_profile(model).await;
+            let new = stored.unwrap_or_else(|| RequestProfile::starting_at(start));
             let mut profiles = self.profiles.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(profiles.entry(model.clone()).or_insert_with(|| Arc::new(Mutex::new(new))))
         };
@@ -226,18 +232,18 @@ impl FallbackLevels {
         ModelFallback { levels: self, model, profile }
     }
 
-    /// The level in the database. If it cannot be read in time, the vote goes on without it, and the next
+    /// The profile in the database. If it cannot be read in time, the vote goes on without it, and the next
     /// model that has no profile yet tries again.
-    async fn stored_level(&self, model: &ModelId) -> Option<(FallbackLevel, Timestamp)> {
+    async fn stored_profile(&self, model: &ModelId) -> Option<RequestProfile> {
         let load = self.stored.get_or_try_init(|| async {
             let stored = self.cache.fallback_levels(&self.upstream).await?;
             let known = |saved: SavedFallbackLevel| {
-                FallbackLevel::from_number(saved.level).map(|level| (saved.model, (level, saved.saved_at)))
+                RequestProfile::stored(&saved).map(|profile| (saved.model, profile))
             };
             Ok::<_, ep_kernel::ports::StoreError>(stored.into_iter().filter_map(known).collect())
         });
         match tokio::time::timeout(LOAD_TIMEOUT, load).await {
-            Ok(Ok(levels)) => levels.get(model).copied(),
+            Ok(Ok(profiles)) => profiles.get(model).copied(),
             Ok(Err(error)) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(error, "the stored fallback levels cannot be read");
@@ -281,27 +287,35 @@ impl ModelFallback<'_> {
         let mut profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
         let before = *profile;
         let result = change(&mut profile);
-        if !profile.sends_like(before) {
+        let changed = !profile.sends_like(before);
+        if changed {
             profile.changed_at = Some(self.levels.clock.now());
         }
-        let after = profile.level;
+        let after = *profile;
         drop(profile);
-        if before.level != after {
-            self.store(after);
+        if before.level != after.level {
+            tracing::info!(model = %self.model, fallback_level = after.level.as_str(), "model moved to a lower fallback level");
+        }
+        if changed {
+            self.store();
         }
         result
     }
 
-    /// Stores a changed level in the background.
-    fn store(&self, level: FallbackLevel) {
-        tracing::info!(model = %self.model, fallback_level = level.as_str(), "model moved to a lower fallback level");
+    /// Stores a changed profile in the background.
+    fn store(&self) {
         let (cache, upstream) = (Arc::clone(&self.levels.cache), Arc::clone(&self.levels.upstream));
         let (model, profile) = (self.model.clone(), Arc::clone(&self.profile));
         let saved_at = self.levels.clock.now();
         self.levels.tasks.spawn(async move {
-            // Read here, so that two writes in flight never store an outdated level.
-            let level = profile.lock().unwrap_or_else(PoisonError::into_inner).level as u8;
-            let saved = SavedFallbackLevel { model, level, saved_at };
+            // Read here, so that two writes in flight never store an outdated profile.
+            let current = *profile.lock().unwrap_or_else(PoisonError::into_inner);
+            let saved = SavedFallbackLevel {
+                model,
+                level: current.level as u8,
+                unsupported_parameters: current.unsupported_parameters,
+                saved_at,
+            };
             if let Err(error) = cache.save_fallback_level(&upstream, &saved).await {
                 let error = &error as &dyn std::error::Error;
                 tracing::warn!(model = %saved.model, error, "a fallback level could not be stored");

@@ -15,13 +15,15 @@ pub struct CachedModelList {
     pub body: String,
 }
 
-/// How far requests to a model must depart from a forced tool call until it votes.
+/// The request format that a model is known to support.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedFallbackLevel {
     /// The model.
     pub model: ModelId,
     /// The level, from 0.
     pub level: u8,
+    /// The optional parameters that it does not support, as a set of bits.
+    pub unsupported_parameters: u8,
     /// When it was saved.
     pub saved_at: Timestamp,
 }

@@ -67,7 +67,7 @@ row! {
 
 row! {
     /// A model's fallback level.
-    FallbackLevelRow { model: String, level: i64, saved_at: i64 }
+    FallbackLevelRow { model: String, level: i64, parameters: i64, saved_at: i64 }
 }
 
 impl IdempotencyRow {
@@ -98,6 +98,7 @@ impl From<FallbackLevelRow> for SavedFallbackLevel {
         Self {
             model: ModelId::new(row.model),
             level: u8::try_from(row.level).unwrap_or_default(),
+            unsupported_parameters: u8::try_from(row.parameters).unwrap_or_default(),
             saved_at: Timestamp::from_millis(row.saved_at),
         }
     }

@@ -32,7 +32,8 @@ impl<E: Engine> UpstreamCache for Database<E> {
         upstream: &str,
         level: &SavedFallbackLevel,
     ) -> Result<(), StoreError> {
-        let values = values![upstream, level.model.as_str(), u32::from(level.level), level.saved_at];
+        let (number, parameters) = (u32::from(level.level), u32::from(level.unsupported_parameters));
+        let values = values![upstream, level.model.as_str(), number, parameters, level.saved_at];
         self.0.execute(Durability::ProcessCrash, sql::SAVE_FALLBACK_LEVEL, values).await.map(drop)
     }
 }

@@ -22,6 +22,7 @@ async fn keeps_fallback_levels_per_upstream(db: TestDatabase) {
     let saved = |model: &ModelId, level: u8, saved_at: i64| SavedFallbackLevel {
         model: model.clone(),
         level,
+        unsupported_parameters: level / 2,
         saved_at: at(saved_at),
     };
     for (upstream, level) in [

@@ -171,7 +171,12 @@ impl<'a> UpstreamError<'a> {
         let says = |words: &[&str]| words.iter().any(|word| self.details.contains(word));
         let names = |parameter, words: &[&str]| request.sends(parameter) && says(words);
         // An error about the length of the prompt may mention the tools, which count towards the length.
-        if says(&["context length", "context_length", "context window", "too long", "too many tokens"]) {
+        if says(&["context length", "context_length", "context window", "too many tokens"]) {
+            return None;
+        }
+        // "Too long" can be said of a value of the enum as well.
+        let about_enum = names(OptionalParameter::TextValues, &["enum"]);
+        if !about_enum && says(&["too long"]) {
             return None;
         }
         let unknown = says(&[
@@ -187,8 +192,17 @@ impl<'a> UpstreamError<'a> {
             "invalid",
         ]);
         // A server error that happens to mention tools does not mean that they are unsupported.
-        if self.status >= 500 && !unknown {
+        if self.status >= 500 && !unknown && !about_enum {
             return None;
+        }
+        // Some reasoning models take function tools only with `reasoning_effort: "none"`, others not at all.
+        if request.level.has_tool() && says(&["reasoning_effort"]) {
+            if request.turns_reasoning_off() {
+                return Some(Unsupported::Tools);
+            }
+            if says(&["function", "tool"]) {
+                return Some(Unsupported::Parameter(OptionalParameter::DefaultEffort));
+            }
         }
         if names(OptionalParameter::ParallelToolCalls, &["parallel_tool_calls", "parallel tool calls"]) {
             return Some(Unsupported::Parameter(OptionalParameter::ParallelToolCalls));
@@ -197,7 +211,7 @@ impl<'a> UpstreamError<'a> {
             return Some(Unsupported::ToolChoice);
         }
         // Providers limit the length, the characters or the sum of the values of an enum.
-        if names(OptionalParameter::TextValues, &["enum"]) {
+        if about_enum {
             return Some(Unsupported::Parameter(OptionalParameter::TextValues));
         }
         if request.level == FallbackLevel::Schema

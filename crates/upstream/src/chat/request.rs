@@ -35,15 +35,22 @@ impl VoteRequest<'_> {
     pub(crate) fn sends(&self, parameter: OptionalParameter) -> bool {
         self.profile.sends(parameter)
             && match parameter {
-                OptionalParameter::ParallelToolCalls => self.level.has_tool(),
+                OptionalParameter::ParallelToolCalls | OptionalParameter::DefaultEffort => {
+                    self.level.has_tool()
+                }
                 OptionalParameter::Strict => self.level != FallbackLevel::Prose,
-                OptionalParameter::Reasoning => self.lowest_effort.is_some(),
+                OptionalParameter::Reasoning => self.lowest_effort.is_some() && !self.turns_reasoning_off(),
                 OptionalParameter::TextValues => {
                     self.level != FallbackLevel::Prose && self.view.answer == AnswerForm::Text
                 }
                 OptionalParameter::MaxTokens | OptionalParameter::System => true,
                 OptionalParameter::Provider => self.is_openrouter,
             }
+    }
+
+    /// Returns `true` if it sends `reasoning_effort: "none"`, which takes the place of `reasoning`.
+    pub(crate) fn turns_reasoning_off(&self) -> bool {
+        self.level.has_tool() && !self.profile.sends(OptionalParameter::DefaultEffort)
     }
 
     /// The body as JSON.
@@ -93,6 +100,7 @@ impl VoteRequest<'_> {
                 .lowest_effort
                 .filter(|_| self.sends(OptionalParameter::Reasoning))
                 .map(|effort| Reasoning { effort, exclude: true }),
+            reasoning_effort: self.turns_reasoning_off().then_some("none"),
             provider: self.sends(OptionalParameter::Provider).then_some(Provider { sort: "price" }),
         };
         let mut bytes = Vec::with_capacity(user.len() + SYSTEM.len() + 1024);
@@ -121,6 +129,8 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Provider>,
 }

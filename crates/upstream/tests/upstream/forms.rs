@@ -71,7 +71,9 @@ async fn fallback_levels_are_kept_over_a_restart() {
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     fixture.settle().await;
     let kept = fixture.cache.fallback_levels(&fixture.server.base_url()).await.unwrap();
-    assert_eq!(kept, [SavedFallbackLevel { model: ModelId::new("m"), level: 2, saved_at: NOW }]);
+    let saved =
+        SavedFallbackLevel { model: ModelId::new("m"), level: 2, unsupported_parameters: 0, saved_at: NOW };
+    assert_eq!(kept, [saved]);
     let before = fixture.server.calls("m");
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     let received = fixture.server.received("m");
@@ -238,6 +240,63 @@ async fn letters_are_sent_where_texts_are_refused_as_enum_values() {
 }
 
 #[tokio::test]
+async fn letters_are_sent_where_an_enum_value_is_too_long() {
+    let message = "Invalid 'tools[0].function.parameters.properties.option.enum[1]': string too long.";
+    let fixture = Fixture::with_actions([
+        Action::Status(400, json!({ "error": { "message": message } }).to_string()),
+        Action::Obey(Forms::ALL),
+    ]);
+    assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
+    fixture.settle().await;
+    assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST), "after a restart");
+    let received = fixture.server.received("m");
+    assert_eq!(received.len(), 3, "the second vote sends letters at once");
+    for request in &received[1..] {
+        assert_eq!(request.requested_form, Required);
+        let option = &request.body["tools"][0]["function"]["parameters"]["properties"]["option"];
+        assert_eq!(option["enum"], json!(["A", "B", "C"]));
+    }
+}
+
+/// A reasoning model that takes function tools only with this effort, at most.
+async fn asked_with_efforts(refusals: &[&str]) -> Vec<(RequestedForm, Value)> {
+    let refuse = |message: &&str| {
+        Action::Status(
+            400,
+            json!({ "error": { "message": message, "param": "reasoning_effort" } }).to_string(),
+        )
+    };
+    let actions: Vec<_> = refusals.iter().map(refuse).chain([Action::Obey(Forms::ALL)]).collect();
+    let fixture = Fixture::with_actions(actions);
+    assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
+    fixture.settle().await;
+    assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST), "after a restart");
+    let effort = |body: &Value| body.get("reasoning_effort").cloned().unwrap_or_default();
+    let received = fixture.server.received("m");
+    received.iter().map(|request| (request.requested_form, effort(&request.body))).collect()
+}
+
+#[tokio::test]
+async fn reasoning_is_turned_off_where_it_excludes_function_tools() {
+    let excludes = "Function tools with reasoning_effort are not supported for gpt-6-luna in \
+         /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+    let (default, none) = (Value::Null, json!("none"));
+    assert_eq!(
+        asked_with_efforts(&[excludes]).await,
+        [(Required, default.clone()), (Required, none.clone()), (Required, none.clone())]
+    );
+    let earlier = "Function tools with reasoning_effort are not supported for gpt-5.4 in \
+         /v1/chat/completions. Please use /v1/responses instead.";
+    assert_eq!(asked_with_efforts(&[earlier]).await[1], (Required, none.clone()));
+    // A model that cannot stop reasoning is asked without a tool.
+    let never = "Unsupported value: 'reasoning_effort' does not support 'none' with this model.";
+    assert_eq!(
+        asked_with_efforts(&[excludes, never]).await,
+        [(Required, default.clone()), (Required, none), (Schema, default.clone()), (Schema, default)]
+    );
+}
+
+#[tokio::test]
 async fn a_vote_says_how_it_was_cast_and_whether_the_model_reasoned() {
     for (action, mode) in [
         (Action::Obey(Forms::ALL), BallotMode::ForcedTool),
@@ -284,6 +343,7 @@ async fn after_a_reported_missing_call_the_model_is_asked_without_a_tool() {
 async fn messages_about_something_else_do_not_fall_back() {
     for (status, message) in [
         (400, "This model's maximum context length is 8192 tokens, of which 100 in the functions"),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum, including tools"),
         (404, "The model does not exist"),
     ] {
         let fixture =
