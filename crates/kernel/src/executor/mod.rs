@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::caller::{CappedKey, UserId};
+use crate::event::StartedEvent;
 use crate::fault::{Fault, Kind};
 use crate::ports::{
     Adopted, CLOCKS_APART, Change, Clock, Entropy, Epoch, Lease, Models, NewPoll, Opened, PollChanges,
@@ -283,6 +284,16 @@ impl PollExecutor {
         Ok(Some(state))
     }
 
+    /// The first event of a poll, for a watcher of a repeated request.
+    pub async fn started(
+        &self,
+        id: &PollId,
+        result_url: Option<String>,
+    ) -> Result<Option<StartedEvent>, Fault> {
+        let state = self.state(id).await?;
+        Ok(state.map(|state| EventProjection::new(&state.record).started(result_url)))
+    }
+
     /// Follows a poll to its end, whichever process runs it.
     pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
         Ok(self.watch(id).await?.map(|watch| Follow::new(self.clone(), watch)))
@@ -338,11 +349,13 @@ impl PollExecutor {
             0 => (inner.lease, ADOPT_WITHOUT_ROOM),
             room => (Duration::ZERO, room),
         };
+        // After a pause longer than the lease, the polls that still run here are not adopted but go on.
+        inner.renew().await?;
         let until = Instant::now() + inner.lease;
         let adopted = inner.polls.adopt(&inner.lease(), ago, limit).await?;
         let mut count = 0;
         for adopted in adopted {
-            // After a pause longer than the lease, this can be one of this process's own.
+            // Its lease can have ended a moment ago.
             if let Some(running) = inner.running.get(&adopted.id) {
                 running.lease.take(adopted.epoch, until);
                 continue;
@@ -371,8 +384,11 @@ impl PollExecutor {
         }
         // A poll that has waited for its turn longer than twice the time it may take is not begun any more.
         let waited = inner.clock.now().since(record.created_at);
-        let too_long = waited > Duration::from_millis(record.plan.deadline_ms) * 2 + CLOCKS_APART;
-        let deadline = adopted.left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
+        let time = Duration::from_millis(record.plan.deadline_ms);
+        let too_long = waited > time * 2 + CLOCKS_APART;
+        // A deadline can have been written by a clock that was ahead.
+        let left = adopted.left.map(|left| left.min(time));
+        let deadline = left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
         let place = inner.slots.take_again(record.owner);
         let cancelled = inner.polls.is_cancelled(&record.id).await?;
         self.begin(Job { record, prior: ballots, lease, place, deadline, notifies: false, cancelled });

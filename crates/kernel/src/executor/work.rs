@@ -1,4 +1,4 @@
-//! The work on one poll: wait for its turn, run it, close it, wait for unused calls, settle.
+//! The work on one poll: wait for its turn, run it, close it, wait for unused calls, settle it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ use super::Inner;
 use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
 use super::slots::{Place, Slot};
-use crate::executor::run::{Finished, Recorder, run};
+use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::{Change, Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
@@ -89,10 +90,18 @@ impl From<StoreError> for Interruption {
     }
 }
 
-/// What became of a poll in the meantime.
-enum Stored {
-    /// It runs, and is leased by this process.
+/// The next step of the work on a poll.
+enum Stage {
+    /// Run it, from these recorded ballots.
     Running(Vec<Ballot>),
+    /// Settle it: it is closed, and its ballots cost this much.
+    Closed(MicroUsd),
+}
+
+/// The state of a poll after an interruption.
+enum Stored {
+    /// It is leased by this process, which goes on with this stage.
+    Ours(Stage),
     /// It needs no further work.
     Ended,
     /// Another process runs it.
@@ -114,63 +123,87 @@ impl Work<'_> {
         &self.running.lease
     }
 
-    /// Runs a poll to its end, however often the database fails in between: recorded ballots are kept, and so is
-    /// its deadline. Stops as soon as the lease has ended, because another process may run it then.
-    async fn until_closed(&self, mut prior: Vec<Ballot>, place: Place, mut deadline: Option<Instant>) {
-        let mut place = Some(place);
-        let mut slot = None;
-        let (mut lost, mut asks) = (MicroUsd::ZERO, true);
+    /// Runs a poll to its end, however often the database fails in between: calls in flight, recorded ballots and the
+    /// deadline survive. Asks and records nothing while the lease has ended, because another process may run the poll
+    /// then.
+    async fn until_closed(&self, prior: Vec<Ballot>, place: Place, mut deadline: Option<Instant>) {
+        let plan = &self.record.plan;
+        let lost = lost_calls(plan, &prior);
+        let budget = plan.budget.amount();
+        let ceiling = self.record.held.map_or(budget, |held| held.min(budget)).minus(lost);
+        let mut run = Run::new(plan, ceiling, &self.inner.models);
+        let (mut place, mut slot, mut stage) = (Some(place), None, Stage::Running(prior));
+        let mut lease_ended: Option<Instant> = None;
         loop {
-            // An attempt that has asked nobody has lost nothing.
-            if std::mem::take(&mut asks) {
-                lost = lost.plus(lost_calls(&self.record.plan, &prior));
-            }
             let attempt = async {
-                if slot.is_none() {
-                    let again = || self.inner.slots.take_again(self.record.owner);
-                    slot = self.turn(place.take().unwrap_or_else(again), deadline).await?;
-                }
-                let deadline = match deadline {
-                    Some(deadline) => deadline,
-                    None => *deadline.insert(self.start().await?),
+                let spent = match stage {
+                    Stage::Running(recorded) => {
+                        if slot.is_none() {
+                            let again = || self.inner.slots.take_again(self.record.owner);
+                            slot = self.turn(place.take().unwrap_or_else(again), deadline).await?;
+                        }
+                        let deadline = match deadline {
+                            Some(deadline) => deadline,
+                            None => *deadline.insert(self.start().await?),
+                        };
+                        self.close(&mut run, recorded, deadline, lost).await?
+                    }
+                    Stage::Closed(spent) => Some(spent),
                 };
-                asks = Instant::now() < deadline;
-                Ok(self.run_once(prior, deadline, lost).await?)
+                if let Some(spent) = spent {
+                    self.settle(&mut run, spent, lost).await?;
+                }
+                Ok(())
             };
             let done = tokio::select! {
                 biased;
                 () = self.lease().ended() => Err(Interruption::LeaseEnded),
                 done = attempt => done,
             };
+            let mut wait = RETRY_AFTER;
             match done {
                 Ok(()) => break,
                 Err(Interruption::Stopping) => return self.give_up().await,
                 Err(Interruption::LeaseEnded) if self.inner.is_released() => return,
                 Err(Interruption::LeaseEnded) => {
                     metrics::counter!("ep_leases_lost_total").increment(1);
-                    tracing::warn!(
-                        "the lease on this poll has ended; nobody is asked until it is held again"
-                    );
+                    tracing::warn!("the lease on this poll has ended; no model is asked until it is renewed");
+                    // After a pause of this process, nothing is wrong with the database. If it is slow, leases end often.
+                    if lease_ended.replace(Instant::now()).is_none_or(|last| last.elapsed() > RETRY_AFTER * 5) {
+                        wait = Duration::ZERO;
+                    }
                 }
                 Err(Interruption::Store(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     tracing::error!(error = %error, cause, "poll interrupted; it continues when the database answers again");
                 }
             }
-            prior = loop {
-                tokio::select! {
-                    () = tokio::time::sleep(RETRY_AFTER) => {}
-                    () = self.inner.tasks.stopping() => return self.give_up().await,
-                }
-                match self.reload().await {
-                    Ok(Stored::Running(ballots)) => break ballots,
-                    Ok(Stored::Ended) => return,
-                    Ok(Stored::Elsewhere) => {
+            stage = loop {
+                let has_finished = run.has_finished();
+                let reloaded = async {
+                    tokio::select! {
+                        () = tokio::time::sleep(wait) => Some(self.reload(has_finished).await),
+                        () = self.inner.tasks.stopping() => None,
+                    }
+                };
+                // Answers keep arriving meanwhile.
+                let gathering = run.gather().then(|()| std::future::pending::<()>());
+                let reloaded = tokio::select! {
+                    biased;
+                    reloaded = reloaded => reloaded,
+                    () = gathering => None,
+                };
+                match reloaded {
+                    None => return self.give_up().await,
+                    Some(Ok(Stored::Ours(stage))) => break stage,
+                    Some(Ok(Stored::Ended)) => return,
+                    Some(Ok(Stored::Elsewhere)) => {
                         tracing::warn!("another process has adopted this poll");
                         return;
                     }
-                    Err(error) => tracing::warn!(error = %error, "the database still fails"),
+                    Some(Err(error)) => tracing::warn!(error = %error, "the database still fails"),
                 }
+                wait = RETRY_AFTER;
             };
         }
         drop(slot);
@@ -206,8 +239,9 @@ impl Work<'_> {
         self.inner.announce_released(&self.record.id).await;
     }
 
-    /// Reads a poll again after an interruption.
-    async fn reload(&self) -> Result<Stored, StoreError> {
+    /// Reads a poll again after an interruption. `has_finished`: its run had come to a decision, so that the unused
+    /// calls are known.
+    async fn reload(&self, has_finished: bool) -> Result<Stored, StoreError> {
         let Self { inner, record, publisher, .. } = self;
         let (epoch, until) = (self.lease().epoch(), Instant::now() + inner.lease);
         if inner.polls.renew(&[(record.id.clone(), epoch)], inner.lease).await?.is_empty() {
@@ -217,22 +251,28 @@ impl Work<'_> {
         let Some(stored) = inner.polls.poll(&record.id).await? else { return Ok(Stored::Elsewhere) };
         let ballots = inner.polls.ballots(&record.id, 0).await?;
         publisher.send_modify(|state| state.ballots = ballots.iter().cloned().map(Arc::new).collect());
-        let Some(closing) = stored.closing.clone() else { return Ok(Stored::Running(ballots)) };
+        let Some(closing) = stored.closing.clone() else {
+            return Ok(Stored::Ours(Stage::Running(ballots)));
+        };
+        if has_finished && !stored.settled {
+            publish_end(publisher, closing, false);
+            return Ok(Stored::Ours(Stage::Closed(cost_of(&ballots))));
+        }
         settle_interrupted(inner, &stored, self.lease(), &ballots).await?;
         publish_end(publisher, closing, true);
         Ok(Stored::Ended)
     }
 
-    /// `lost` is what is charged for calls of earlier attempts whose answers were lost.
-    async fn run_once(
+    /// Runs a poll to its decision and closes it. Returns what its ballots cost if it is not settled by that, because
+    /// calls are still in flight. `lost` is charged for calls of an earlier process whose answers were lost.
+    async fn close(
         &self,
-        prior: Vec<Ballot>,
+        run: &mut Run<'_>,
+        recorded: Vec<Ballot>,
         deadline: Instant,
         lost: MicroUsd,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<MicroUsd>, StoreError> {
         let Self { inner, record, publisher, .. } = self;
-        let budget = record.plan.budget.amount();
-        let ceiling = record.held.map_or(budget, |held| held.min(budget)).minus(lost);
         let cancel = if Instant::now() < deadline {
             self.running.cancel.clone()
         } else {
@@ -241,16 +281,13 @@ impl Work<'_> {
             over.cancel();
             over
         };
-        let finished = run(&record.plan, prior, deadline, ceiling, &inner.models, self, &cancel).await?;
-        let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
-        let draining = !finished.unfinished.is_empty();
-        let closing = closing(inner, record, &finished, self.running.cancel.is_cancelled(), lost);
-        // Nobody is charged more than was set aside.
-        let held = record.held.unwrap_or_default();
+        let finished = run.to_end(recorded, deadline, self, &cancel).await?;
+        let spent = cost_of(&finished.ballots);
+        let draining = !run.is_drained();
+        let closing = closing(inner, record, &finished, run, self.running.cancel.is_cancelled(), lost);
         let settlement =
-            if draining { Settlement::Later } else { Settlement::Capture(spent.plus(lost).min(held)) };
-        let epoch = self.lease().epoch();
-        inner.polls.close(&record.id, epoch, &closing, settlement).await?;
+            if draining { Settlement::Later } else { Settlement::Capture(self.capture(spent, lost)) };
+        inner.polls.close(&record.id, self.lease().epoch(), &closing, settlement).await?;
         if self.notifies {
             inner.closed.notify_one();
         }
@@ -261,15 +298,27 @@ impl Work<'_> {
         measure(record, &finished, spent);
         publish_end(publisher, closing, !draining);
         inner.changed(&record.id, Change::Ended);
-        if draining {
-            let unused = finished.unfinished.drain(&record.plan).await.plus(lost);
-            metrics::counter!("ep_unused_calls_cost_micro_usd_total")
-                .increment(unused.micro().unsigned_abs());
-            let capture = spent.plus(unused).min(held);
-            inner.polls.settle(&record.id, epoch, capture, unused, inner.clock.now()).await?;
-        }
+        Ok(draining.then_some(spent))
+    }
+
+    /// Waits for the unused calls of a closed poll and charges what all its calls cost.
+    async fn settle(&self, run: &mut Run<'_>, spent: MicroUsd, lost: MicroUsd) -> Result<(), StoreError> {
+        let Self { inner, record, .. } = self;
+        let unused = run.drain().await.plus(lost);
+        let (epoch, now) = (self.lease().epoch(), inner.clock.now());
+        inner.polls.settle(&record.id, epoch, self.capture(spent, unused), unused, now).await?;
+        metrics::counter!("ep_unused_calls_cost_micro_usd_total").increment(unused.micro().unsigned_abs());
         Ok(())
     }
+
+    /// What is charged for ballots and unused calls: never more than was set aside.
+    fn capture(&self, spent: MicroUsd, unused: MicroUsd) -> MicroUsd {
+        spent.plus(unused).min(self.record.held.unwrap_or_default())
+    }
+}
+
+fn cost_of(ballots: &[Ballot]) -> MicroUsd {
+    ballots.iter().map(|ballot| ballot.spend.amount).sum()
 }
 
 /// Resolves at the deadline, if there is one.
@@ -288,16 +337,16 @@ pub(super) async fn settle_interrupted(
     lease: &HeldLease,
     ballots: &[Ballot],
 ) -> Result<(), StoreError> {
-    let spent: MicroUsd = ballots.iter().map(|ballot| ballot.spend.amount).sum();
+    let spent = cost_of(ballots);
     let unused = record.closing.as_ref().map(|closing| closing.unused_calls_estimate).unwrap_or_default();
     let capture = spent.plus(unused).min(record.held.unwrap_or_default());
     inner.polls.settle(&record.id, lease.epoch(), capture, unused, inner.clock.now()).await?;
     Ok(())
 }
 
-/// What is charged for the calls that were made before an interruption and whose answers were lost: an estimate
-/// for each member without a ballot whose place in the order lies before that of a ballot. These were asked for
-/// certain; who came after them may have been, and is not charged.
+/// What is charged for the calls of an earlier process whose answers were lost: an estimate for each member
+/// without a ballot that comes before a member with one. These were asked for certain; later members may have
+/// been, and are not charged.
 fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
     let answered: HashSet<usize> = ballots.iter().map(|ballot| ballot.position as usize).collect();
     let asked = answered.iter().max().map_or(0, |last| last + 1);
@@ -309,6 +358,7 @@ fn closing(
     inner: &Inner,
     record: &PollRecord,
     finished: &Finished,
+    run: &Run<'_>,
     cancelled: bool,
     lost: MicroUsd,
 ) -> Closing {
@@ -323,8 +373,8 @@ fn closing(
         total_ms: closed_at.since(record.created_at).max(finished.gather).as_millis() as u64,
         closed_at,
         unused_calls: finished.unused_calls,
-        unused_calls_cost: finished.unfinished.is_empty().then_some(lost),
-        unused_calls_estimate: finished.unfinished.estimate(&record.plan).plus(lost),
+        unused_calls_cost: run.is_drained().then_some(lost),
+        unused_calls_estimate: run.estimate().plus(lost),
     }
 }
 
@@ -333,9 +383,9 @@ fn measure(record: &PollRecord, finished: &Finished, spent: MicroUsd) {
     metrics::counter!("ep_polls_total", "reason" => reason).increment(1);
     metrics::histogram!("ep_poll_duration_seconds").record(finished.gather);
     metrics::counter!("ep_poll_cost_micro_usd_total").increment(spent.micro().unsigned_abs());
-    let asked = finished.ballots.len() + finished.unused_calls as usize;
-    let skipped = record.plan.roster.len().saturating_sub(asked);
-    metrics::counter!("ep_calls_saved_total").increment(skipped as u64);
+    let skipped = record.plan.roster.len().saturating_sub(finished.ballots.len());
+    let saved = skipped.saturating_sub(finished.unused_calls as usize);
+    metrics::counter!("ep_calls_saved_total").increment(saved as u64);
     for ballot in &finished.ballots {
         let result = ballot.vote.as_ref().map_or_else(|no_vote| no_vote.reason.as_str(), |_| "vote");
         metrics::counter!("ep_votes_total", "result" => result).increment(1);

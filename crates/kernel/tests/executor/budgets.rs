@@ -4,7 +4,7 @@ use ep_polling::money::MicroUsd;
 use ep_polling::stopping::{Pace, TerminationReason};
 use proptest::prelude::*;
 
-use super::scripted::{Case, finish};
+use super::scripted::{Case, finish_and_drain};
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_stops_before_the_call_that_might_not_fit() {
@@ -58,9 +58,8 @@ proptest! {
             case.budget = MicroUsd::new(((worst.micro() as f64 * calls) as i64).max(1));
             let plan = case.plan();
             let script = std::sync::Arc::new(case.script());
-            let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
+            let (finished, unused) = finish_and_drain(&plan, &script, Vec::new(), plan.budget.amount()).await;
             let spent: MicroUsd = finished.ballots.iter().map(|ballot| ballot.spend.amount).sum();
-            let unused = finished.unfinished.drain(&plan).await;
             assert!(spent.plus(unused) <= plan.budget.amount(), "{spent} and {unused} of {}", plan.budget.amount());
             let asked = script.asked.lock().unwrap().len();
             assert_eq!(spent.plus(unused).micro(), case.costs.min(worst).micro() * asked as i64);

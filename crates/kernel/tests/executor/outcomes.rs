@@ -15,7 +15,7 @@ async fn unanimity_stops_by_confidence_after_the_fewest_calls() {
     assert_eq!(finished.decision.reason, TerminationReason::Confidence);
     assert_eq!(finished.decision.option, Some(1));
     assert_eq!(script.asked.lock().unwrap().len(), 7, "the first wave for 50 models at 0.95");
-    assert!(finished.unfinished.is_empty());
+    assert_eq!(finished.unused_calls, 0);
     assert!(finished.decision.confidence() >= 0.95);
 }
 
@@ -112,8 +112,8 @@ async fn what_is_in_flight_at_the_stop_counts_as_skipped_but_is_paid() {
         script.lines.get_mut(member.model.as_str()).unwrap().takes = std::time::Duration::from_secs(5);
     }
     let script = std::sync::Arc::new(script);
-    let finished = super::scripted::finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
+    let (finished, unused) =
+        super::scripted::finish_and_drain(&plan, &script, Vec::new(), plan.budget.amount()).await;
     assert_eq!((finished.ballots.len(), finished.decision.reason), (7, TerminationReason::Confidence));
-    assert!(!finished.unfinished.is_empty());
-    assert_eq!(finished.unfinished.drain(&plan).await.micro(), 43 * 50);
+    assert_eq!((finished.unused_calls, unused.micro()), (43, 43 * 50));
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ep_kernel::executor::run::{Finished, Recorder, run};
+use ep_kernel::executor::run::{Finished, Recorder, Run};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{Abandon, Models, Registry, StoreError, Wanted};
 use ep_polling::ballot::{Ballot, BallotView, ModelAnswer, NoVote, Reason};
@@ -166,7 +166,21 @@ impl Case {
 }
 
 pub async fn finish(plan: &Plan, script: &Arc<Script>, prior: Vec<Ballot>, ceiling: MicroUsd) -> Finished {
+    finish_and_drain(plan, script, prior, ceiling).await.0
+}
+
+/// Runs a poll to its end and waits for its unused calls. Returns what these cost.
+pub async fn finish_and_drain(
+    plan: &Plan,
+    script: &Arc<Script>,
+    prior: Vec<Ballot>,
+    ceiling: MicroUsd,
+) -> (Finished, MicroUsd) {
     let models: Arc<dyn Models> = Arc::clone(script) as Arc<dyn Models>;
     let deadline = Instant::now() + Duration::from_millis(plan.deadline_ms);
-    run(plan, prior, deadline, ceiling, &models, &Book::default(), &CancellationToken::new()).await.unwrap()
+    let mut run = Run::new(plan, ceiling, &models);
+    let (book, cancel) = (Book::default(), CancellationToken::new());
+    let finished = run.to_end(prior, deadline, &book, &cancel).await.unwrap();
+    assert_eq!(run.is_drained(), run.estimate().is_zero());
+    (finished, run.drain().await)
 }

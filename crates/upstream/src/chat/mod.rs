@@ -26,6 +26,8 @@ const MAX_BODY: usize = 1024 * 1024;
 /// After so many failures to connect in a row, calls fail without trying for a moment (a circuit breaker).
 const MAX_CONNECT_FAILURES: u32 = 8;
 const BREAK: Duration = Duration::from_secs(1);
+/// How late a timer fires only if the process stood still.
+const LATE: Duration = Duration::from_millis(500);
 
 /// A client for one upstream's `/chat/completions`.
 pub(crate) struct Chat {
@@ -134,8 +136,16 @@ impl Chat {
             return Err(TransportError::Connect);
         }
         let start = Instant::now();
-        let exchange = tokio::time::timeout_at(deadline, self.exchange(body));
-        let result = exchange.await.unwrap_or(Err(TransportError::Timeout));
+        let mut exchange = std::pin::pin!(self.exchange(body));
+        let in_time = tokio::time::timeout_at(deadline, &mut exchange).await;
+        let result = match in_time {
+            Ok(result) => result,
+            // The process stood still: the answer may wait to be read.
+            Err(_) if deadline.elapsed() > LATE => {
+                tokio::time::timeout(LATE, exchange).await.unwrap_or(Err(TransportError::Timeout))
+            }
+            Err(_) => Err(TransportError::Timeout),
+        };
         self.note_connection(result.as_ref().err() != Some(&TransportError::Connect));
         self.measure(&result, start.elapsed());
         result
