@@ -5,12 +5,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Script, ScriptedUpstream, VoteFor};
+use ep_upstream::testing::{Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::harness::{Client, Setup, Stripe, WalletLibraries, question};
+use crate::rounds::stored::Stored;
 
 /// `ep serve` in a process of its own, and its address.
 async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>) -> (Child, String) {
@@ -219,6 +220,85 @@ async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
     assert_eq!(client.get(&path).await.expect(200)["votes"], result["votes"]);
     other.kill().await.unwrap();
     assert_eq!(admin(data.path(), url, &["audit", "--json"]).await["clean"], true);
+}
+
+/// A process alone on its database that stands still for longer than its lease takes the answers that arrived
+/// meanwhile: it asks nobody again and charges no estimate.
+#[tokio::test]
+async fn a_lone_process_that_was_paused_takes_the_answers_that_arrived() {
+    let data = tempfile::tempdir().unwrap();
+    let mut script = Script::divided_panel(40);
+    script.default.billing = Billing::Cost(120, 12, 0.0001);
+    (script.default.latency, script.default.jitter) =
+        (Duration::from_millis(200), Duration::from_millis(2000));
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
+    let user = admin(data.path(), None, &user).await;
+    let (mut child, url) = serve(data.path(), &upstream, None).await;
+    let client = Client::new(&url, Some(user["api_key"].as_str().unwrap().to_owned()));
+    let body = question(json!({ "confidence_threshold": 1, "pace": "fast", "wait_ms": 1 }));
+    let poll = client.post("/api/poll", &body).await.expect(202);
+    let id = poll["poll_id"].as_str().unwrap();
+    let path = format!("/api/results/{id}");
+    let answered = loop {
+        let answered = client.get(&path).await.json()["answered"].as_u64().unwrap();
+        if answered >= 5 {
+            break answered;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    signal(&child, "-STOP").await;
+    assert!(answered < 40 && upstream.total_calls() == 40, "{answered} of 40 have answered");
+    // Its lease lasts 1.5 s.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    signal(&child, "-CONT").await;
+    let result = ended(&client, id).await;
+    assert_eq!((&result["models_succeeded"], upstream.total_calls()), (&json!(40), 40), "{result}");
+    child.kill().await.unwrap();
+    assert_eq!(admin(data.path(), None, &["audit", "--json"]).await["clean"], true);
+    let balance = ["balance", "--user", user["user_id"].as_str().unwrap(), "--json"];
+    let balance = admin(data.path(), None, &balance).await;
+    assert_eq!(balance["available_usd"].as_f64(), Some(1.0 - 40.0 * 0.0001), "{balance}");
+}
+
+/// Each poll that a newer version of the program has written is left to that version.
+#[tokio::test]
+async fn a_poll_of_an_unknown_form_is_never_resumed() {
+    let data = tempfile::tempdir().unwrap();
+    let mut script = Script::divided_panel(8);
+    script.default.latency = Duration::from_millis(700);
+    let upstream = ScriptedUpstream::start(script).unwrap();
+    let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
+    let key = admin(data.path(), None, &user).await["api_key"].as_str().unwrap().to_owned();
+    let (mut child, url) = serve(data.path(), &upstream, None).await;
+    let client = Client::new(&url, Some(key.clone()));
+    let body = question(json!({ "confidence_threshold": 1, "wait_ms": 1 }));
+    let poll = client.post("/api/poll", &body).await.expect(202);
+    let id = poll["poll_id"].as_str().unwrap();
+    while upstream.total_calls() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    child.kill().await.unwrap();
+    let stored = Stored(format!("sqlite://{}/ensemble-poll.db", data.path().display()));
+    stored.execute("UPDATE polls SET form = 99, lease_until = 0").await;
+    let calls = upstream.total_calls();
+    let (mut child, url) = serve(data.path(), &upstream, None).await;
+    let client = Client::new(&url, Some(key));
+    for path in ["/api/results/ID", "/api/polls/ID/status", "/api/polls/ID/result", "/api/polls/ID/events"] {
+        let reply = client.get(&path.replace("ID", id)).await;
+        assert_eq!(reply.header("retry-after"), "5", "{path}");
+        assert!(reply.refused(503).contains("a newer version of this program"), "{path}");
+    }
+    let tool = client.tool("get_poll_result", json!({ "poll_id": id })).await;
+    assert!(tool["isError"] == true && tool.to_string().contains("a newer version"), "{tool}");
+    client.post(&format!("/api/polls/{id}/cancel"), &json!({})).await.refused(503);
+    // Two rounds of looking for polls without a process.
+    tokio::time::sleep(Duration::from_millis(1600)).await;
+    assert_eq!(upstream.total_calls(), calls, "no model was asked");
+    stored.execute("UPDATE polls SET form = 1").await;
+    let result = tokio::time::timeout(Duration::from_secs(20), ended(&client, id)).await.unwrap();
+    assert_eq!(result["models_succeeded"], 8, "{result}");
+    child.kill().await.unwrap();
 }
 
 /// A request that was cut off by a crash can be repeated as soon as the lease of its process has ended.

@@ -63,6 +63,34 @@ pub struct Plan {
     pub notices: Vec<String>,
 }
 
+/// The form in which a poll is stored, and the rules by which it is run and counted.
+///
+/// A process runs, shows and counts only polls of the forms that it knows. Under the wrong rules it would ask
+/// models again, decide otherwise and charge twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PollForm {
+    /// A [`Plan`] as JSON, decided by first past the post.
+    First = 1,
+}
+
+impl PollForm {
+    /// The form of new polls.
+    pub const NEWEST: Self = Self::First;
+
+    /// Its number in the database.
+    pub const fn number(self) -> i64 {
+        self as i64
+    }
+
+    /// Returns the form with this number, or `None` if only newer versions of the program know it.
+    pub const fn from_number(number: i64) -> Option<Self> {
+        match number {
+            1 => Some(Self::First),
+            _ => None,
+        }
+    }
+}
+
 /// An upper bound for the prompt tokens of everything but question and options: instructions and tool schema.
 pub const INSTRUCTION_TOKENS: u64 = 700;
 

@@ -1,9 +1,16 @@
 //! Statements of both engines. The few that differ in their text are here in both forms.
 
+/// The condition that this program knows the form of a poll, see [`ep_polling::plan::PollForm`].
+macro_rules! form_is_known {
+    () => {
+        "polls.form <= 1"
+    };
+}
+
 /// The columns of [`crate::rows::PollRow`], for SELECT and for RETURNING.
 macro_rules! poll_columns {
     () => {
-        "id, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
+        "id, form, owner, created_at, billed, settled, (SELECT amount FROM holds WHERE ref = polls.id) AS held, \
          unused_cost, plan, closing"
     };
 }
@@ -21,8 +28,10 @@ macro_rules! adopt_polls {
         concat!(
             "UPDATE polls SET lease_worker = $1, lease_until = (SELECT now FROM clock) + $2, \
                  lease_epoch = lease_epoch + 1 \
-             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND lease_until <= (SELECT now FROM clock) - $3 \
-                 ORDER BY lease_until LIMIT $4",
+             WHERE id IN (SELECT id FROM polls WHERE settled = 0 AND (lease_until <= (SELECT now FROM clock) - $3 \
+                 OR lease_until > (SELECT now FROM clock) + $5) AND ",
+            form_is_known!(),
+            " ORDER BY lease_until LIMIT $4",
             $lock,
             ") RETURNING id, lease_epoch AS epoch, deadline_at - (SELECT now FROM clock) AS left_ms"
         )
@@ -51,7 +60,7 @@ macro_rules! transfer_columns {
 
 /// `$busy` gives the accounts that are passed over, as rows of one value.
 macro_rules! due_deliveries {
-    ($table:literal, $key:literal, $ended:literal, $returning:literal, $busy:literal, $lock:literal) => {
+    ($table:literal, $key:literal, $ended:expr, $returning:literal, $busy:literal, $lock:literal) => {
         concat!(
             "UPDATE ",
             $table,
@@ -86,7 +95,10 @@ macro_rules! due_notifications {
         due_deliveries!(
             "notifications",
             "poll_id",
-            "SELECT 1 FROM polls WHERE polls.id = notifications.poll_id AND closing IS NOT NULL",
+            concat!(
+                "SELECT 1 FROM polls WHERE polls.id = notifications.poll_id AND closing IS NOT NULL AND ",
+                form_is_known!()
+            ),
             "poll_id, user_id, url, attempts, \
                  (SELECT secret_number FROM webhooks WHERE user_id = notifications.user_id) AS secret_number, \
                  (SELECT secret_replaced_at FROM webhooks WHERE user_id = notifications.user_id) AS replaced_at",
@@ -125,8 +137,8 @@ pub(crate) use reputation::*;
 
 /// Inserts nothing if a poll has this request reference.
 pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
-     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at) \
-     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10) \
+     (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form) \
+     VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
 pub(crate) const POLL: &str = concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1");
@@ -288,6 +300,8 @@ pub(crate) const UNRETURNED_FUNDS: &str = "SELECT accounts.id AS id FROM account
      AND NOT EXISTS (SELECT 1 FROM api_keys WHERE user_id = accounts.id AND revoked_at IS NULL)";
 pub(crate) const STRANDED_POLLS: &str = "SELECT id FROM polls \
      WHERE settled = 0 AND COALESCE(deadline_at, lease_until) + $1 < (SELECT now FROM clock) ORDER BY id";
+pub(crate) const FALSE_LEASES: &str =
+    "SELECT id FROM polls WHERE settled = 0 AND lease_until > (SELECT now FROM clock) + $1 ORDER BY id";
 
 // Users and keys.
 
@@ -441,14 +455,15 @@ pub(crate) const BAD_DEBT_ACCOUNT: &str = "sys:bad_debt";
 
 // Idempotency records. Their table is named `replays`.
 
-/// Claims a request that is unknown or expired, or whose claim has ended without a reply.
+/// Claims a request that is unknown or expired, or whose claim has ended without a reply. A claim that ends later
+/// than any correct clock allows ($6) counts as ended.
 pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at, epoch) \
      VALUES ($1, $2, (SELECT now FROM clock) + $4, $5, 1) \
      ON CONFLICT (scope) DO UPDATE SET fingerprint = excluded.fingerprint, reply = NULL, \
          lease_until = excluded.lease_until, epoch = replays.epoch + 1, \
          expires_at = CASE WHEN replays.expires_at <= $3 THEN excluded.expires_at ELSE replays.expires_at END \
      WHERE replays.expires_at <= $3 OR (replays.reply IS NULL AND replays.fingerprint = excluded.fingerprint \
-         AND replays.lease_until <= (SELECT now FROM clock)) \
+         AND (replays.lease_until <= (SELECT now FROM clock) OR replays.lease_until > (SELECT now FROM clock) + $6)) \
      RETURNING fingerprint, reply, epoch, expires_at";
 pub(crate) const CLAIMED_REQUEST: &str =
     "SELECT fingerprint, reply, epoch, expires_at FROM replays WHERE scope = $1";

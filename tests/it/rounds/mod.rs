@@ -9,7 +9,7 @@ mod dice;
 mod lane;
 mod proxy;
 mod receiver;
-mod stored;
+pub mod stored;
 
 use std::sync::Arc;
 

@@ -28,6 +28,11 @@ impl Stored {
         connected!(self.0, db, sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap())
     }
 
+    /// Changes what is stored.
+    pub async fn execute(&self, sql: &'static str) {
+        connected!(self.0, db, assert!(sqlx::query(sql).execute(&mut db).await.is_ok()));
+    }
+
     /// Lets the pauses before what is to be sent again be over, and the claims of attempts.
     pub async fn let_deliveries_be_due(&self) {
         for table in ["notifications", "a2a_pushes"] {

@@ -65,11 +65,13 @@ pub struct Audit {
     pub wrong_reputation: Vec<String>,
     /// Polls that are not settled although their time is long over: nobody runs them.
     pub stranded_polls: Vec<String>,
+    /// Polls that are leased until a time that no correct clock can have written.
+    pub false_leases: Vec<String>,
 }
 
 impl Audit {
     /// What was found, each with a name and a description.
-    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 11] {
+    pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 12] {
         [
             ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
             ("wrong_held", "held differs from the open holds", &self.wrong_held),
@@ -82,6 +84,7 @@ impl Audit {
             ("vanished_deposits", "a credited deposit that left the chain", &self.vanished_deposits),
             ("wrong_reputation", "sums of a model differ from its ballots", &self.wrong_reputation),
             ("stranded_polls", "not settled long after its deadline", &self.stranded_polls),
+            ("false_leases", "leased too far ahead, by a clock that was wrong", &self.false_leases),
         ]
     }
 
@@ -116,6 +119,7 @@ pub trait Ledger: Balances {
     /// open hold belongs to a poll that is not settled, that settled polls were charged what their calls cost, that
     /// credits by card and payments belong together, that the spending of capped keys equals that of their polls, that
     /// nothing is left on revoked pre-funded keys, that the sums of reputation are those over the ballots, and
-    /// that every poll is settled this long after its deadline (a poll that waits for its turn: after its lease).
+    /// that every poll is settled this long after its deadline (a poll that waits for its turn: after its lease), and
+    /// that no lease ends later than this long and [`CLOCKS_APART`](super::CLOCKS_APART) from now.
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

@@ -153,6 +153,9 @@ pub enum StoreError {
     /// What was named does not exist, or is no longer in the state the change needs.
     #[error("not found: {0}")]
     NotFound(&'static str),
+    /// The poll is of a form that only newer versions of the program know.
+    #[error("a newer version of the program stored this poll")]
+    UnknownForm,
     /// The database could not be reached, or violated the contract of its port.
     #[error("the database failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -193,6 +196,12 @@ impl From<StoreError> for Fault {
             ),
             StoreError::Conflict(what) => Fault::new(Kind::Conflict, what),
             StoreError::NotFound(what) => Fault::new(Kind::NotFound, format!("{what} not found")),
+            StoreError::UnknownForm => Fault::new(
+                Kind::Unavailable,
+                "a newer version of this program stored this poll, and this server cannot read it; send the request \
+                 again in a few seconds to reach a server of the newer version",
+            )
+            .retry_after(Duration::from_secs(5)),
             StoreError::Failed(source) => Fault::new(
                 Kind::Unavailable,
                 "the database is not available right now; try again in a moment",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::{CLOCKS_APART, StoreError};
 use crate::caller::{CappedKey, UserId};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
@@ -60,6 +60,14 @@ pub struct Lease {
     pub worker: String,
     /// How long from now until other processes may adopt the poll.
     pub lasts: Duration,
+}
+
+impl Lease {
+    /// The longest time that a lease of this length can have left. A later end was written by a clock that was
+    /// ahead and has been set right since.
+    pub const fn longest(lasts: Duration) -> Duration {
+        lasts.saturating_add(CLOCKS_APART)
+    }
 }
 
 /// Counts how often a poll has been leased. Whoever writes names the epoch of its lease, and is refused once
@@ -153,9 +161,10 @@ pub struct Closing {
     pub unused_calls_estimate: MicroUsd,
 }
 
-/// Keeps polls and ballots.
+/// Stores polls and ballots.
 ///
 /// A failed operation may have been carried out all the same: the connection can break after the commit.
+/// Whatever reads a poll of a form that this program does not know fails with [`StoreError::UnknownForm`].
 #[async_trait]
 pub trait PollStore: Send + Sync {
     /// Opens a poll, leases it and sets its hold aside, in one transaction, acknowledged once a power loss
@@ -210,7 +219,8 @@ pub trait PollStore: Send + Sync {
     async fn ballots(&self, id: &PollId, after: u32) -> Result<Vec<Ballot>, StoreError>;
 
     /// Leases up to `limit` polls to this worker whose lease ended at least `ago`: running ones, and closed ones
-    /// that were never settled. Each poll goes to one worker only, in a new epoch.
+    /// that were never settled. Each poll goes to one worker only, in a new epoch. A lease that ends later than any
+    /// correct clock allows counts as ended: see [`Lease::longest`]. Polls of an unknown form are left alone.
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError>;
 
     /// Makes the leases on these polls last this long from now, where they are still of these epochs; returns

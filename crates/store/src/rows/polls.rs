@@ -5,6 +5,7 @@ use std::time::Duration;
 use ep_kernel::ports::{Adopted, Closing, Epoch, PastEnd, PastPoll, PollProgress, PollRecord, StoreError};
 use ep_polling::ballot::{Ballot, Casting, NoVote, Reason};
 use ep_polling::money::{MicroUsd, Spend, SpendBasis};
+use ep_polling::plan::PollForm;
 use ep_polling::poll_id::PollId;
 use ep_polling::roster::ModelId;
 use ep_polling::tally::Tally;
@@ -18,6 +19,7 @@ row! {
     /// [`crate::statements::poll_columns`].
     PollRow {
         id: String,
+        form: i64,
         owner: Option<String>,
         created_at: i64,
         billed: i64,
@@ -33,6 +35,7 @@ row! {
     /// The answers of one poll of a list that made the same choice.
     PastPollRow {
         id: String,
+        form: i64,
         created_at: i64,
         closing: Option<String>,
         unused_cost: Option<i64>,
@@ -179,6 +182,7 @@ impl TryFrom<PollRow> for PollRecord {
     type Error = StoreError;
 
     fn try_from(row: PollRow) -> Result<Self, StoreError> {
+        let PollForm::First = form(row.form)?;
         let closing = closing(row.closing, row.unused_cost)?;
         Ok(Self {
             id: poll_id(&row.id)?,
@@ -204,6 +208,11 @@ impl TryFrom<ProgressRow> for PollProgress {
     }
 }
 
+/// The form with this number. The patterns that decode it fail to compile once there is a second one.
+pub(crate) fn form(number: i64) -> Result<PollForm, StoreError> {
+    PollForm::from_number(number).ok_or(StoreError::UnknownForm)
+}
+
 /// How a poll ended, from its columns.
 fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Closing>, StoreError> {
     let Some(text) = text else { return Ok(None) };
@@ -214,6 +223,7 @@ fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Clos
 /// A listed poll, from its rows: one for each choice.
 pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     let [first, ..] = rows else { return Err(failed(UnexpectedData::MissingRow)) };
+    let PollForm::First = form(first.form)?;
     let options: Vec<String> = serde_json::from_str(&first.options).map_err(failed)?;
     let votes = rows.iter().flat_map(|row| {
         let option = row.choice.and_then(|choice| usize::try_from(choice).ok());

@@ -3,18 +3,19 @@
 use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::MicroUsd;
-use ep_polling::plan::Plan;
+use ep_polling::plan::{Plan, PollForm};
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{EndedPoll, Judgements, ModelSums, ServiceSums, Sums};
 use ep_polling::time::Timestamp;
 
-use super::{poll_id, unreadable};
+use super::{form, poll_id, unreadable};
 use crate::error::failed;
 
 row! {
     /// A poll that has ended: how it was counted, and what is said of it now.
     EndedPollRow {
         id: String,
+        form: i64,
         plan: String,
         closing: String,
         unused_cost: Option<i64>,
@@ -109,6 +110,7 @@ impl TryFrom<EndedPollRow> for CountedPoll {
     type Error = StoreError;
 
     fn try_from(row: EndedPollRow) -> Result<Self, StoreError> {
+        let PollForm::First = form(row.form)?;
         let count = |count: i64| u32::try_from(count).map_err(|_| unreadable("a count of feedback"));
         Ok(Self {
             id: poll_id(&row.id)?,

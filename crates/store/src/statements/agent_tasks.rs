@@ -55,8 +55,13 @@ macro_rules! due_pushes {
         due_deliveries!(
             "a2a_pushes",
             "id",
-            "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
-                 AND a2a_tasks.state IN ('completed', 'failed', 'canceled')",
+            concat!(
+                "SELECT 1 FROM a2a_tasks WHERE a2a_tasks.id = a2a_pushes.task_id \
+                     AND a2a_tasks.state IN ('completed', 'failed', 'canceled') AND NOT EXISTS \
+                     (SELECT 1 FROM polls WHERE polls.id = a2a_tasks.poll_id AND NOT ",
+                form_is_known!(),
+                ")"
+            ),
             "id, task_id, config_id, user_id, url, version, secrets, attempts",
             $busy,
             $lock

@@ -43,15 +43,20 @@ macro_rules! add_slot_sums {
 /// The columns of [`crate::rows::EndedPollRow`].
 macro_rules! ended_poll_columns {
     () => {
-        "polls.id AS id, plan, closing, unused_cost, revision, counted_revision, correct, incorrect, \
+        "polls.id AS id, form, plan, closing, unused_cost, revision, counted_revision, correct, incorrect, \
          (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 1) AS now_correct, \
          (SELECT count(*) FROM feedback WHERE poll_id = polls.id AND outcome_correct = 0) AS now_incorrect \
          FROM reputation_polls JOIN polls ON polls.id = reputation_polls.poll_id"
     };
 }
 
-pub(crate) const WAITING_POLLS: &str =
-    concat!("SELECT ", ended_poll_columns!(), " WHERE revision <> counted_revision AND settled = 1 LIMIT $1");
+pub(crate) const WAITING_POLLS: &str = concat!(
+    "SELECT ",
+    ended_poll_columns!(),
+    " WHERE revision <> counted_revision AND settled = 1 AND ",
+    form_is_known!(),
+    " LIMIT $1"
+);
 /// After this one, for an audit.
 pub(crate) const COUNTED_POLLS: &str = concat!(
     "SELECT ",
@@ -63,7 +68,9 @@ pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
     "SELECT ",
     ended_poll_columns!(),
     " WHERE owner IS NULL AND settled = 1 AND created_at < $1 AND revision = counted_revision \
-     ORDER BY created_at, polls.id LIMIT $2"
+     AND ",
+    form_is_known!(),
+    " ORDER BY created_at, polls.id LIMIT $2"
 );
 /// Locks the sums until the transaction ends: whoever changes them does so one after the other.
 pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls WHERE stored = 1";

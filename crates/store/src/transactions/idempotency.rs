@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use ep_kernel::ports::{ClaimState, IdempotencyStore, StoreError};
+use ep_kernel::ports::{ClaimState, IdempotencyStore, Lease, StoreError};
 use ep_polling::time::Timestamp;
 
 use super::Database;
@@ -28,7 +28,7 @@ impl<E: Engine> IdempotencyStore for Database<E> {
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError> {
         for _ in 0..MAX_ATTEMPTS {
-            let claim = values![scope, fingerprint, now, lasts, expires_at];
+            let claim = values![scope, fingerprint, now, lasts, expires_at, Lease::longest(lasts)];
             // The later commit of what the request does makes the claim durable too.
             let claimed: Vec<IdempotencyRow> =
                 self.0.fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim).await?;

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
-use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Ledger, StoreError};
+use ep_kernel::ports::{Audit, Balance, Balances, CreditOutcome, Lease, Ledger, StoreError};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -175,6 +175,7 @@ async fn audit<C: Connection>(db: &mut C, settled_within: Duration) -> Result<Au
         vanished_deposits: ids(db, sql::DEPOSITS_IN_STATUS, values!["vanished"]).await?,
         wrong_reputation: reputation::audit(db).await?,
         stranded_polls: ids(db, sql::STRANDED_POLLS, values![settled_within]).await?,
+        false_leases: ids(db, sql::FALSE_LEASES, values![Lease::longest(settled_within)]).await?,
     })
 }
 

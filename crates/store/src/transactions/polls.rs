@@ -11,6 +11,7 @@ use ep_kernel::ports::{
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement};
+use ep_polling::plan::PollForm;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
@@ -93,7 +94,7 @@ impl<E: Engine> PollStore for Database<E> {
 
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         // Leases lost in a power loss are taken again.
-        let values = values![&*lease.worker, lease.lasts, ago, limit];
+        let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
             self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
         adopted.into_iter().map(TryInto::try_into).collect()
@@ -141,7 +142,9 @@ async fn open<C: Connection>(db: &mut C, poll: &NewPoll, lease: &Lease) -> Resul
     let (request_ref, billed) = (request_ref.as_deref(), hold.is_some());
     let (worker, lasts) = (&*lease.worker, lease.lasts);
     let plan = rows::json(plan)?;
-    let row = values![id, *owner, *created_at, billed, lasts, worker, request_ref, plan, Epoch::FIRST, *time];
+    let form = PollForm::NEWEST.number();
+    let row =
+        values![id, *owner, *created_at, billed, lasts, worker, request_ref, plan, Epoch::FIRST, *time, form];
     if db.execute(sql::OPEN_POLL, row).await? == 0 {
         let existing: IdRow = db.fetch_one(sql::POLL_BY_REQUEST, values![request_ref]).await?;
         return Ok(Opened::Existing(rows::poll_id(&existing.id)?));

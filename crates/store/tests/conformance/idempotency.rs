@@ -13,6 +13,7 @@ on_both_engines!(
     an_expired_record_counts_as_none,
     a_claim_past_its_lease_is_granted_again,
     a_claim_that_was_given_up_is_granted_again,
+    a_claim_that_ends_too_far_ahead_counts_as_ended,
     one_of_concurrent_requests_gets_the_claim,
     expired_records_are_deleted,
 );
@@ -108,4 +109,13 @@ async fn expired_records_are_deleted(db: TestDatabase) {
     assert_eq!(db.idempotency.sweep(at(9_999)).await.unwrap(), 0);
     assert_eq!(db.idempotency.sweep(at(10_000)).await.unwrap(), 2);
     assert_eq!(begin(&db, "c", "f", 5_500).await, ClaimState::Running(claim(1, 5_000)));
+}
+
+/// A clock that was an hour ahead when the request was claimed.
+async fn a_claim_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
+    begin(&db, "a", "f", 0).await;
+    db.pass(-100_000).await;
+    assert_eq!(begin(&db, "a", "f", 500).await, ClaimState::Running(claim(1, 0)));
+    db.pass(-3_600_000).await;
+    assert_eq!(begin(&db, "a", "f", 500).await, ClaimState::Claimed(claim(2, 0)));
 }

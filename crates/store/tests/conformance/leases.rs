@@ -23,6 +23,8 @@ on_both_engines!(
     a_deadline_outlives_the_process,
     a_poll_that_waits_has_no_deadline_until_it_starts,
     unsettled_polls_past_their_deadline_are_stranded,
+    a_lease_that_ends_too_far_ahead_counts_as_ended,
+    polls_of_an_unknown_form_are_left_alone,
     concurrent_workers_adopt_each_poll_once,
 );
 
@@ -163,7 +165,7 @@ async fn a_poll_that_waits_has_no_deadline_until_it_starts(db: TestDatabase) {
 async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     let (running, closed, settled) = (open(&db, 1).await, open(&db, 1).await, open(&db, 1).await);
     let waiting = NewPoll { time: None, ..new_poll(None, None) };
-    db.polls.open(&waiting, &lease("a", 600_000)).await.unwrap();
+    db.polls.open(&waiting, &lease("a", 300_000)).await.unwrap();
     db.polls.close(&closed.id, Epoch::FIRST, &closing(None), Settlement::Later).await.unwrap();
     db.polls.close(&settled.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     db.pass(150_000).await;
@@ -175,6 +177,47 @@ async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     let stranded: HashSet<String> = audit.stranded_polls.iter().cloned().collect();
     assert_eq!(stranded, HashSet::from([running.id.to_string(), closed.id.to_string()]));
     assert!(!audit.is_clean());
+}
+
+/// A clock that was an hour ahead when the poll was opened, and has been set right after a crash.
+async fn a_lease_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
+    let (ahead, right) = (open(&db, 60_000).await, open(&db, 60_000).await);
+    let hour = "lease_until = lease_until + 3600000, deadline_at = deadline_at + 3600000";
+    tamper(&db.url, format!("UPDATE polls SET {hour} WHERE id = '{}'", ahead.id)).await.unwrap();
+    let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
+    assert_eq!((&audit.false_leases[..], audit.is_clean()), (&[ahead.id.to_string()][..], false));
+    let busy = db.polls.adopt(&lease("busy", 60_000), Duration::from_secs(30), 10).await.unwrap();
+    assert_eq!(ids(&busy), HashSet::from([ahead.id.clone()]));
+    assert_eq!(adopt(&db).await, []);
+    db.assert_consistent().await;
+    // Clocks may be two minutes apart.
+    let two_minutes =
+        format!("UPDATE polls SET lease_until = lease_until + 115000 WHERE id = '{}'", right.id);
+    tamper(&db.url, two_minutes).await.unwrap();
+    assert_eq!(adopt(&db).await, []);
+    db.assert_consistent().await;
+}
+
+/// A newer version of the program wrote them.
+async fn polls_of_an_unknown_form_are_left_alone(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    let polls = [db.running(Some(user), None).await, db.running(Some(user), None).await];
+    db.polls.record(&polls[0], Epoch::FIRST, &ballots(1..=3)).await.unwrap();
+    db.polls.close(&polls[0], Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
+    tamper(&db.url, "UPDATE polls SET form = 99").await.unwrap();
+    db.pass(60_000).await;
+    assert_eq!(adopt(&db).await, []);
+    for poll in &polls {
+        let read = db.polls.poll(poll).await;
+        assert!(matches!(read, Err(StoreError::UnknownForm)), "{read:?}");
+    }
+    let listed = db.store.history().polls_of(user, 10, 0).await;
+    assert!(matches!(listed, Err(StoreError::UnknownForm)), "{listed:?}");
+    assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 0);
+    tamper(&db.url, "UPDATE polls SET form = 1").await.unwrap();
+    assert_eq!(ids(&adopt(&db).await), HashSet::from([polls[1].clone()]));
+    assert_eq!(db.store.reputation().count_polls(10).await.unwrap(), 1);
+    assert_eq!(db.store.history().polls_of(user, 10, 0).await.unwrap().len(), 2);
 }
 
 async fn concurrent_workers_adopt_each_poll_once(db: TestDatabase) {
