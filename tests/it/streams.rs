@@ -59,6 +59,25 @@ async fn started_then_votes_then_one_complete() {
 }
 
 #[tokio::test]
+async fn a_replayed_stream_begins_and_ends_like_the_first_one() {
+    let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
+    let client = service.user().await;
+    let body = question(json!({}));
+    let ask = async || {
+        let keyed = client.request(Method::POST, "/api/poll/stream").header("idempotency-key", "stream-1");
+        client.send(keyed.json(&body)).await
+    };
+    let (first, again) = (ask().await, ask().await);
+    assert_eq!((first.header("idempotent-replayed"), again.header("idempotent-replayed")), ("", "true"));
+    let blocks = |text: &str| -> Vec<String> {
+        text.split("\n\n").filter(|block| block.contains("event:")).map(ToOwned::to_owned).collect()
+    };
+    let (first, again) = (blocks(&first.text), blocks(&again.text));
+    assert!(first[0].starts_with("event: started") && first.len() > 3, "{first:?}");
+    assert_eq!(again, [first[0].clone(), first[first.len() - 1].clone()]);
+}
+
+#[tokio::test]
 async fn what_fails_before_the_first_event_is_an_ordinary_response() {
     let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;

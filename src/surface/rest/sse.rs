@@ -11,6 +11,7 @@ use axum::response::sse::Event;
 use ep_kernel::answer::Answer;
 use ep_kernel::caller::RequestId;
 use ep_kernel::dispatch::{Call, Dispatched, admit};
+use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
@@ -55,14 +56,32 @@ pub(super) async fn stream(
         Some(step) => step,
         None => return fault(Fault::internal("the call ended without a result")),
     };
-    let is_replay = matches!(&first, Step::End(done) if done.result.as_ref().is_ok_and(|done| done.replayed));
+    let replay = match &first {
+        Step::End(done) => done.result.as_ref().ok().filter(|done| done.replayed),
+        Step::Progress(_) => None,
+    };
+    let is_replay = replay.is_some();
+    let start = match replay {
+        Some(done) => started(state, &done.answer).await,
+        None => None,
+    };
     let links = Arc::clone(&state.app.ports.links);
     let steps = futures::stream::once(async move { first }).chain(received(queue));
-    let mut response = event_stream(steps.map(move |step| event(&links, request_id, step)));
+    let events = futures::stream::iter(start).chain(steps.map(move |step| event(&links, request_id, step)));
+    let mut response = event_stream(events);
     if is_replay {
         replayed(&mut response);
     }
     counted(response, allowance)
+}
+
+/// The first event of the poll of a replayed answer. Without it, because the poll cannot be read now, the stream still
+/// has its last event.
+async fn started(state: &AppState, answer: &Answer) -> Option<Event> {
+    let poll = answer.presentation.task_id.as_deref()?.parse().ok()?;
+    let result_url = answer.value["result_url"].as_str().map(ToOwned::to_owned);
+    let event = state.app.ports.polls.started(&poll, result_url).await.ok()??;
+    Some(write(StartedEvent::NAME, Some(0), &event))
 }
 
 fn is_poll(answer: &Answer) -> bool {
