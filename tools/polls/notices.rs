@@ -12,7 +12,7 @@ use super::summary::{Status, Summary};
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
     let mut notices = state.record.plan.notices.clone();
     let Some((closing, summary)) = ended else { return notices };
-    let &Summary { status, counted, succeeded, unheard, unused, skipped, .. } = summary;
+    let &Summary { status, counted, succeeded, unheard, skipped, .. } = summary;
     let why = reasons(state);
     match status {
         Status::Partial => {
@@ -37,7 +37,7 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
         let heard = counted - unheard;
         let roster = state.record.plan.roster.len();
         let counts = if unheard == 1 { "counts" } else { "count" };
-        let rest = match unused + skipped {
+        let rest = match skipped {
             0 => String::new(),
             rest => format!("; the other {rest} were not needed or not asked"),
         };

@@ -175,8 +175,8 @@ fn reasoning(summary: &Summary) -> String {
     if summary.unheard > 0 {
         let _ = write!(text, " {} could not be heard.", summary.unheard);
     }
-    if summary.skipped + summary.unused > 0 {
-        let _ = write!(text, " {} more were not needed.", summary.skipped + summary.unused);
+    if summary.skipped > 0 {
+        let _ = write!(text, " {} more were not needed.", summary.skipped);
     }
     text.push_str(" This is what these models agree on, which is not proof.");
     text

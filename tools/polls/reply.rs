@@ -74,9 +74,9 @@ pub struct PollResponse {
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models that were never asked, because the poll ended first.
+    /// Models without an answer when the poll ended: never asked, or still in flight. The roster is the votes and these.
     pub models_skipped: u32,
-    /// Models that were asked, but answered after the poll had ended: not counted, but paid for.
+    /// Of the skipped models, those that were in flight: not counted, but paid for.
     pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
@@ -296,7 +296,7 @@ impl PollResponse {
             is_tie: summary.is_tie,
             confidence_threshold: plan.threshold.get(),
             max_cost_usd: Usd(plan.budget.amount()),
-            early_terminated: summary.skipped + summary.unused > 0,
+            early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,
             models_unused: summary.unused,

@@ -91,16 +91,18 @@ pub struct Summary {
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
+    /// Number of models of the poll: those that counted, and those that were skipped.
+    pub requested: u32,
     /// Number of models that counted: votes, no votes, and models that could not be heard.
     pub counted: u32,
     /// Of these, the votes.
     pub succeeded: u32,
     /// Of these, the models that could not be heard.
     pub unheard: u32,
-    /// Models asked whose answers came too late to count.
-    pub unused: u32,
-    /// Models that were never asked.
+    /// Models without an answer when the poll ended: never asked, or still in flight.
     pub skipped: u32,
+    /// Of the skipped models, those that had been asked: their answers came too late to count.
+    pub unused: u32,
     /// Confidence that the whole roster would give this outcome.
     pub confidence: f64,
     /// How the votes spread.
@@ -120,11 +122,12 @@ impl Summary {
             winning_option: winning_option(outcome, &plan.options),
             is_tie: outcome == Outcome::Tie,
             tally: tally.named(&plan.options),
+            requested: plan.roster.len() as u32,
             counted,
             succeeded,
             unheard: unheard(state),
+            skipped: (plan.roster.len() as u32).saturating_sub(counted),
             unused: closing.unused_calls,
-            skipped: (plan.roster.len() as u32).saturating_sub(counted + closing.unused_calls),
             confidence: 1.0 - closing.p_value,
             families: families(state),
         }

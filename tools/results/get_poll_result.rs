@@ -75,16 +75,16 @@ pub struct PollResult {
     pub early_terminated: bool,
     /// Why the poll ended; null where it was cancelled, and while it runs.
     pub termination_reason: Option<TerminationReason>,
-    /// Models that were never asked, because the poll ended first; 0 while it runs.
+    /// Models without an answer when the poll ended: never asked, or still in flight; 0 while it runs.
     pub models_skipped: u32,
-    /// Models that were asked, but answered after the poll had ended: not counted.
+    /// Of the skipped models, those that were in flight: not counted.
     pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
     /// Every answer, in the order in which they came.
     #[schemars(with = "Vec<PublicVote>")]
     pub votes: Vec<VoteResult>,
-    /// Number of models asked: those that voted, failed, or were not used. While the poll runs, those that have
+    /// Number of models of the poll: those that voted, failed or were skipped. While the poll runs, those that have
     /// answered.
     pub models_requested: u32,
     /// Number of models that voted.
@@ -258,11 +258,11 @@ impl PollResult {
             outcome: Some(summary.outcome),
             winning_option: summary.winning_option,
             is_tie: summary.is_tie,
-            early_terminated: summary.skipped + summary.unused > 0,
+            early_terminated: summary.skipped > 0,
             termination_reason: closing.reason,
             models_skipped: summary.skipped,
             models_unused: summary.unused,
-            models_requested: summary.counted + summary.unused,
+            models_requested: summary.requested,
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             costs: final_costs,

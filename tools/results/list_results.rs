@@ -125,7 +125,7 @@ impl ListedOutcome {
             poll_type: "fptp",
             winning_option: outcome.and_then(|outcome| winning_option(outcome, &poll.options)),
             is_tie: outcome == Some(Outcome::Tie),
-            models_requested: poll.answered + poll.end.map_or(0, |end| end.unused_calls),
+            models_requested: poll.end.map_or(poll.answered, |end| end.roster),
             models_succeeded: poll.tally.votes(),
         }
     }

@@ -64,9 +64,9 @@ impl Poll {
         matches!(self.status.as_str(), "running" | "queued")
     }
 
-    /// How many models could be asked.
+    /// Number of models of a poll that has ended.
     pub(super) fn roster(&self) -> u64 {
-        self.models_requested + self.models_skipped
+        self.models_requested
     }
 
     /// The place of an option, which gives it its letter and its colour.

@@ -56,12 +56,12 @@ pub(super) fn sure(poll: &Poll) -> String {
         return "Nothing can be said: there are no votes.".to_owned();
     };
     let roster = poll.roster();
-    if poll.models_skipped + poll.models_unused == 0 && !is_sure(poll) {
+    if poll.models_skipped == 0 && !is_sure(poll) {
         return format!(
             "All {roster} models of this poll were asked, but some could not be heard, and their votes could change the outcome. Whether it is true is another question."
         );
     }
-    if poll.models_skipped + poll.models_unused == 0 {
+    if poll.models_skipped == 0 {
         return format!(
             "All {roster} models of this poll were asked, so this is what they say. Whether it is true is another question."
         );
@@ -83,9 +83,9 @@ pub(super) fn sure_in_short(poll: &Poll) -> String {
         return String::new();
     }
     let roster = poll.roster();
-    let says = if poll.models_skipped + poll.models_unused == 0 && !is_sure(poll) {
+    let says = if poll.models_skipped == 0 && !is_sure(poll) {
         format!("All {roster} models were asked; some could not be heard, which could change it.")
-    } else if poll.models_skipped + poll.models_unused == 0 {
+    } else if poll.models_skipped == 0 {
         format!("All {roster} models were asked.")
     } else if poll.termination_reason.as_deref() == Some("mathematical_lock") {
         format!("Certain for all {roster} models: too few are left to change it.")
@@ -113,7 +113,8 @@ pub(super) fn stopped(poll: &Poll) -> String {
     if poll.is_open() {
         return "It still runs.".to_owned();
     }
-    let saved = match poll.models_skipped {
+    let not_asked = poll.models_skipped.saturating_sub(poll.models_unused);
+    let saved = match not_asked {
         0 => String::new(),
         1 => " 1 model did not have to be asked.".to_owned(),
         more => format!(" {more} of {} models did not have to be asked.", poll.roster()),
@@ -137,11 +138,7 @@ pub(super) fn stopped(poll: &Poll) -> String {
             });
             return format!(
                 "The budget{most} was used up.{}",
-                if poll.models_skipped > 0 {
-                    format!(" {} models were not asked.", poll.models_skipped)
-                } else {
-                    String::new()
-                }
+                if not_asked > 0 { format!(" {not_asked} models were not asked.") } else { String::new() }
             );
         }
         Some(_) => "Every model that could be asked was asked.".to_owned(),

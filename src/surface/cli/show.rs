@@ -104,7 +104,7 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let voted = votes.iter().filter(|vote| vote["success"] == true).count();
     let unheard = votes.iter().filter(|vote| was_not_heard(vote)).count();
     let heard = votes.len() - unheard;
-    let unneeded = number("/models_skipped") as usize + number("/models_unused") as usize;
+    let unneeded = number("/models_skipped") as usize;
     let roster = votes.len() + unneeded;
     let confidence = match number("/confidence") {
         known if known > 0.0 => format!(
