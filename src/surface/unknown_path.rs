@@ -26,7 +26,8 @@ pub(super) fn nearest<'a>(routes: &'a [Route], method: &str, path: &str) -> Opti
     }
     let path = path.trim_end_matches('/');
     // A version or the prefix of the API is easily added or forgotten.
-    let rest = path.strip_prefix("/v1").or_else(|| path.strip_prefix("/api/v1")).unwrap_or(path);
+    let below = path.strip_prefix("/api").unwrap_or(path);
+    let rest = below.strip_prefix("/v1").unwrap_or(path);
     let prefixed = format!("/api{rest}");
     let forms = [path, rest, prefixed.as_str()];
     let scored = routes.iter().filter(|route| !matches!(route.kind, super::route::RouteKind::Form(_)));
