@@ -31,9 +31,11 @@ fn empties() -> [Value; 3] {
     [json!(null), json!(""), json!([])].map(|empty| names.iter().map(|name| (*name, empty.clone())).collect())
 }
 
+/// Numbers the messages, because a repeated one is answered as before.
+static SENT: AtomicU32 = AtomicU32::new(0);
+
 async fn message(client: &Client, data: Value, skill: &str) -> Value {
     let parts = json!([{ "data": data }]);
-    static SENT: AtomicU32 = AtomicU32::new(0);
     let id = SENT.fetch_add(1, Ordering::Relaxed).to_string();
     let message =
         json!({ "messageId": id, "role": "ROLE_USER", "parts": parts, "metadata": { "skillId": skill } });
@@ -312,4 +314,27 @@ async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
     let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
     // Measured: 0.7 s. A loaded machine gets more, but less than the five seconds that the protocol library waits.
     assert!(ended.success() && closed.elapsed() < Duration::from_secs(4), "{ended}: {:?}", closed.elapsed());
+}
+
+#[tokio::test]
+async fn what_agent_frameworks_send_is_a_poll() {
+    // Recorded by `scripts/long/agents`.
+    let recorded: Value = serde_json::from_str(include_str!("agent_calls.json")).unwrap();
+    let recorded = recorded.as_object().unwrap();
+    assert!(recorded.len() >= 6, "{:?}", recorded.keys());
+    assert!(
+        recorded["crewai"]["arguments"]["preset"].is_null()
+            && recorded["crewai"]["arguments"].get("preset").is_some()
+    );
+    let service = Setup::demo().boot().await;
+    let client = service.user().await;
+    for (framework, params) in recorded {
+        let reply = client.rpc("/api/mcp", "tools/call", params.clone()).await.expect(200);
+        assert_eq!(reply["result"]["isError"], false, "{framework}: {reply}");
+        assert_eq!(
+            reply["result"]["structuredContent"]["tally"].as_object().unwrap().len(),
+            2,
+            "{framework}"
+        );
+    }
 }

@@ -44,7 +44,7 @@ async fn calls_every_operation_but(
     let (form, value) = credential;
     let credential = format!("[auth.openapi.{scheme}]\n{form} = \"{value}\"\n");
     let settings = std::fs::read_to_string(folder().join("schemathesis.toml")).unwrap();
-    let hooks = format!("hooks = {:?}\n", folder().join("hooks.py"));
+    let hooks = format!("hooks = \"{}\"\n", folder().join("hooks.py").display());
     std::fs::write(&config, hooks + &settings + &credential).unwrap();
     let url = service.app.ports.links.url(OPENAPI, &[]);
     let mut arguments = vec!["--config-file", config.to_str().unwrap(), "--no-color", "run", &url];
