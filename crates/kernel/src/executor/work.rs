@@ -168,8 +168,9 @@ impl Work<'_> {
                 Err(Interruption::LeaseEnded) => {
                     metrics::counter!("ep_leases_lost_total").increment(1);
                     tracing::warn!("the lease on this poll has ended; no model is asked until it is renewed");
-                    // After a pause of this process, nothing is wrong with the database. If it is slow, leases end often.
-                    if lease_ended.replace(Instant::now()).is_none_or(|last| last.elapsed() > RETRY_AFTER * 5) {
+                    // After a pause of this process nothing is wrong with the database. A slow one ends leases often.
+                    if lease_ended.replace(Instant::now()).is_none_or(|last| last.elapsed() > RETRY_AFTER * 5)
+                    {
                         wait = Duration::ZERO;
                     }
                 }
