@@ -1,10 +1,10 @@
-// An account's page: each form is sent once, and a payment by card goes straight on to where the card is entered.
+// An account's page: each form but a download is sent once, and a payment by card goes straight on to where the card is entered.
 const once = (form) => {
   const press = () => form.querySelector('button')
   addEventListener('pageshow', () => { press().disabled = false })
   form.addEventListener('submit', () => { press().disabled = true })
 }
-for (const form of document.querySelectorAll('form[method=post]')) once(form)
+for (const form of document.querySelectorAll('form[method=post]:not([data-repeatable])')) once(form)
 
 // A form may not lead to another website, so the page with the link to it is read here.
 const card = document.getElementById('card')

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ep_identity::{Siwe, SiweSite};
+use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::answer::Answer;
 use ep_kernel::api_key::Pepper;
@@ -113,6 +114,7 @@ impl Service {
                 version: "1.2.3",
                 commit: None,
             }),
+            account_data: AccountData::new(store.account_data(), Arc::clone(&clock)),
             feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
             links: Arc::new(Links::new("https://polls.example.com", routes)),

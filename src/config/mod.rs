@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 pub use layers::{ConfigError, DEFAULTS, load};
-pub use secret::{create_secret_key, secret_key};
+pub use secret::{create_secret_key, key_file, secret_key};
 pub use secret_variables::read_variable;
 
 /// All settings. See `default.toml` for what each means.

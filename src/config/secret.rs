@@ -59,7 +59,8 @@ impl ConfigError {
     }
 }
 
-fn key_file(config: &Config) -> Result<PathBuf, ConfigError> {
+/// The path of the key file in the data directory.
+pub fn key_file(config: &Config) -> Result<PathBuf, ConfigError> {
     Ok(config.data_dir()?.join("secret.key"))
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use axum::body::Bytes;
 use ep_kernel::guard::INSTANT;
-use ep_kernel::tool::{Access, Cost, Effect, Latency, Spec, Tool};
+use ep_kernel::tool::{Access, Cost, Latency, Spec, Tool};
 use ep_polling::budget::Budget;
 use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn description(site: &Site, route: &Route) -> Value {
     if let Some(spec) = spec {
         described["use_when"] = json!(spec.intents);
         described["read_only"] = spec.effect.read_only().into();
-        described["accepts_idempotency_key"] = (spec.effect != Effect::Read).into();
+        described["accepts_idempotency_key"] = (!spec.effect.read_only()).into();
         described["cost"] = cost(site, spec);
         described["latency"] = latency(site, spec.latency);
         return described;

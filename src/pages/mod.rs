@@ -15,7 +15,7 @@ mod pictures;
 mod result;
 mod start;
 
-pub use account::{AccountData, AccountPage, AccountView, CheckoutPage, SignedOutPage};
+pub use account::{AccountData, AccountGonePage, AccountPage, AccountView, CheckoutPage, SignedOutPage};
 pub use article::Article;
 pub use fault::{FaultPage, return_to};
 pub use kept::{KeptPages, PageKey};

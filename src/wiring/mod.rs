@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use ep_identity::{Oidc, Provider};
+use ep_kernel::account_data::AccountData;
 use ep_kernel::accounts::{self, Accounts};
 use ep_kernel::api_key::Pepper;
 use ep_kernel::app::{App, Pushes};
@@ -174,6 +175,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
             history: store.history(),
             feedback: Feedback::new(store.feedback(), Arc::clone(&clock), Arc::clone(&entropy)),
             reputation: Reputation::new(store.reputation(), Arc::clone(&clock)),
+            account_data: AccountData::new(store.account_data(), Arc::clone(&clock)),
             balances: store.balances(),
             keys: Arc::clone(&keys),
             profiles: store.profiles(),

@@ -290,12 +290,17 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
     let id = poll["poll_id"].as_str().unwrap();
     let mut tried = 0;
     for route in service.site.routes.iter().filter(|route| route.path.contains("{poll_id}")) {
-        let path = route.path.replace("{poll_id}", id);
+        let mut path = route.path.replace("{poll_id}", id);
+        if route.name == "delete_poll" {
+            // Unconfirmed, it changes nothing; others are not even told that the poll exists.
+            path.push_str("?confirm=no");
+        }
         let of = |client: &Client| client.request(method(route), &path);
         // It has ended by itself, and what is public of feedback and frames is not there for a private poll.
         let own = match path.as_str() {
             path if path.starts_with("/embed/") => 404,
             path if path.ends_with("/cancel") => 409,
+            path if path.ends_with("?confirm=no") => 400,
             path if path.starts_with("/api/feedback/") => 404,
             _ => 200,
         };
@@ -313,11 +318,17 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
             continue;
         }
         let name = entry.spec.name;
-        let found = owner.tool(name, json!({ "poll_id": id })).await;
+        let mut input = json!({ "poll_id": id });
+        if name == "delete_poll" {
+            input["confirm"] = "no".into();
+        }
+        let found = owner.tool(name, input.clone()).await;
         // It has ended by itself, and cannot be cancelled; and private polls have no feedback.
-        let refused = entry.spec.task == Task::Cancel || entry.spec.name.ends_with("_feedback");
+        let refused = entry.spec.task == Task::Cancel
+            || entry.spec.name.ends_with("_feedback")
+            || entry.spec.name == "delete_poll";
         assert_eq!(found["isError"], Value::Bool(refused), "{name} for its owner");
-        let refused = other.tool(name, json!({ "poll_id": id })).await;
+        let refused = other.tool(name, input).await;
         assert_eq!(refused["structuredContent"]["error"]["code"], "not_found", "{name} over MCP");
         tried += 1;
         if entry.spec.agents != Agents::Core {

@@ -243,10 +243,13 @@ fn accounts_keys_and_ledger() {
     assert_eq!(parts.map(|part| part.as_array().unwrap().len()), [2, 3, 0, 0]);
     assert!(run(&by_email("delete-user"), 0).contains("nothing was deleted"));
     let id = made["user_id"].as_str().unwrap();
-    run(&["admin", "delete-user", "--user", id, "--yes"], 0);
+    let refused = ep(data.path(), &["admin", "delete-user", "--user", id, "--yes"], &[]);
+    stdout(&refused, 2);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a balance of $2.00"));
+    run(&["admin", "delete-user", "--user", id, "--yes", "--forfeit-balance"], 0);
     run(&by_email("balance"), 7);
     let balance = run(&["admin", "balance", "--user", id, "--json"], 0);
-    assert!(balance.contains("\"available_usd\":2"), "{balance}");
+    assert!(balance.contains("\"available_usd\":0"), "what was left is forfeited: {balance}");
     assert!(run(&["admin", "audit"], 0).contains("the ledger is consistent"));
     let audit: Value = serde_json::from_str(&run(&["admin", "audit", "--json"], 0)).unwrap();
     assert_eq!((&audit["clean"], &audit["stranded_polls"]), (&json!(true), &json!([])));

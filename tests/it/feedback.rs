@@ -56,7 +56,7 @@ async fn feedback_is_recorded_replaced_and_summed_without_names() {
         }
 
         // With its account, what it has said goes.
-        service.app.accounts.erase(first_id).await.unwrap();
+        service.app.ports.account_data.delete_account(first_id, true).await.unwrap();
         let left = nobody.get(&path).await.expect(200);
         assert_eq!((&left["total_feedback"], &left["accuracy_rate"]), (&json!(1), &json!(1.0)));
     }

@@ -80,9 +80,16 @@ async fn a_deleted_database_stops_the_polls_and_not_the_service() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     user.poll(json!({})).await.expect(200);
+    let nobody = service.anonymous();
     std::fs::remove_file(file(&service)).unwrap();
+    // From the first request on, before anybody has asked how the database is.
+    assert!(nobody.poll(json!({})).await.refused(503).contains("database"));
+    for _ in 0..3 {
+        assert!(user.poll(json!({})).await.refused(503).contains("database"));
+        assert!(nobody.poll(json!({})).await.refused(503).contains("database"));
+    }
     becomes(&user, "error").await;
-    assert!(user.poll(json!({})).await.refused(503).contains("database"));
+    assert!(service.app.ports.health.check().await.is_err(), "whatever asks the same check sees it");
     let card = user.request(Method::GET, "/.well-known/agent-card.json");
     assert_eq!(user.send(card).await.status, 200);
 }

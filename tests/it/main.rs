@@ -19,6 +19,7 @@ mod a2a_pushes;
 mod a2a_streams;
 mod a2a_tasks;
 mod access;
+mod account_data;
 mod adding_a_tool;
 mod architecture;
 mod bad_input;

@@ -214,9 +214,15 @@ async fn a_key_is_created_once_shown_once_and_revoked() {
     }
     with_key.get("/api/balance").await.refused(401);
     assert!(visitor.page().await.contains("Revoked keys (1)"));
-    for path in
-        ["/dashboard/keys", "/dashboard/keys/revoke", "/dashboard/checkout", "/dashboard/polls/cancel"]
-    {
+    for path in [
+        "/dashboard/keys",
+        "/dashboard/keys/revoke",
+        "/dashboard/checkout",
+        "/dashboard/polls/cancel",
+        "/dashboard/polls/delete",
+        "/dashboard/export",
+        "/dashboard/delete",
+    ] {
         assert_eq!(visitor.get(path).await.header("location"), DASHBOARD, "{path} is opened");
     }
 }

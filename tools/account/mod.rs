@@ -1,6 +1,9 @@
 //! The caller's account.
 
 mod create_checkout;
+mod delete_account;
+mod export;
+mod export_account;
 mod get_balance;
 mod get_confirmation;
 mod get_current_user;
@@ -8,6 +11,9 @@ mod list_spending;
 mod set_confirmation;
 
 pub use create_checkout::CreateCheckout;
+pub use delete_account::DeleteAccount;
+pub use export::{AccountExport, export_page, whole_export};
+pub use export_account::ExportAccount;
 pub use get_balance::GetBalance;
 pub use get_confirmation::GetConfirmation;
 pub use get_current_user::GetCurrentUser;

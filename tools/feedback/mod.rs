@@ -3,7 +3,7 @@
 mod get_feedback;
 mod submit_feedback;
 
-pub use get_feedback::GetFeedback;
+pub use get_feedback::{GetFeedback, ListedFeedback};
 pub use submit_feedback::SubmitFeedback;
 
 use ep_kernel::ctx::Ctx;

@@ -122,7 +122,7 @@ impl Target {
     const fn consequence(&self) -> Consequence {
         match self {
             Self::Operation(entry) => match entry.spec.effect {
-                Effect::Read => Consequence::None,
+                Effect::Read | Effect::Disclose => Consequence::None,
                 Effect::Consult => Consequence::Consults,
                 Effect::Write { .. } | Effect::Stop | Effect::Destroy => Consequence::Changes,
             },

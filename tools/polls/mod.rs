@@ -3,6 +3,7 @@
 pub mod brief;
 mod cancel_poll;
 mod completion;
+mod delete_poll;
 mod draft;
 mod dry_run_poll;
 mod estimate;
@@ -26,6 +27,7 @@ mod watch_poll;
 
 pub use cancel_poll::CancelPoll;
 pub use completion::PollCompleted;
+pub use delete_poll::DeletePoll;
 pub use dry_run_poll::DryRunPoll;
 pub use estimate_poll::EstimatePoll;
 pub(crate) use follow::follow_as;

@@ -111,11 +111,6 @@ impl Accounts {
         Ok(self.ports.operator.lock_out(user, self.ports.clock.now()).await?)
     }
 
-    /// Deletes what is personal of a user: see [`UserAdmin::erase`].
-    pub async fn erase(&self, user: UserId) -> Result<(), Fault> {
-        Ok(self.ports.operator.erase(user, self.ports.clock.now()).await?)
-    }
-
     /// Everything else that the operator does with accounts.
     pub fn operator(&self) -> &dyn UserAdmin {
         &*self.ports.operator

@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::account_data::AccountData;
 use crate::caller::{Caller, RequestId, UserId};
 use crate::cards::Cards;
 use crate::event::{Progress, ProgressSink};
@@ -40,6 +41,8 @@ pub struct ToolPorts {
     pub feedback: Feedback,
     /// What polls tell about the service and its models.
     pub reputation: Reputation,
+    /// Exports and deletes the data of accounts.
+    pub account_data: AccountData,
     /// Reads balances.
     pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
@@ -198,6 +201,16 @@ impl Ctx {
     /// What polls tell about the service and its models.
     pub fn reputation(&self) -> &Reputation {
         &self.ports.reputation
+    }
+
+    /// Exports and deletes the data of accounts.
+    pub fn account_data(&self) -> &AccountData {
+        &self.ports.account_data
+    }
+
+    /// What this call may reach, for code that is shared with the command line.
+    pub fn ports(&self) -> &ToolPorts {
+        &self.ports
     }
 
     /// Reads balances.

@@ -20,7 +20,7 @@ use crate::fault::{Fault, Kind};
 use crate::guard::{Admission, Admitted, Guarded, INSTANT, Policy, Request, bounded};
 use crate::idempotency::Claimed;
 use crate::method::Method;
-use crate::tool::{Access, Effect, Entry, Latency};
+use crate::tool::{Access, Entry, Latency};
 
 /// A call as a surface hands it in.
 pub struct Call {
@@ -141,7 +141,7 @@ impl AdmittedCall {
             Ok(input) => entry.without_empty(input),
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
-        let reads = entry.spec.effect == Effect::Read;
+        let reads = entry.spec.effect.read_only();
         // A key belongs to a POST, even to one that changes nothing.
         let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
         let idempotency_key = idempotency_key.filter(|_| !reads || posted);

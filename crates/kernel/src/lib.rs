@@ -4,6 +4,7 @@
 //! Read [`tool`] first: it is the contract that every operation implements. Polls are defined in
 //! `ep_polling`.
 
+pub mod account_data;
 pub mod accounts;
 pub mod answer;
 pub mod api_key;

@@ -178,6 +178,8 @@ impl Access {
 pub enum Effect {
     /// It changes nothing.
     Read,
+    /// It changes nothing, and reads everything that an account has.
+    Disclose,
     /// It calls external models and stores their answers; send an idempotency key with it.
     Consult,
     /// It changes our records.
@@ -197,12 +199,12 @@ impl Effect {
         match self {
             Self::Read => KeyScope::Read,
             Self::Consult | Self::Stop => KeyScope::Polls,
-            Self::Write { .. } | Self::Destroy => KeyScope::All,
+            Self::Disclose | Self::Write { .. } | Self::Destroy => KeyScope::All,
         }
     }
     /// MCP's `readOnlyHint`.
     pub const fn read_only(self) -> bool {
-        matches!(self, Self::Read)
+        matches!(self, Self::Read | Self::Disclose)
     }
     /// MCP's `destructiveHint`.
     pub const fn destructive(self) -> bool {
@@ -210,7 +212,10 @@ impl Effect {
     }
     /// MCP's `idempotentHint`: whether a plain repetition changes nothing more.
     pub const fn idempotent(self) -> bool {
-        matches!(self, Self::Read | Self::Stop | Self::Destroy | Self::Write { idempotent: true })
+        matches!(
+            self,
+            Self::Read | Self::Disclose | Self::Stop | Self::Destroy | Self::Write { idempotent: true }
+        )
     }
     /// MCP's `openWorldHint`: whether it reaches beyond this service.
     pub const fn open_world(self) -> bool {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, StoreError};
+use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::future::BoxFuture;
@@ -188,6 +188,19 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Deletes expired rows of tables that only this engine has.
     fn sweep(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
+    }
+
+    /// See [`UserAdmin::check_integrity`](ep_kernel::ports::UserAdmin::check_integrity).
+    fn check_integrity(
+        &self,
+        _: IntegrityCheck,
+    ) -> impl Future<Output = Result<Vec<String>, StoreError>> + Send {
+        async { Ok(Vec::new()) }
+    }
+
+    /// See [`AccountDataStore::purge_deleted`](ep_kernel::ports::AccountDataStore::purge_deleted).
+    fn purge_deleted(&self) -> impl Future<Output = Result<bool, StoreError>> + Send {
+        async { Ok(true) }
     }
 
     /// See [`PollStore::ping`](ep_kernel::ports::PollStore::ping).

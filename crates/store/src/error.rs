@@ -103,6 +103,41 @@ impl ConnectError {
     }
 }
 
+/// Why a database could not be backed up. Messages say what to do about it and hold no password.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The target exists.
+    #[error("{} exists already: choose another name", .0.display())]
+    Exists(PathBuf),
+    /// There is no database file.
+    #[error("there is no database at {}: check EP_DATA_DIR or EP_DATABASE_URL", .0.display())]
+    Missing(PathBuf),
+    /// The database is in memory, or on a server.
+    #[error("{0}")]
+    NotAFile(String),
+    /// The database cannot be read.
+    #[error("{} cannot be copied; run `ep admin audit` to check it", file.display())]
+    Database {
+        /// The database file.
+        file: PathBuf,
+        /// The cause.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The database is damaged.
+    #[error(
+        "the database is damaged, so no backup was written: {0}; run `ep admin audit`, and restore an earlier backup"
+    )]
+    Damaged(String),
+    /// The target cannot be written.
+    #[error("{} cannot be written: choose a folder that is writable and has room", file.display())]
+    Target {
+        /// The target.
+        file: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
 /// A failure that is not the caller's.
 pub(crate) fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::Failed(cause.into())
@@ -154,13 +189,19 @@ pub(crate) enum UnexpectedData {
 #[error("the database took too long")]
 pub(crate) struct TooSlow;
 
-/// The file is not where it was.
-#[derive(Debug, thiserror::Error)]
+/// The database file, or its log, is not at its path any more.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
-    "the database file was deleted, moved or replaced while the service has it open: what it stores would be \
-     lost; put the file back, or restart the service"
+    "the database file or its log was deleted, moved or replaced while the service has it open: nothing is stored, \
+     because a restart would lose it; put the file back, or restart the service"
 )]
 pub(crate) struct FileLost;
+
+impl From<FileLost> for StoreError {
+    fn from(lost: FileLost) -> Self {
+        Self::Refused(Box::new(lost))
+    }
+}
 
 /// The disk has no room.
 #[derive(Debug, thiserror::Error)]

@@ -23,20 +23,21 @@ mod transactions;
 mod value;
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ep_kernel::ports::{
-    AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore, FeedbackStore,
-    IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore, Profiles,
-    ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
+    AccountDataStore, AgentPushes, AgentTasks, Balances, CheckoutStore, Confirmations, DepositStore,
+    FeedbackStore, IdempotencyStore, KeyStore, Ledger, Limiter, PollChanges, PollHistory, PollStore,
+    Profiles, ReputationStore, SessionStore, StoreError, UpstreamCache, UserAdmin, UserStore, WebhookStore,
 };
 use ep_polling::time::Timestamp;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
 pub use database_url::DatabaseUrl;
-pub use error::ConnectError;
+pub use error::{BackupError, ConnectError};
 
 use database_url::Location;
 use engine::Engine;
@@ -67,7 +68,8 @@ pub struct Store {
 
 /// A [`Database`] on either engine.
 trait AnyDatabase:
-    UserStore
+    AccountDataStore
+    + UserStore
     + Confirmations
     + SessionStore
     + CheckoutStore
@@ -132,7 +134,29 @@ pub async fn is_in_use(url: &DatabaseUrl, options: &StoreOptions) -> Result<bool
     }
 }
 
+/// Copies a database to a new file while a service uses it; nothing is migrated. Only SQLite: for PostgreSQL the error
+/// names the command to use.
+pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<(), BackupError> {
+    match &url.0 {
+        Location::Sqlite(Some(file)) => sqlite::back_up(file, to).await,
+        Location::Sqlite(None) => {
+            let text = "a database in memory exists in its own process alone: there is nothing to back up";
+            Err(BackupError::NotAFile(text.to_owned()))
+        }
+        Location::Postgres(_) => Err(BackupError::NotAFile(format!(
+            "a PostgreSQL server is backed up with its own tools, for example: pg_dump --format=custom --file={} {url}; \
+             restore it with pg_restore into an empty database",
+            to.display()
+        ))),
+    }
+}
+
 impl Store {
+    /// The personal data of accounts.
+    pub fn account_data(&self) -> Arc<dyn AccountDataStore> {
+        self.database.clone()
+    }
+
     /// Users.
     pub fn users(&self) -> Arc<dyn UserStore> {
         self.database.clone()

@@ -41,6 +41,7 @@ const STEPS: &[Step] = &[
     step!(17, "0017", "reputation"),
     step!(18, "0018", "deposit_outcomes"),
     step!(20, "0020", "failed_refunds"),
+    step!(22, "0022", "deleted_polls"),
     step!(24, "0024", "poll_form"),
     step!(25, "0025", "unsupported_parameters"),
 ];

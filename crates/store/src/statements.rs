@@ -123,11 +123,13 @@ macro_rules! available {
 
 pub(crate) use ballot_columns;
 
+mod account_data;
 mod agent_tasks;
 mod deposits;
 mod history;
 mod reputation;
 
+pub(crate) use account_data::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use deposits::*;
 pub(crate) use history::*;
@@ -141,9 +143,11 @@ pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
      VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10, $11) \
      ON CONFLICT (request_ref) WHERE request_ref IS NOT NULL DO NOTHING";
 pub(crate) const POLL_BY_REQUEST: &str = "SELECT id FROM polls WHERE request_ref = $1";
-pub(crate) const POLL: &str = concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1");
+pub(crate) const POLL: &str =
+    concat!("SELECT ", poll_columns!(), " FROM polls WHERE id = $1 AND deleted_at IS NULL");
 pub(crate) const POLL_PROGRESS: &str = "SELECT closing, unused_cost, settled, \
-     (SELECT COALESCE(MAX(seq), 0) FROM ballots WHERE poll_id = polls.id) AS ballots FROM polls WHERE id = $1";
+     (SELECT COALESCE(MAX(seq), 0) FROM ballots WHERE poll_id = polls.id) AS ballots \
+     FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const START_POLL: &str = "UPDATE polls SET deadline_at = (SELECT now FROM clock) + $3 \
      WHERE id = $1 AND lease_epoch = $2 AND closing IS NULL";
 pub(crate) const CLOSE_POLL: &str = "UPDATE polls SET closing = $3, unused_cost = $4, settled = $5 \
@@ -192,9 +196,6 @@ pub(crate) const REPLACE_WEBHOOK_SECRET: &str = "INSERT INTO webhooks (user_id, 
      VALUES ($1, 1, $2) ON CONFLICT (user_id) DO UPDATE SET \
          secret_number = webhooks.secret_number + 1, secret_replaced_at = excluded.secret_replaced_at \
      RETURNING secret_number";
-pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_id IN ", accounts_of!("$1"));
-pub(crate) const ERASE_NOTIFICATIONS: &str =
-    concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
 
 // Money.
 
@@ -222,11 +223,6 @@ pub(crate) const RELEASE_AND_DEBIT: &str =
 pub(crate) const ADD_TRANSFER: &str = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (ref) DO NOTHING";
 pub(crate) const TRANSFER: &str = concat!("SELECT ", transfer_columns!(), " FROM transfers WHERE ref = $1");
-pub(crate) const TRANSFERS_OF: &str = concat!(
-    "SELECT ",
-    transfer_columns!(),
-    " FROM transfers WHERE debit_account = $1 OR credit_account = $1 ORDER BY id"
-);
 /// Adds to an account, up to the limit of `MicroUsd::MAX`.
 pub(crate) const CREDIT: &str =
     "UPDATE accounts SET posted = posted + $2 WHERE id = $1 AND posted <= 1000000000000000000 - $2";
@@ -268,7 +264,7 @@ pub(crate) const WRONG_CAPTURES: &str = "\
      WITH spent AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id) \
      SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      LEFT JOIN spent ON spent.poll_id = holds.ref \
-     WHERE holds.status <> 'open' AND holds.captured <> \
+     WHERE holds.status <> 'open' AND polls.deleted_at IS NULL AND holds.captured <> \
          CASE WHEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) < holds.amount \
              THEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) ELSE holds.amount END";
 /// Credits by card or in USDC without a payment that was made, and payments without their credit.
@@ -332,15 +328,10 @@ macro_rules! users {
 pub(crate) const USER: &str = concat!(users!(), "users.id = $1");
 pub(crate) const USERS: &str =
     concat!(users!(), "funder IS NULL AND users.id > $1 ORDER BY users.id LIMIT $2");
-pub(crate) const ERASE_EMAIL: &str = "UPDATE users SET email = $2 WHERE id = $1";
 /// The identities of the users from one id to another.
 pub(crate) const IDENTITIES: &str = "SELECT user_id, kind, issuer, subject, created_at FROM identities \
      WHERE user_id BETWEEN $1 AND $2 ORDER BY user_id, created_at, kind, subject";
 pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHERE user_id = $1";
-pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
-pub(crate) const ERASE_LABELS: &str =
-    concat!("UPDATE api_keys SET label = '' WHERE user_id IN ", accounts_of!("$1"));
-pub(crate) const ERASE_TASKS: &str = concat!("DELETE FROM a2a_tasks WHERE owner IN ", accounts_of!("$1"));
 /// Adds a key, unless the account that it counts for ($12) has as many active keys as allowed.
 pub(crate) const ADD_KEY: &str = concat!(
     "INSERT INTO api_keys \

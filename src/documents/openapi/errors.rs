@@ -19,7 +19,7 @@ use crate::surface::web::{MODELS_MARKDOWN, MODELS_PAGE};
 
 /// Whether an operation takes an idempotency key at this method.
 pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
-    effect != Effect::Read || method == Method::Post
+    !effect.read_only() || method == Method::Post
 }
 
 /// Every kind of error that a route can answer, in the order of the table.

@@ -1,6 +1,5 @@
 //! Links: which operations take an id that another one gives.
 
-use ep_kernel::tool::Effect;
 use serde_json::{Map, Value, json};
 
 use super::operation::Described;
@@ -15,7 +14,7 @@ pub(super) fn between(schemas: &Schemas, described: &[Described<'_>]) -> Vec<Map
 
 fn from(schemas: &Schemas, source: &Described<'_>, targets: &[Described<'_>]) -> Map<String, Value> {
     let RouteKind::Operation(entry, _) = source.endpoint.routes[0].kind else { return Map::new() };
-    if entry.spec.effect == Effect::Read {
+    if entry.spec.effect.read_only() {
         return Map::new();
     }
     let link = |target: &Described<'_>| {

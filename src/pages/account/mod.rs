@@ -17,7 +17,7 @@ use crate::documents::{self, Site, Way};
 use crate::surface::http::Form;
 use crate::surface::web::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, DEPOSITS, LOGOUT, RESULT_PAGE};
 
-pub use signed_out::{CheckoutPage, SignedOutPage};
+pub use signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 
 /// What a key stands for in the examples.
 const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
@@ -108,6 +108,9 @@ struct Account {
     label: String,
     scope: String,
     amount: String,
+    /// What names the account when it is deleted, and what was typed instead.
+    name: String,
+    confirm: String,
     forms: Addresses,
 }
 
@@ -118,6 +121,9 @@ struct Addresses {
     revocation: String,
     checkout: String,
     cancellation: String,
+    poll_deletion: String,
+    export: String,
+    deletion: String,
     deposit: String,
     balance: String,
     logout: String,
@@ -151,6 +157,9 @@ impl<'a> AccountPage<'a> {
             revocation: address(ACCOUNT_FORMS.revocation),
             checkout: address(ACCOUNT_FORMS.checkout),
             cancellation: address(ACCOUNT_FORMS.cancellation),
+            poll_deletion: address(ACCOUNT_FORMS.poll_deletion),
+            export: address(ACCOUNT_FORMS.export),
+            deletion: address(ACCOUNT_FORMS.deletion),
             deposit: address(DEPOSIT),
             balance: address(GetBalance::SPEC.name),
             logout: address(LOGOUT),
@@ -201,6 +210,8 @@ impl<'a> AccountPage<'a> {
             label: typed(ACCOUNT_FORMS.keys, "label"),
             scope: typed(ACCOUNT_FORMS.keys, "scope"),
             amount: typed(ACCOUNT_FORMS.checkout, "amount"),
+            name: email.strip_suffix(WALLETS).unwrap_or(&email).to_owned(),
+            confirm: typed(ACCOUNT_FORMS.deletion, "confirm"),
             forms,
         };
         let about = "Balance, polls and API keys of your account.".to_owned();
@@ -229,6 +240,18 @@ impl<'a> AccountPage<'a> {
 
     fn cancellation(&self) -> Option<&Refused> {
         self.refused(ACCOUNT_FORMS.cancellation)
+    }
+
+    fn poll_deletion(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.poll_deletion)
+    }
+
+    fn export(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.export)
+    }
+
+    fn deletion(&self) -> Option<&Refused> {
+        self.refused(ACCOUNT_FORMS.deletion)
     }
 }
 
@@ -270,9 +293,12 @@ fn remote_servers(mcp_config: &str) -> String {
     format!("{config:#}")
 }
 
+/// How the placeholder address of a wallet's account ends.
+const WALLETS: &str = "@wallet.invalid";
+
 /// Who is signed in: an address, or the wallet whose account it is.
 fn who(email: &str) -> String {
-    let wallet = email.strip_suffix("@wallet.invalid");
+    let wallet = email.strip_suffix(WALLETS);
     wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
 }
 
@@ -290,6 +316,7 @@ fn notices(view: &AccountView<'_>) -> Vec<String> {
     let done = match view.done {
         "revoked" => Some("The key is revoked. Programs that send it are refused."),
         "cancelled" => Some("The poll was ended with the votes it had."),
+        "deleted" => Some("The poll is deleted. Its page answers \"not found\" from now on."),
         _ => None,
     };
     [funded, notice, done].into_iter().flatten().map(str::to_owned).collect()

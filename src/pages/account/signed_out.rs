@@ -4,9 +4,9 @@ use askama::Template;
 use ep_kernel::fault::Fault;
 
 use crate::documents::Site;
-use crate::pages::Layout;
 use crate::pages::fault::message;
 use crate::pages::layout::{Renders, own};
+use crate::pages::{Article, Layout};
 use crate::surface::http::Form;
 use crate::surface::web::{DASHBOARD, LOGIN_PAGE};
 
@@ -57,6 +57,40 @@ impl Renders for SignedOutPage<'_> {
 
     fn is_for_nobody(&self) -> bool {
         self.wait.is_none()
+    }
+}
+
+/// The end of an account.
+pub struct AccountGonePage<'a> {
+    page: Article<'a>,
+    text: &'static str,
+}
+
+/// The text of that page.
+const GONE: &str = "# Your account is deleted\n\nYou are signed out, and your keys no longer work. Polls that you did not \
+                    delete stay readable under their addresses, without your name.\n\n[To the start page](/)\n";
+
+impl<'a> AccountGonePage<'a> {
+    /// The page.
+    pub fn new(site: &'a Site) -> Self {
+        let about = "You are signed out, and your keys no longer work.".to_owned();
+        let layout =
+            Layout { noindex: true, ..Layout::new(site, "Your account is deleted".to_owned(), about) };
+        Self { page: Article::new(layout, GONE), text: GONE }
+    }
+}
+
+impl Renders for AccountGonePage<'_> {
+    fn html(&self) -> askama::Result<String> {
+        self.page.render()
+    }
+
+    fn markdown(&self) -> askama::Result<String> {
+        Ok(self.text.to_owned())
+    }
+
+    fn is_for_nobody(&self) -> bool {
+        true
     }
 }
 

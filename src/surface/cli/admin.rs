@@ -9,8 +9,9 @@ use ep_kernel::deposits::{ChainComparison, DepositStatus, TransactionHash};
 use ep_kernel::email::Email;
 use ep_kernel::fault::Fault;
 use ep_kernel::key_label::KeyLabel;
-use ep_kernel::ports::{CreditOutcome, LockedOut};
+use ep_kernel::ports::{CreditOutcome, IntegrityCheck, LockedOut};
 use ep_polling::money::{MicroUsd, Usd, UsdFigure};
+use ep_tools::account::whole_export;
 use ep_tools::keys::ListedKey;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -149,19 +150,22 @@ pub(super) enum Command {
         #[arg(long, value_name = "ID")]
         into: UserId,
     },
-    /// Print an account's user, identities, keys, transfers, polls and feedback, as JSON
+    /// Print everything stored about an account but secrets, as JSON: what its owner gets from `export_account`
     ExportUser {
         #[command(flatten)]
         account: Account,
     },
-    /// Delete what is personal of an account; its polls and its part of the ledger stay under its id, and deposits
-    /// under the payer's address, as on the chain
+    /// Delete the personal data of an account, as `delete_account` does for its owner; its polls and its part of the
+    /// ledger stay under its id, and deposits under the payer's address, as on the chain
     DeleteUser {
         #[command(flatten)]
         account: Account,
         /// Do it; without this, only say what would be deleted
         #[arg(long)]
         yes: bool,
+        /// Give up the account's remaining balance; without this, an account with a balance is not deleted
+        #[arg(long)]
+        forfeit_balance: bool,
     },
     /// Look up card payments and USDC deposits with an open outcome, and compare settled deposits with the chain
     Reconcile,
@@ -181,10 +185,13 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check that balances match the ledger, held amounts match the open holds, every open hold belongs to an
+    /// Check the database for damage, that balances match the ledger, held amounts match the open holds, every open hold belongs to an
     /// unsettled poll, the sums of reputation match the ballots, no poll is left unsettled long after its deadline, no
     /// USDC deposit has an unknown outcome, and the chain shows every settled deposit
     Audit {
+        /// Also compare every index with its table (SQLite): slower
+        #[arg(long)]
+        full: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -274,18 +281,18 @@ async fn run_in(
         }
         Command::ExportUser { account } => {
             let user = account.find(accounts).await?;
-            print(&serde_json::to_string_pretty(&export(app, user).await?)?)?;
+            print(&serde_json::to_string_pretty(&whole_export(&app.ports, user).await?)?)?;
         }
-        Command::DeleteUser { account, yes } => {
+        Command::DeleteUser { account, yes, forfeit_balance } => {
             let user = account.find(accounts).await?;
             let record = accounts.operator().user(user).await.map_err(Fault::from)?;
             if yes {
-                accounts.erase(user).await?;
-                print(&format!("deleted what is personal of {user}"))?;
+                let forfeited = app.ports.account_data.delete_account(user, forfeit_balance).await?;
+                print(&format!("deleted the personal data of {user}; it gave up {forfeited}"))?;
             } else {
                 print(&serde_json::to_string(&record)?)?;
                 print(
-                    "nothing was deleted; say --yes to delete the address, what signs in, sessions, labels of keys, agents' messages and feedback",
+                    "nothing was deleted; say --yes to delete the address, identities, sessions, labels of keys, webhooks, agents' messages and feedback",
                 )?;
             }
         }
@@ -320,50 +327,39 @@ async fn run_in(
                 )
             })?;
         }
-        Command::Audit { json } => return audit(accounts, usdc, settled_within, json).await,
-    }
-    Ok(End::Done)
-}
-
-/// An account's user, identities, keys, transfers, polls and feedback.
-async fn export(app: &App, user: UserId) -> Result<Value, Fault> {
-    /// Polls in one page.
-    const PAGE: u32 = 100;
-    let operator = app.accounts.operator();
-    let keys = app.ports.keys.of_user(user).await?;
-    let mut polls = Vec::new();
-    loop {
-        let page = app.ports.history.polls_of(user, PAGE, polls.len() as u32).await?;
-        let full = page.len() == PAGE as usize;
-        polls.extend(
-            page.into_iter().map(|poll| json!({ "poll_id": poll.id, "created_at": poll.created_at })),
-        );
-        if !full {
-            break;
+        Command::Audit { full, json } => {
+            let check = if full { IntegrityCheck::Full } else { IntegrityCheck::Quick };
+            return audit(accounts, usdc, settled_within, check, json).await;
         }
     }
-    Ok(json!({
-        "user": operator.user(user).await?,
-        "keys": keys.into_iter().map(ListedKey::from).collect::<Vec<_>>(),
-        "transfers": operator.transfers(user).await?,
-        "polls": polls,
-        "feedback": app.ports.feedback.of(user).await?,
-    }))
+    Ok(End::Done)
 }
 
 async fn audit(
     accounts: &Accounts,
     usdc: Option<&Usdc>,
     settled_within: Duration,
+    check: IntegrityCheck,
     json: bool,
 ) -> anyhow::Result<End> {
+    // Sums over damaged data say nothing.
+    let damage = accounts.operator().check_integrity(check).await.map_err(Fault::from)?;
+    if !damage.is_empty() {
+        show(json, &json!({ "clean": false, "damaged": damage }), || {
+            let advice = "the database is damaged: restore a backup; the ledger was not checked";
+            let lines = damage.iter().map(|found| format!("damaged: {found}"));
+            std::iter::once(advice.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+        })?;
+        return Ok(End::Code(1));
+    }
     let audit = accounts.audit(settled_within).await?;
     let compared = match usdc {
         Some(usdc) => usdc.deposits.compare_all().await?,
         None => None,
     };
     let is_clean = audit.is_clean() && compared.as_ref().is_none_or(ChainComparison::is_clean);
-    let mut shown = json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers });
+    let mut shown =
+        json!({ "clean": is_clean, "accounts": audit.accounts, "transfers": audit.transfers, "damaged": [] });
     for (name, _, found) in audit.findings() {
         shown[name] = json!(found);
     }

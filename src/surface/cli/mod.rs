@@ -1,6 +1,7 @@
 //! The command line.
 
 mod admin;
+mod backup;
 mod call;
 mod doctor;
 pub mod event_stream;
@@ -51,6 +52,8 @@ enum Command {
     /// Manage accounts, keys and money
     #[command(subcommand)]
     Admin(admin::Command),
+    /// Copy the SQLite database to a new file, while the service runs or not
+    Backup(backup::Arguments),
     /// Create or upgrade the database and exit
     Migrate,
     /// Print every setting with its default and its documentation
@@ -128,6 +131,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
         Command::Poll(arguments) => poll::run(&quietly(config), arguments).await,
         Command::Call(arguments) => call::run(&quietly(config), arguments).await,
         Command::Doctor(arguments) => doctor::run(&quietly(config), arguments).await,
+        Command::Backup(arguments) => backup::run(&quietly(config), arguments).await,
         Command::Admin(command) => admin::run(&quietly(config), command).await,
         Command::Mcp { toolsets } => {
             let config = quietly(config);

@@ -12,7 +12,7 @@ use ep_kernel::event::{MAX_EVENTS, Progress, ProgressSink};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
 use ep_kernel::schema::is_empty;
-use ep_kernel::tool::{Effect, Entry, Latency, Task};
+use ep_kernel::tool::{Entry, Latency, Task};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
@@ -142,7 +142,7 @@ impl Handler {
             let (sink, steps) = progress(context, source.streams);
             let withdrawn = CancellationToken::new();
             let call = Call {
-                idempotency_key: key.filter(|_| entry.spec.effect != Effect::Read),
+                idempotency_key: key.filter(|_| !entry.spec.effect.read_only()),
                 wait_limit: match entry.spec.latency {
                     // Whoever takes a task asks for it again.
                     Latency::Models if as_task => Some(Duration::ZERO),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ep_kernel::tool::{Agents, Effect, Entry, Task};
+use ep_kernel::tool::{Agents, Entry, Task};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -162,7 +162,7 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
             let detail = json!({ "type": "array", "items": { "enum": [DETAIL] }, "description": "Adds each model's vote." });
             members.insert(INCLUDE.into(), detail);
         }
-        if entry.spec.effect != Effect::Read {
+        if !entry.spec.effect.read_only() {
             let key = json!({ "type": "string", "description": "Unique text; a repeated call runs once." });
             members.insert(IDEMPOTENCY_KEY.into(), key);
         }

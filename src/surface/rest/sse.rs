@@ -15,7 +15,6 @@ use ep_kernel::event::StartedEvent;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Guarded;
 use ep_kernel::links::Links;
-use ep_kernel::tool::Effect;
 use futures::StreamExt;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,7 +45,7 @@ pub(super) async fn stream(
         Err(refused) => return respond(state, request, &binding.rest, refused),
     };
     let allowance = admitted.admission().allowance;
-    let only_reads = binding.entry.spec.effect == Effect::Read;
+    let only_reads = binding.entry.spec.effect.read_only();
     steps.carry_out(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
         // Errors and dry runs get a plain response, not a stream; a poll of which all is known gets its last event.

@@ -7,6 +7,7 @@ use axum::http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, SET_COOKIE, VARY,
 };
 use axum::http::{Response, StatusCode};
+use ep_kernel::caller::UserId;
 use ep_kernel::dispatch::{Call, admit, dispatch};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential};
@@ -21,11 +22,13 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::account_data;
 use super::deposit::cents_of;
 use super::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE, QueryMember, see_other};
 use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::pages::{
-    AccountData, AccountPage, AccountView, CheckoutPage, Renders, SignedOutPage, own, protect, return_to,
+    AccountData, AccountGonePage, AccountPage, AccountView, CheckoutPage, Renders, SignedOutPage, own,
+    protect, return_to,
 };
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie};
 
@@ -78,13 +81,13 @@ impl<'a> Visitor<'a> {
     }
 
     /// What an operation answers.
-    async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
+    pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
         Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.answer.value)
     }
 
     /// Carries an operation out, once for each form that was shown: sent again, it is answered as before.
-    async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<Value, Fault> {
+    pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<Value, Fault> {
         let mut digest = Sha256::new();
         for (name, value) in form.fields() {
             for part in [name, value] {
@@ -107,6 +110,11 @@ impl<'a> Visitor<'a> {
             }
             tokio::time::sleep(REPEATS.1).await;
         }
+    }
+
+    /// The account.
+    pub(super) fn account(&self) -> Result<UserId, Fault> {
+        self.admission.caller.user().ok_or_else(|| Fault::internal("a visitor has no account"))
     }
 
     /// The page, with what a form came to.
@@ -166,17 +174,21 @@ pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
 }
 
 /// What a form came to.
-enum Done {
+pub(super) enum Done {
     /// The browser goes on to the page, which says so.
     Elsewhere(&'static str),
     /// A new key.
     Key(Value),
     /// The page where the card is entered.
     Checkout(String),
+    /// A copy of the account's data: its first page.
+    Export(UserId, Value),
+    /// The account is deleted.
+    Gone,
 }
 
 /// Carries a form out. What is refused is shown at the form; where the session has ended, nothing that was typed is lost.
-async fn sent(
+pub(super) async fn sent(
     exchange: Exchange,
     name: &'static str,
     carry_out: impl AsyncFnOnce(&Visitor<'_>, &Form) -> Result<Done, Fault>,
@@ -211,6 +223,8 @@ async fn sent(
         Ok(Done::Checkout(url)) => {
             answered(&CheckoutPage::new(&state.site, url, form.text("amount")), &parts.headers, &head, &state)
         }
+        Ok(Done::Export(user, first)) => Ok(account_data::download(&state, user, first)),
+        Ok(Done::Gone) => answered(&AccountGonePage::new(&state.site), &parts.headers, &head, &state),
         Err(fault) => {
             let status = fault.kind().row().http;
             let wait = fault.retry_after_seconds();

@@ -2,6 +2,7 @@
 //! is passed on of them.
 
 mod account;
+mod account_data;
 mod deposit;
 mod discovery;
 mod login;
@@ -64,6 +65,9 @@ pub const ACCOUNT_FORMS: AccountForms = AccountForms {
     revocation: "account_key_revocation",
     checkout: "account_checkout",
     cancellation: "account_cancellation",
+    poll_deletion: "account_poll_deletion",
+    export: "account_export",
+    deletion: "account_deletion",
 };
 
 /// See [`ACCOUNT_FORMS`].
@@ -76,6 +80,12 @@ pub struct AccountForms {
     pub checkout: &'static str,
     /// The end of a poll.
     pub cancellation: &'static str,
+    /// The deletion of a poll.
+    pub poll_deletion: &'static str,
+    /// A copy of the account's data.
+    pub export: &'static str,
+    /// The deletion of the account.
+    pub deletion: &'static str,
 }
 
 /// The name of what the start page's form is sent to.
@@ -147,7 +157,7 @@ pub const UNLISTED_PATHS: [&str; 2] = [DASHBOARD_PATH, LOGIN_PATH];
 const LOGIN_PATH: &str = "/login";
 
 /// Every redirect, webhook and mirrored document. Whoever comes is known by what comes with the request, not by its credential.
-pub static ROUTES: [Route; 26] = [
+pub static ROUTES: [Route; 32] = [
     page(LOGIN_PAGE, LOGIN_PATH, sign_in::show, "The page where people sign in."),
     page(
         DASHBOARD,
@@ -163,6 +173,17 @@ pub static ROUTES: [Route; 26] = [
     opened(ACCOUNT_FORMS.checkout, "/dashboard/checkout"),
     form(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel", account::cancel_poll, "Cancels a poll."),
     opened(ACCOUNT_FORMS.cancellation, "/dashboard/polls/cancel"),
+    form(
+        ACCOUNT_FORMS.poll_deletion,
+        "/dashboard/polls/delete",
+        account_data::delete_poll,
+        "Deletes a poll.",
+    ),
+    opened(ACCOUNT_FORMS.poll_deletion, "/dashboard/polls/delete"),
+    form(ACCOUNT_FORMS.export, "/dashboard/export", account_data::export, "Downloads the account's data."),
+    opened(ACCOUNT_FORMS.export, "/dashboard/export"),
+    form(ACCOUNT_FORMS.deletion, "/dashboard/delete", account_data::delete_account, "Deletes the account."),
+    opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"),
     page(HOME, "/", start::show, "The start page: what this service is, and a place to try it."),
     form(ASK, "/ask", start::ask, "Asks what the start page's form says."),
     opened(ASK, "/ask"),

@@ -88,7 +88,12 @@ fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
 /// A page that was rendered a moment ago; one with a query never is.
 fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
-    query.is_empty().then(|| state.kept_pages.get(key, now)).flatten()
+    // Its owner may have deleted it since.
+    let deleted = |id: PollId| state.app.ports.polls.is_deleted(&id);
+    if !query.is_empty() || key.id.parse().is_ok_and(deleted) {
+        return None;
+    }
+    state.kept_pages.get(key, now)
 }
 
 /// A page that was rendered before, of a poll that was found to be what it was.

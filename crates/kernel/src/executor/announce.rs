@@ -126,6 +126,7 @@ impl PollExecutor {
                 Change::Ballots | Change::Ended => inner.followers.wake(&poll, change),
                 Change::Cancelled => drop(inner.running.cancel(&poll)),
                 Change::Released => inner.released_elsewhere.notify_one(),
+                Change::Deleted => inner.forget(&poll),
             }
         }
         Ok(())

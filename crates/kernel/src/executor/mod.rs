@@ -6,6 +6,7 @@
 //! database, and both see the same.
 
 mod announce;
+mod deletion;
 mod follow;
 mod followers;
 mod lease;
@@ -81,8 +82,8 @@ struct Inner {
     announcer: Option<announce::Announcer>,
     /// Notified whenever another process has given up polls.
     released_elsewhere: Notify,
-    /// Recently read polls that can never change again.
-    settled: quick_cache::sync::Cache<PollId, PollState>,
+    /// Settled polls that were read or deleted recently.
+    settled: deletion::SettledPolls,
 }
 
 /// On whose behalf a poll is opened.
@@ -109,9 +110,6 @@ pub enum Billing {
     /// Its owner, up to the cap of this key.
     Capped(CappedKey),
 }
-
-/// Settled polls kept in memory: about 20 kB each.
-const SETTLED_POLLS: usize = 500;
 
 /// What the executor works with.
 pub struct Ports {
@@ -155,7 +153,7 @@ impl PollExecutor {
             followers: followers::Followers::default(),
             announcer: changes.map(announce::Announcer::new),
             released_elsewhere: Notify::new(),
-            settled: quick_cache::sync::Cache::new(SETTLED_POLLS),
+            settled: deletion::SettledPolls::default(),
         }))
     }
 
@@ -262,10 +260,13 @@ impl PollExecutor {
 
     /// The state of a poll, running or closed.
     pub async fn state(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
+        if self.is_deleted(id) {
+            return Ok(None);
+        }
         if let Some(watch) = self.0.running.watch(id) {
             return Ok(Some(watch.state()));
         }
-        if let Some(state) = self.0.settled.get(id) {
+        if let Some(state) = self.cached(id).await {
             return Ok(Some(state));
         }
         self.stored(id).await
@@ -279,7 +280,7 @@ impl PollExecutor {
         let state =
             PollState { record: Arc::new(record), ballots: ballots.into_iter().map(Arc::new).collect() };
         if state.record.settled {
-            self.0.settled.insert(id.clone(), state.clone());
+            self.0.settled.add(id, &state);
         }
         Ok(Some(state))
     }

@@ -2,6 +2,7 @@
 //!
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
+mod account_data;
 mod agent_pushes;
 mod agent_tasks;
 mod cards;
@@ -29,6 +30,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use account_data::{
+    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, CheckoutRecord,
+    DeletionObstacles, DepositRecord, IntegrityCheck, NumberedTransfer, SessionRecord, TaskRecord,
+};
 pub use agent_pushes::{AgentPush, AgentPushes, MAX_PUSHES};
 pub use agent_tasks::{AgentTask, AgentTasks, TaskFilter, TaskPage, TaskState};
 pub use cards::{
@@ -54,7 +59,9 @@ pub use ledger::{Audit, Balance, Balances, CreditOutcome, Ledger};
 pub use models::{Abandon, Models, Registry, Variant, VariantPricing, Wanted};
 pub use operator::{IdentityRecord, LockedOut, MAX_LISTED_USERS, TransferRecord, UserAdmin, UserRecord};
 pub use poll_changes::{Change, MAX_ANNOUNCED, PollChange, PollChanges};
-pub use polls::{Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollProgress, PollRecord, PollStore};
+pub use polls::{
+    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
+};
 pub use reputation::{Heartbeats, ReputationStore, minute};
 pub use sessions::{NewSession, SessionStore, StoredSession};
 pub use upstreams::{CachedModelList, SavedFallbackLevel, UpstreamCache};
@@ -156,6 +163,9 @@ pub enum StoreError {
     /// The poll is of a form that only newer versions of the program know.
     #[error("a newer version of the program stored this poll")]
     UnknownForm,
+    /// The database cannot work at the moment; nothing was changed.
+    #[error("the database refused")]
+    Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached, or violated the contract of its port.
     #[error("the database failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -202,7 +212,7 @@ impl From<StoreError> for Fault {
                  again in a few seconds to reach a server of the newer version",
             )
             .retry_after(Duration::from_secs(5)),
-            StoreError::Failed(source) => Fault::new(
+            StoreError::Refused(source) | StoreError::Failed(source) => Fault::new(
                 Kind::Unavailable,
                 "the database is not available right now; try again in a moment",
             )

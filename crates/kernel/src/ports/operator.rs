@@ -1,9 +1,10 @@
 //! What the operator does with accounts.
 
 use async_trait::async_trait;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CreditOutcome, StoreError};
+use super::{CreditOutcome, IntegrityCheck, StoreError};
 use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -27,7 +28,8 @@ pub struct UserRecord {
 }
 
 /// What signs in to an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct IdentityRecord {
     /// `wallet` or `oidc`.
     pub kind: String,
@@ -40,7 +42,8 @@ pub struct IdentityRecord {
 }
 
 /// A transfer of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
 pub struct TransferRecord {
     /// What it was for.
     pub reference: String,
@@ -73,8 +76,9 @@ pub trait UserAdmin: Send + Sync {
     /// A user.
     async fn user(&self, user: UserId) -> Result<UserRecord, StoreError>;
 
-    /// Every transfer of a user, oldest first.
-    async fn transfers(&self, user: UserId) -> Result<Vec<TransferRecord>, StoreError>;
+    /// Checks the stored data for damage and describes each finding; an empty list if there is none. PostgreSQL checks
+    /// its own files, so nothing is checked there.
+    async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError>;
 
     /// Lets an account spend, or not.
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError>;
@@ -96,9 +100,4 @@ pub trait UserAdmin: Send + Sync {
     /// Lets everything that signs in to one account sign in to another one, and ends the sessions of the first.
     /// Money, keys and polls stay where they are. Returns how many identities have moved.
     async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError>;
-
-    /// Deletes what is personal of a user: its address, what signs in to it, its sessions, the labels of its keys,
-    /// what agents sent in its name and its feedback. Its keys are revoked. Its polls and its part of the ledger stay under its id, and
-    /// deposits under the payer's address, which is public on the chain.
-    async fn erase(&self, user: UserId, at: Timestamp) -> Result<(), StoreError>;
 }

@@ -19,6 +19,8 @@ pub enum Change {
     Cancelled,
     /// Whoever ran it has given it up: another process can adopt it.
     Released,
+    /// Its owner has deleted it.
+    Deleted,
 }
 
 /// A change to one poll.

@@ -90,6 +90,15 @@ impl Epoch {
     }
 }
 
+/// The result of deleting a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PollDeletion {
+    /// The poll is deleted.
+    Deleted,
+    /// The poll runs, or its cost is not charged yet; nothing changed.
+    Unsettled,
+}
+
 /// A poll that has just been adopted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adopted {
@@ -236,6 +245,12 @@ pub trait PollStore: Send + Sync {
 
     /// The running polls leased to this worker that are to be ended.
     async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError>;
+
+    /// Deletes a settled poll for good, in one transaction: its question, options, ballots, feedback, agent tasks,
+    /// notifications and stored replies. A row with its id, owner, times and cost stays, because the ledger refers to
+    /// it; every other operation treats the poll as missing. Acknowledged once a power loss cannot undo it.
+    /// [`StoreError::NotFound`] if the poll does not exist or was deleted before.
+    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError>;
 
     /// Whether the database can be read and written.
     async fn ping(&self) -> Result<(), StoreError>;

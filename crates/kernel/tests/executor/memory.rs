@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ep_kernel::executor::{PollExecutor, PollLimits, Ports};
 use ep_kernel::ports::{
-    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollProgress, PollRecord,
-    PollStore, StoreError,
+    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollChange, PollChanges, PollDeletion, PollProgress,
+    PollRecord, PollStore, StoreError,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -290,6 +290,18 @@ impl PollStore for Connection {
         let rows = self.database.rows();
         let cancelled = rows.values().filter(|row| row.cancelled && row.worker == worker);
         Ok(cancelled.map(|row| row.record.id.clone()).collect())
+    }
+    async fn delete(&self, id: &PollId, _: Timestamp) -> Result<PollDeletion, StoreError> {
+        self.up().await?;
+        let mut rows = self.database.rows();
+        match rows.get(id).map(|row| row.record.settled) {
+            Some(true) => {
+                rows.remove(id);
+                Ok(PollDeletion::Deleted)
+            }
+            Some(false) => Ok(PollDeletion::Unsettled),
+            None => Err(StoreError::NotFound("poll")),
+        }
     }
     async fn ping(&self) -> Result<(), StoreError> {
         self.up().await

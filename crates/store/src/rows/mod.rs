@@ -33,12 +33,14 @@ macro_rules! row {
     };
 }
 
+mod account_data;
 mod accounts;
 mod agent_tasks;
 mod polls;
 mod reputation;
 mod webhooks;
 
+pub(crate) use account_data::*;
 pub(crate) use accounts::*;
 pub(crate) use agent_tasks::*;
 pub(crate) use polls::*;

@@ -18,6 +18,9 @@ const MODE: u32 = 0o600;
 /// A disk with less room than this, in bytes, counts as full: a few polls need it.
 const LEAST_FREE: u64 = 4 << 20;
 
+/// The suffix of the write-ahead log.
+const LOG: &str = "-wal";
+
 /// Creates a folder and those above it, closed to other users.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
@@ -27,10 +30,8 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
 /// beside it the same permissions.
 pub(super) fn close_to_others(file: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(MODE).open(file).and_then(|file| close(&file))?;
-    for suffix in ["-wal", "-shm"] {
-        let mut beside = file.as_os_str().to_owned();
-        beside.push(suffix);
-        match File::open(beside) {
+    for suffix in [LOG, "-shm"] {
+        match File::open(beside(file, suffix)) {
             Ok(beside) => close(&beside)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -53,40 +54,69 @@ fn close(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The file that was opened. A deleted file is still written by whoever has it open, and lost when they close it.
+/// The files that were opened: the database, and its write-ahead log. Whoever has a deleted file open can still write to
+/// it, and the data is lost when they close it.
 pub(super) struct OpenFile {
     path: PathBuf,
-    /// Device and inode.
-    identity: (u64, u64),
+    files: Vec<(PathBuf, Identity)>,
     lost: AtomicBool,
 }
 
+/// Device and inode.
+type Identity = (u64, u64);
+
 impl OpenFile {
-    /// The file of this name, which the database has open.
+    /// The file at this path, which the database has open.
     pub(super) fn new(path: &Path) -> io::Result<Self> {
-        let metadata = fs::metadata(path)?;
-        let identity = (metadata.dev(), metadata.ino());
-        Ok(Self { path: path.to_owned(), identity, lost: AtomicBool::new(false) })
+        let mut files = vec![(path.to_owned(), identity(path)?)];
+        let log = beside(path, LOG);
+        if let Ok(identity) = identity(&log) {
+            files.push((log, identity));
+        }
+        Ok(Self { path: path.to_owned(), files, lost: AtomicBool::new(false) })
     }
 
-    /// Looks whether the file still has its name and its disk some room.
-    pub(super) fn look(&self) -> Result<(), StoreError> {
-        let lost = match fs::metadata(&self.path) {
-            Ok(metadata) => (metadata.dev(), metadata.ino()) != self.identity,
+    /// Looks whether the files are still at their paths. The first failure is logged, and so is the recovery.
+    pub(super) fn look(&self) -> Result<(), FileLost> {
+        let gone = |(path, opened): &(PathBuf, Identity)| match identity(path) {
+            Ok(found) => found != *opened,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
-        self.lost.store(lost, Ordering::Relaxed);
-        self.check()?;
-        // The write-ahead log reuses its room, so that small writes succeed on a full disk for a while.
+        let lost = self.files.iter().any(gone);
+        let before = self.lost.swap(lost, Ordering::Relaxed);
+        let file = self.path.display();
+        match (before, lost) {
+            (false, true) => tracing::error!(%file, "{FileLost}"),
+            (true, false) => tracing::info!(%file, "the database file is back"),
+            _ => {}
+        }
+        if lost { Err(FileLost) } else { Ok(()) }
+    }
+
+    /// Fails if the last look did not find the files.
+    pub(super) fn check(&self) -> Result<(), FileLost> {
+        if self.lost.load(Ordering::Relaxed) { self.look() } else { Ok(()) }
+    }
+
+    /// Fails if the disk is full. The write-ahead log reuses its room, so that small writes succeed on a full disk for
+    /// a while.
+    pub(super) fn check_room(&self) -> Result<(), StoreError> {
         match statvfs(&self.path) {
             Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_FREE => Err(failed(DiskFull)),
             Ok(_) => Ok(()),
             Err(error) => Err(failed(error)),
         }
     }
+}
 
-    /// Fails if the last look did not find the file under its name.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        if self.lost.load(Ordering::Relaxed) { Err(failed(FileLost)) } else { Ok(()) }
-    }
+fn identity(path: &Path) -> io::Result<Identity> {
+    let metadata = fs::metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// The file with this suffix beside the database file.
+fn beside(file: &Path, suffix: &str) -> PathBuf {
+    let mut beside = file.as_os_str().to_owned();
+    beside.push(suffix);
+    beside.into()
 }

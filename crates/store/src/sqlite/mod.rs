@@ -1,15 +1,17 @@
 //! SQLite: one file, one process, one writer, several readers.
 
+mod backup;
 mod ballots;
 mod file;
+mod integrity;
 mod readers;
 mod writer;
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ep_kernel::ports::{Epoch, StoreError};
+use ep_kernel::ports::{Epoch, IntegrityCheck, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use futures::{FutureExt, TryFutureExt};
@@ -22,6 +24,7 @@ use crate::error::{ConnectError, database_error};
 use crate::statements::PING;
 use crate::value::{Value, values};
 use crate::{StoreOptions, migrations};
+pub(crate) use backup::back_up;
 use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
@@ -36,7 +39,7 @@ const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
 
 /// An open file.
 pub(crate) struct Sqlite {
-    file: OpenFile,
+    file: Arc<OpenFile>,
     writer: Writer,
     readers: Readers,
     /// The folder of a temporary file.
@@ -74,15 +77,19 @@ impl Sqlite {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .pragma("journal_size_limit", MAX_LOG_BYTES)
+            // Deleted data is overwritten with zeros.
+            .pragma("secure_delete", "ON")
             .connect()
             .await
             .map_err(|error| ConnectError::file(file, error))?;
         migrate(&mut db).await?;
         let opened = OpenFile::new(file).map_err(|error| ConnectError::file(file, error.into()))?;
+        let file = Arc::new(opened);
+        let reading = connection.read_only(true);
         Ok(Self {
-            file: opened,
-            writer: Writer::start(db, options.timeout, temporary.is_none()),
-            readers: Readers::new(connection.read_only(true), options.connections, options.timeout),
+            writer: Writer::start(db, Arc::clone(&file), options.timeout, temporary.is_none()),
+            readers: Readers::new(reading, Arc::clone(&file), options.connections, options.timeout),
+            file,
             temporary: Mutex::new(temporary),
         })
     }
@@ -120,7 +127,6 @@ impl Engine for Sqlite {
         T: Send + 'static,
         W: Work<SqliteConnection, T>,
     {
-        self.file.check()?;
         self.writer.run(durability, work).await
     }
 
@@ -148,7 +154,6 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        self.file.check()?;
         let query = query::<Driver>(sql, values);
         let done =
             self.writer.run_statement(durability, |db| query.execute(db).map_err(database_error).boxed());
@@ -161,7 +166,6 @@ impl Engine for Sqlite {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<Vec<R>, StoreError> {
-        self.file.check()?;
         let query = query::<Driver>(sql, values).try_map(|row: SqliteRow| R::from_row(&row));
         self.writer
             .run_statement(durability, |db: &mut SqliteConnection| {
@@ -194,7 +198,6 @@ impl Engine for Sqlite {
         epoch: Epoch,
         ballots: &[Ballot],
     ) -> Result<(), StoreError> {
-        self.file.check()?;
         self.writer.insert_ballots(ballots::elements(poll, epoch, ballots)?).await
     }
 
@@ -221,9 +224,28 @@ impl Engine for Sqlite {
 
     async fn ping(&self) -> Result<(), StoreError> {
         self.file.look()?;
+        self.file.check_room()?;
         let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
         self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
         self.execute(Durability::ProcessCrash, PING, &[]).await.map(drop)
+    }
+
+    async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+        let checking = self.readers.read_within(SNAPSHOT_TIMEOUT, move |db| {
+            async move { Ok(integrity::check(db, check).await) }.boxed()
+        });
+        checking.await
+    }
+
+    async fn purge_deleted(&self) -> Result<bool, StoreError> {
+        self.writer.truncate_log().await
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        if self.writer.owes_truncation() {
+            self.writer.truncate_log().await?;
+        }
+        Ok(())
     }
 
     async fn close(&self) {

@@ -3,7 +3,7 @@
 //! A general pool tests a connection whenever it is taken and given back, and each test is a round trip to
 //! the connection's thread. A connection to a file does not go stale, so these are not tested.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
@@ -12,10 +12,12 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
+use super::file::OpenFile;
 use crate::error::{Closed, TooSlow, database_error, failed};
 
 pub(super) struct Readers {
     options: SqliteConnectOptions,
+    file: Arc<OpenFile>,
     connections: u32,
     permits: Semaphore,
     idle: Mutex<Vec<SqliteConnection>>,
@@ -23,10 +25,15 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn new(options: SqliteConnectOptions, connections: u32, timeout: Duration) -> Self {
+    pub(super) fn new(
+        options: SqliteConnectOptions,
+        file: Arc<OpenFile>,
+        connections: u32,
+        timeout: Duration,
+    ) -> Self {
         let connections = connections.max(1);
         let permits = Semaphore::new(connections as usize);
-        Self { options, connections, permits, idle: Mutex::default(), timeout }
+        Self { options, file, connections, permits, idle: Mutex::default(), timeout }
     }
 
     /// Reads, within the time limit of the store.
@@ -44,11 +51,15 @@ impl Readers {
         read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let reading = async {
+            self.file.check()?;
             let _permit = self.permits.acquire().await.map_err(|_| failed(Closed))?;
             let idle = self.idle().pop();
-            let mut db = match idle {
-                Some(db) => db,
-                None => self.options.connect().await.map_err(database_error)?,
+            let mut db = if let Some(db) = idle {
+                db
+            } else {
+                // A new connection would read another file under the same name.
+                self.file.look()?;
+                self.options.connect().await.map_err(database_error)?
             };
             let result = read(&mut db).await;
             // After a read that fails or is cancelled, the connection may still be busy: it is dropped.

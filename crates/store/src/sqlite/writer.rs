@@ -9,7 +9,8 @@
 //! operating system has the write-ahead log at commit, so it outlives the process; the next durable commit
 //! makes everything before it durable too.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ep_kernel::ports::StoreError;
@@ -19,24 +20,34 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::ballots;
+use super::file::OpenFile;
 use crate::engine::{Durability, Work};
-use crate::error::{Closed, TooSlow, database_error, failed};
+use crate::error::{Closed, FileLost, TooSlow, database_error, failed};
 
 /// Messages in the queue before callers wait for room.
 const QUEUE_CAPACITY: usize = 1024;
 /// Most messages of one transaction: an upper bound for how long one commit can take.
 const MAX_BATCH: usize = 256;
 
+/// Lets a truncation of the log wait for readers, but not for long: nothing is written meanwhile.
+const WAIT_BRIEFLY: &str = "PRAGMA busy_timeout = 500";
+/// See [`super::BUSY_TIMEOUT`].
+const WAIT_AGAIN: &str = "PRAGMA busy_timeout = 5000";
+
 /// Hands jobs to the writer task.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     timeout: Duration,
+    /// Whether the log holds deleted data, because it could not be truncated.
+    owes_truncation: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 enum Message {
     Ballots(NewBallots),
     Job(Durability, Box<dyn WriteJob>),
+    /// Truncates the write-ahead log.
+    Truncate(oneshot::Sender<Result<bool, StoreError>>),
     Close,
 }
 
@@ -48,12 +59,12 @@ struct NewBallots {
 
 impl Writer {
     /// Starts the task. Without `durable`, no commit waits for the disk.
-    pub(super) fn start(db: SqliteConnection, timeout: Duration, durable: bool) -> Self {
+    pub(super) fn start(db: SqliteConnection, file: Arc<OpenFile>, timeout: Duration, durable: bool) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
-        let task = WriterTask { db, synchronous: "", durable };
+        let task = WriterTask { db, file, synchronous: "", durable };
         #[expect(clippy::disallowed_methods, reason = "the handle is kept, and close() waits for it")]
         let task = Mutex::new(Some(tokio::spawn(task.run(messages))));
-        Self { queue, timeout, task }
+        Self { queue, timeout, owes_truncation: AtomicBool::new(false), task }
     }
 
     /// Runs work in a transaction; returns once it is committed or rolled back.
@@ -89,6 +100,20 @@ impl Writer {
     pub(super) async fn insert_ballots(&self, elements: String) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.submit(Message::Ballots(NewBallots { elements, reply }), answer).await
+    }
+
+    /// Truncates the write-ahead log, so that it holds no deleted data. `false` if readers prevented it.
+    pub(super) async fn truncate_log(&self) -> Result<bool, StoreError> {
+        self.owes_truncation.store(true, Ordering::Relaxed);
+        let (reply, answer) = oneshot::channel();
+        let truncated = self.submit(Message::Truncate(reply), answer).await?;
+        self.owes_truncation.store(!truncated, Ordering::Relaxed);
+        Ok(truncated)
+    }
+
+    /// Whether a truncation of the log has failed since the last successful one.
+    pub(super) fn owes_truncation(&self) -> bool {
+        self.owes_truncation.load(Ordering::Relaxed)
     }
 
     async fn submit<T>(
@@ -164,6 +189,7 @@ impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
 /// What the task owns.
 struct WriterTask {
     db: SqliteConnection,
+    file: Arc<OpenFile>,
     /// The statement that last set the connection's `synchronous` pragma.
     synchronous: &'static str,
     durable: bool,
@@ -182,6 +208,7 @@ impl WriterTask {
         let mut messages = Vec::with_capacity(MAX_BATCH);
         while queue.recv_many(&mut messages, MAX_BATCH).await > 0 {
             let mut batch = Batch::default();
+            let mut truncations = Vec::new();
             for message in messages.drain(..) {
                 match message {
                     Message::Ballots(ballots) => batch.ballots.push(ballots),
@@ -190,26 +217,36 @@ impl WriterTask {
                         batch.durability = batch.durability.max(Some(durability));
                         batch.jobs.push(job);
                     }
+                    Message::Truncate(reply) => truncations.push(reply),
                     // What is in the queue already is still done.
                     Message::Close => queue.close(),
                 }
             }
-            self.commit(batch).await;
+            if !batch.is_empty() {
+                self.commit(batch).await;
+            }
+            for reply in truncations {
+                let _ = reply.send(self.truncate_log().await.map_err(database_error));
+            }
         }
         if let Err(error) = self.db.close().await {
             tracing::warn!(%error, "the database did not close cleanly");
         }
     }
 
+    /// Commits a batch and answers its callers. Nothing is acknowledged once the file is gone.
     async fn commit(&mut self, mut batch: Batch) {
+        if let Err(lost) = self.file.look() {
+            return batch.refuse(lost);
+        }
         let durability = batch.durability.unwrap_or(Durability::ProcessCrash);
         if let Err(error) = self.set_durability(durability).await {
-            return batch.reply(Vec::new(), Some(error));
+            return batch.reply(Vec::new(), Some(failure(&error)));
         }
         if batch.jobs.is_empty() {
             // Ballots alone are one statement, which is its own transaction.
             match insert(&mut self.db, &batch.ballots).await {
-                Ok(()) => return batch.reply(Vec::new(), None),
+                Ok(()) => return batch.reply(Vec::new(), self.lost()),
                 Err(error) if batch.ballots.len() == 1 => {
                     return batch.reply(vec![Some(database_error(error))], None);
                 }
@@ -217,13 +254,27 @@ impl WriterTask {
             }
         }
         match self.transact(&mut batch).await {
-            Ok(refusals) => batch.reply(refusals, None),
+            Ok(refusals) => batch.reply(refusals, self.lost()),
             Err(error) => {
                 // If BEGIN or COMMIT failed, a transaction may be left open.
                 let _ = sqlx::query("ROLLBACK").execute(&mut self.db).await;
-                batch.reply(Vec::new(), Some(error));
+                batch.reply(Vec::new(), Some(failure(&error)));
             }
         }
+    }
+
+    /// The failure of a commit to a file that is gone.
+    fn lost(&self) -> Option<String> {
+        self.file.look().err().map(|lost| lost.to_string())
+    }
+
+    /// Moves the log into the database and truncates it. `false` if readers still need it.
+    async fn truncate_log(&mut self) -> Result<bool, sqlx::Error> {
+        execute(&mut self.db, WAIT_BRIEFLY).await?;
+        let done: Result<(i64, i64, i64), sqlx::Error> =
+            sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut self.db).await;
+        execute(&mut self.db, WAIT_AGAIN).await?;
+        Ok(done?.0 == 0)
     }
 
     /// Runs the batch in one transaction; returns which ballots were refused.
@@ -273,15 +324,31 @@ impl WriterTask {
     }
 }
 
+/// Logs the failure of a whole batch.
+fn failure(error: &sqlx::Error) -> String {
+    tracing::error!(%error, "a transaction failed");
+    error.to_string()
+}
+
 impl Batch {
+    const fn is_empty(&self) -> bool {
+        self.ballots.is_empty() && self.jobs.is_empty()
+    }
+
+    /// Answers all callers that nothing was done.
+    fn refuse(self, lost: FileLost) {
+        for ballots in self.ballots {
+            let _ = ballots.reply.send(Err(lost.into()));
+        }
+        for job in self.jobs {
+            job.reply(Err(lost.into()));
+        }
+    }
+
     /// Answers all callers: with a failure of the whole batch, or each with its own outcome. `refusals`
     /// holds one entry per caller with ballots, or nothing if no ballot was refused.
-    fn reply(self, refusals: Vec<Option<StoreError>>, failure: Option<sqlx::Error>) {
-        let failure = failure.map(|error| error.to_string());
+    fn reply(self, refusals: Vec<Option<StoreError>>, failure: Option<String>) {
         let committed = || failure.as_ref().map_or(Ok(()), |text| Err(failed(text.clone())));
-        if let Some(error) = &failure {
-            tracing::error!(%error, "a transaction failed");
-        }
         let mut refusals = refusals.into_iter();
         for ballots in self.ballots {
             let refusal = refusals.next().flatten();

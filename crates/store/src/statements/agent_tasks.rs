@@ -42,7 +42,8 @@ pub(crate) const COUNT_TASKS: &str = tasks_of_user!("COUNT(*) AS count");
 pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, state = $5, status_at = $6, content = $7, \
      revision = revision + 1 WHERE id = $1 AND owner = $2 AND revision = $3 AND poll_id IS NULL";
 /// Locks a poll of this owner against its end.
-pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND owner = $2";
+pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND owner = $2 \
+     AND deleted_at IS NULL";
 /// A poll has failed if nobody voted.
 pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
      WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \

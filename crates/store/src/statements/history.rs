@@ -7,7 +7,7 @@ macro_rules! polls_of_user {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE ",
             $owner,
-            " = $1 ",
+            " = $1 AND deleted_at IS NULL ",
             $only,
             " ORDER BY created_at DESC, id DESC LIMIT $2 ",
             $offset,

@@ -79,6 +79,10 @@ pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revis
      WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 pub(crate) const FORGET_COUNTED: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $2";
+/// Whatever the sums have of a poll, if nobody has counted it anew since it was read.
+pub(crate) const FORGET_AS_READ: &str =
+    "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
+pub(crate) const ENDED_POLL: &str = concat!("SELECT ", ended_poll_columns!(), " WHERE polls.id = $1");
 pub(crate) const DELETE_BALLOTS: &str = "DELETE FROM ballots WHERE poll_id = $1";
 pub(crate) const DELETE_POLL: &str = "DELETE FROM polls WHERE id = $1";
 pub(crate) const ADD_SERVICE_SUMS: &str = "UPDATE reputation_service SET polls = polls + $2, \
@@ -101,7 +105,7 @@ pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unread
 pub(crate) const SLOT_SUMS: &str =
     "SELECT model, options, slot, votes FROM reputation_slots WHERE stored BETWEEN $1 AND $2";
 /// Polls that have ended and that nobody will count.
-pub(crate) const FORGOTTEN_POLLS: &str = "SELECT id FROM polls WHERE closing IS NOT NULL \
+pub(crate) const FORGOTTEN_POLLS: &str = "SELECT id FROM polls WHERE closing IS NOT NULL AND deleted_at IS NULL \
      AND NOT EXISTS (SELECT 1 FROM reputation_polls WHERE poll_id = polls.id) ORDER BY id LIMIT 100";
 
 // Heartbeats.

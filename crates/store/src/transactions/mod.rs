@@ -12,6 +12,7 @@
 //! hold, its account; the account that funded a key before the key's; the
 //! sums of reputation, then whether a poll is counted, then its feedback), so that no two transactions wait for each other.
 
+mod account_data;
 mod agent_pushes;
 mod agent_tasks;
 mod checkouts;

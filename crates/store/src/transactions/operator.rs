@@ -7,15 +7,15 @@ use futures::FutureExt;
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{
-    CreditOutcome, IdentityRecord, LockedOut, MAX_LISTED_USERS, StoreError, TransferRecord, UserAdmin,
+    CreditOutcome, IdentityRecord, IntegrityCheck, LockedOut, MAX_LISTED_USERS, StoreError, UserAdmin,
     UserRecord,
 };
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, feedback, keys, ledger};
+use super::{Database, keys, ledger};
 use crate::engine::{Connection, Durability, Engine};
-use crate::rows::{self, IdentityRow, TransferRow, UserRow};
+use crate::rows::{self, IdentityRow, UserRow};
 use crate::statements as sql;
 use crate::value::values;
 
@@ -33,9 +33,8 @@ impl<E: Engine> UserAdmin for Database<E> {
         records.pop().ok_or(StoreError::NotFound("account"))
     }
 
-    async fn transfers(&self, user: UserId) -> Result<Vec<TransferRecord>, StoreError> {
-        let transfers: Vec<TransferRow> = self.0.fetch_all(sql::TRANSFERS_OF, values![user]).await?;
-        Ok(transfers.into_iter().map(Into::into).collect())
+    async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError> {
+        self.0.check_integrity(check).await
     }
 
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError> {
@@ -74,29 +73,6 @@ impl<E: Engine> UserAdmin for Database<E> {
             })
             .await
     }
-
-    async fn erase(&self, user: UserId, at: Timestamp) -> Result<(), StoreError> {
-        self.0
-            .transact(Durability::PowerLoss, move |db| {
-                async move {
-                    feedback::erase(db, user).await?;
-                    lock_out(db, user, at).await?;
-                    for statement in [
-                        sql::DELETE_IDENTITIES,
-                        sql::ERASE_LABELS,
-                        sql::ERASE_TASKS,
-                        sql::ERASE_WEBHOOK,
-                        sql::ERASE_NOTIFICATIONS,
-                    ] {
-                        db.execute(statement, values![user]).await?;
-                    }
-                    let nobody = format!("{user}@deleted.invalid");
-                    db.execute(sql::ERASE_EMAIL, values![user, nobody]).await.map(drop)
-                }
-                .boxed()
-            })
-            .await
-    }
 }
 
 impl<E: Engine> Database<E> {
@@ -121,7 +97,11 @@ impl<E: Engine> Database<E> {
     }
 }
 
-async fn lock_out<C: Connection>(db: &mut C, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError> {
+pub(super) async fn lock_out<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    at: Timestamp,
+) -> Result<LockedOut, StoreError> {
     Ok(LockedOut {
         keys: keys::revoke_all(db, user, at).await?,
         sessions: db.execute(sql::END_SESSIONS, values![user]).await?,

@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::ports::{
-    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollProgress, PollRecord, PollStore, StoreError,
+    Adopted, Closing, Epoch, Lease, NewPoll, Opened, PollDeletion, PollProgress, PollRecord, PollStore,
+    StoreError,
 };
 use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::ballot::Ballot;
@@ -15,7 +16,7 @@ use ep_polling::plan::PollForm;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-use super::{Database, agent_tasks, holds};
+use super::{Database, agent_tasks, holds, reputation};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{self, AdoptedRow, IdRow, PollRow, ProgressRow, SettledRow};
 use crate::statements as sql;
@@ -123,6 +124,10 @@ impl<E: Engine> PollStore for Database<E> {
     async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
         let rows: Vec<IdRow> = self.0.fetch_all(sql::CANCELLED_OF, values![worker]).await?;
         rows.iter().map(|row| rows::poll_id(&row.id)).collect()
+    }
+
+    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError> {
+        reputation::delete_poll(self, id, at).await
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

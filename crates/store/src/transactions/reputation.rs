@@ -7,7 +7,7 @@
 use async_trait::async_trait;
 use futures::FutureExt;
 
-use ep_kernel::ports::{Heartbeats, ReputationStore, StoreError};
+use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use ep_polling::reputation::{self, Judgements, Slot, Sums};
@@ -18,7 +18,7 @@ use super::{Database, exactly_one};
 use crate::engine::{Connection, Durability, Engine, Record};
 use crate::rows::{
     self, BallotRow, CountedPoll, EndedPollRow, HeartbeatsRow, IdRow, ModelSumsRow, ServiceSumsRow,
-    SlotSumsRow,
+    SettledRow, SlotSumsRow,
 };
 use crate::statements as sql;
 use crate::value::{Value, values};
@@ -119,6 +119,69 @@ pub(crate) async fn delete_anonymous<E: Engine>(
         .boxed()
     });
     unless_conflicting(deleting.await, count)
+}
+
+/// Deletes a settled poll: see [`PollStore::delete`](ep_kernel::ports::PollStore::delete). What it tells moves to the
+/// sums of deleted polls.
+pub(crate) async fn delete_poll<E: Engine>(
+    database: &Database<E>,
+    id: &PollId,
+    at: Timestamp,
+) -> Result<PollDeletion, StoreError> {
+    /// Attempts to read the poll and delete it before somebody counts it anew.
+    const ATTEMPTS: u32 = 10;
+    for _ in 0..ATTEMPTS {
+        match database.0.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
+            None => return Err(StoreError::NotFound("poll")),
+            Some(SettledRow { settled: 0 }) => return Ok(PollDeletion::Unsettled),
+            Some(_) => {}
+        }
+        let Some(poll) = database.0.fetch_optional::<EndedPollRow>(sql::ENDED_POLL, values![id]).await?
+        else {
+            continue;
+        };
+        let poll = CountedPoll::try_from(poll)?;
+        let ballots = database.ballots_of(&poll).await?;
+        let (mut gone, mut taken) = (Sums::default(), Sums::default());
+        gone.add(&poll.sums(&ballots, poll.judged));
+        if poll.counted_revision > 0 {
+            taken.take(&poll.sums(&ballots, poll.counted));
+        }
+        let deleting = database.0.transact(Durability::PowerLoss, move |db| {
+            async move { delete_content(db, &poll, &taken, &gone, at).await }.boxed()
+        });
+        match deleting.await {
+            Ok(()) => return Ok(PollDeletion::Deleted),
+            Err(StoreError::Conflict(COUNTED_MEANWHILE)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(StoreError::Conflict("the poll is being counted or judged; try again in a moment"))
+}
+
+async fn delete_content<C: Connection>(
+    db: &mut C,
+    CountedPoll { id, revision, counted_revision, .. }: &CountedPoll,
+    taken: &Sums,
+    gone: &Sums,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    lock(db).await?;
+    unless_counted(db.execute(sql::FORGET_AS_READ, values![id, *revision, *counted_revision]).await?)?;
+    for statement in [
+        sql::DELETE_BALLOTS,
+        sql::DELETE_FEEDBACK_ON,
+        sql::DELETE_TASK_OF,
+        sql::DELETE_NOTIFICATION_OF,
+        sql::DELETE_CANCELLATION_OF,
+        sql::DELETE_REPLIES_OF,
+    ] {
+        db.execute(statement, values![id]).await?;
+    }
+    exactly_one(db.execute(sql::BLANK_POLL, values![id, at]).await?)?;
+    db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
+    change(db, taken, STORED).await?;
+    change(db, gone, DELETED).await
 }
 
 /// Locks the sums. It comes before every lock on a poll that is counted.

@@ -9,14 +9,16 @@ use ep_kernel::fault::Kind;
 use ep_kernel::identity::Identity;
 use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::keys::Keys;
-use ep_kernel::ports::{CreditOutcome, KeyOwner, LockedOut, MAX_ACTIVE_KEYS, NewSession};
+use ep_kernel::ports::{CreditOutcome, Epoch, KeyOwner, LockedOut, MAX_ACTIVE_KEYS, NewSession};
 use ep_kernel::session_token::TokenHash;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
 
-use ep_polling::money::MicroUsd;
+use ep_polling::money::{MicroUsd, Settlement};
 use futures::future::join_all;
 
-use crate::test_database::{SETTLED_WITHIN, TestDatabase, at, hold, key_id, sign_up, usd, wallet};
+use crate::test_database::{
+    SETTLED_WITHIN, TestDatabase, at, closing, delete_account, hold, key_id, sign_up, usd, wallet,
+};
 
 on_both_engines!(
     a_user_has_one_address_and_one_starter_credit,
@@ -138,14 +140,8 @@ async fn an_amount_is_taken_once_and_never_more_than_is_available(db: TestDataba
     assert_eq!((db.money(user).await, db.money(other).await), ([400, 400, 0], [1_000, 0, 0]));
     let unknown = accounts.debit(UserId::from_random([9; 16]), usd(1), "x").await.unwrap_err();
     assert_eq!(unknown.kind(), Kind::NotFound);
-    let references: Vec<String> = accounts
-        .operator()
-        .transfers(user)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|transfer| transfer.reference)
-        .collect();
+    let transfers = db.store.account_data().transfers_after(user, 0, 9).await.unwrap();
+    let references: Vec<String> = transfers.into_iter().map(|transfer| transfer.transfer.reference).collect();
     assert_eq!(references, [format!("starter:{user}"), "fine-1".to_owned()]);
     db.assert_consistent().await;
 }
@@ -205,8 +201,10 @@ async fn what_is_personal_is_erased_and_the_ledger_stays(db: TestDatabase) {
     let keys = keys(&db, b"pepper");
     let issued = keys.issue(user, "Zoë's laptop".parse().unwrap()).await.unwrap();
     let poll = db.running(Some(user), Some(hold(1, 100))).await;
+    let ended = Settlement::Capture(usd(100));
+    db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), ended).await.unwrap();
     for _ in 0..2 {
-        accounts.erase(user).await.unwrap();
+        delete_account(&db, user, at(9)).await;
     }
     let left = accounts.operator().user(user).await.unwrap();
     assert_eq!((left.email, left.identities), (format!("{user}@deleted.invalid"), Vec::new()));
@@ -214,7 +212,7 @@ async fn what_is_personal_is_erased_and_the_ledger_stays(db: TestDatabase) {
     assert!(keys.of_user(user).await.unwrap().iter().all(|key| key.label.is_empty()));
     assert_eq!(db.users.user_of(&wallet).await.unwrap(), None);
     // The ledger and the polls stay; the same wallet begins anew.
-    assert_eq!(db.money(user).await, [500, 100, 0]);
+    assert_eq!(db.money(user).await, [0, 0, 100]);
     assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().owner, Some(user));
     db.assert_consistent().await;
 }

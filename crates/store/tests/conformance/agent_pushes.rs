@@ -6,7 +6,7 @@ use ep_kernel::caller::UserId;
 use ep_kernel::ports::{AgentPush, AgentTask, Attempted, MAX_PUSHES, TaskState};
 use ep_kernel::webhook_url::WebhookUrl;
 
-use crate::test_database::{TestDatabase, at, tamper};
+use crate::test_database::{TestDatabase, at, delete_account, tamper};
 
 on_both_engines!(places_are_kept_for_the_owner_of_the_task, places_of_ended_tasks_are_due_until_told,);
 
@@ -60,7 +60,7 @@ async fn places_are_kept_for_the_owner_of_the_task(db: TestDatabase) {
     }
     assert!(!pushes.set(&place(owner, "t", "one too many")).await.unwrap());
     assert!(pushes.set(&place(owner, "t", "1")).await.unwrap(), "replacing is no addition");
-    db.store.operator().erase(owner, at(9)).await.unwrap();
+    delete_account(&db, owner, at(9)).await;
     assert!(pushes.of_task(owner, "t").await.unwrap().is_empty());
 }
 

@@ -6,7 +6,7 @@ use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
-use crate::test_database::{TestDatabase, at, closing, new_poll, usd};
+use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, usd};
 
 on_both_engines!(
     a_task_is_its_owners_and_opened_once,
@@ -165,7 +165,7 @@ async fn abandoned_tasks_and_those_of_erased_accounts_are_deleted(db: TestDataba
     assert_eq!(tasks.delete_abandoned(at(9)).await.unwrap(), 1);
     assert_eq!(tasks.find(owner, "old").await.unwrap(), None);
     close(&db, &poll, false).await;
-    db.store.operator().erase(owner, at(10)).await.unwrap();
+    delete_account(&db, owner, at(10)).await;
     for id in ["new", poll.as_str()] {
         assert_eq!(tasks.find(owner, id).await.unwrap(), None);
     }

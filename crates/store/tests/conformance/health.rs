@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ep_kernel::ports::StoreError;
+use ep_kernel::ports::{Epoch, StoreError};
 
-use crate::test_database::{TestDatabase, connect, lease, new_poll, tamper};
+use crate::test_database::{TestDatabase, ballots, connect, lease, new_poll, tamper};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_database_is_not_well() {
@@ -45,18 +45,32 @@ async fn a_file_that_has_lost_its_name_is_noticed() {
     let away = file.with_extension("away");
     fs::rename(file, &away).unwrap();
     let open = async || db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
-    assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
-    assert!(
-        matches!(open().await, Err(StoreError::Failed(_))),
-        "nothing is stored that a restart would lose"
-    );
+    // Nothing is acknowledged that a restart would lose, even before anybody has asked how the database is.
+    for _ in 0..2 {
+        assert!(matches!(open().await, Err(StoreError::Refused(_))));
+        let poll = new_poll(None, None).id;
+        assert!(matches!(db.polls.poll(&poll).await, Err(StoreError::Refused(_))), "reads are refused, too");
+        let ballots = db.polls.record(&poll, Epoch::FIRST, &ballots(1..=1)).await;
+        assert!(matches!(ballots, Err(StoreError::Refused(_))), "{ballots:?}");
+        assert!(matches!(db.polls.ping().await, Err(StoreError::Refused(_))));
+    }
     fs::rename(&away, file).unwrap();
-    db.polls.ping().await.unwrap();
     open().await.unwrap();
+    db.polls.ping().await.unwrap();
     // Another file under its name is not it.
     fs::remove_file(file).unwrap();
     fs::write(file, "").unwrap();
-    assert!(matches!(db.polls.ping().await, Err(StoreError::Failed(_))));
+    assert!(matches!(open().await, Err(StoreError::Refused(_))));
+    assert!(matches!(db.polls.ping().await, Err(StoreError::Refused(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_was_deleted_is_noticed() {
+    let db = TestDatabase::sqlite().await;
+    db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await.unwrap();
+    fs::remove_file(format!("{}-wal", db.url.strip_prefix("sqlite://").unwrap())).unwrap();
+    let opened = db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
+    assert!(matches!(opened, Err(StoreError::Refused(_))), "{opened:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

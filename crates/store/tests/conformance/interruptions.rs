@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use ep_kernel::executor::{Billing, Opener, PollExecutor, PollLimits, PollState, Ports};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::ports::{
-    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollProgress, PollRecord, PollStore,
-    Registry, StoreError, Wanted,
+    Abandon, Adopted, Closing, Epoch, Lease, Models, NewPoll, Opened, PollDeletion, PollProgress, PollRecord,
+    PollStore, Registry, StoreError, Wanted,
 };
 use ep_kernel::tasks::Tasks;
 use ep_kernel::testing::{ManualClock, SeededEntropy};
@@ -179,6 +179,9 @@ impl PollStore for Connection {
     async fn cancelled_of(&self, worker: &str) -> Result<Vec<PollId>, StoreError> {
         self.stall().await;
         self.store.cancelled_of(worker).await
+    }
+    async fn delete(&self, id: &PollId, at: Timestamp) -> Result<PollDeletion, StoreError> {
+        self.store.delete(id, at).await
     }
     async fn ping(&self) -> Result<(), StoreError> {
         self.store.ping().await

@@ -15,7 +15,9 @@ use futures::future::join_all;
 use crate::checkouts::{checkout, paid};
 use crate::deposits::{deposit_for, final_transfer};
 use crate::keys::new_key;
-use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, number, random, sign_up, usd};
+use crate::test_database::{
+    TestDatabase, at, closing, delete_account, hold, lease, new_poll, number, random, sign_up, usd,
+};
 
 on_both_engines!(
     a_capped_key_spends_no_more_in_all_and_a_day,
@@ -236,8 +238,8 @@ async fn pre_funded_keys_count_and_end_with_their_account(db: TestDatabase) {
     assert_eq!(db.money(user).await, [1_000, 0, 0]);
     let (last, account) = funded_key(user, 5);
     db.keys.add_funded_key(&last, &account).await.unwrap();
-    db.store.operator().erase(user, at(2)).await.unwrap();
-    assert_eq!(db.money(user).await, [1_000, 0, 0]);
+    delete_account(&db, user, at(2)).await;
+    assert_eq!(db.money(user).await, [0, 0, 0], "what was left is forfeited, with what was on the keys");
     assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().all(|key| key.label.is_empty()));
     db.assert_consistent().await;
 }

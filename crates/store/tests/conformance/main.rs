@@ -7,10 +7,12 @@
 #[macro_use]
 mod test_database;
 
+mod account_data;
 mod accounts;
 mod agent_pushes;
 mod agent_tasks;
 mod await_points;
+mod backup;
 mod ballots;
 mod changes;
 mod checkouts;

@@ -1,7 +1,9 @@
 //! Feedback, the sums over ballots, and heartbeats.
 
 use ep_kernel::caller::{FeedbackId, UserId};
-use ep_kernel::ports::{Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError};
+use ep_kernel::ports::{
+    AccountDeletion, Closing, Epoch, FeedbackEntry, NewFeedback, NewPoll, PollFeedback, StoreError,
+};
 use ep_polling::ballot::{Ballot, NoVote, Reason};
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
@@ -13,7 +15,7 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::key_money::funded_key;
 use crate::test_database::{
-    TestDatabase, at, ballot, ballots, closing, lease, new_poll, number, random, tamper, usd,
+    TestDatabase, at, ballot, ballots, closing, delete_account, lease, new_poll, number, random, tamper, usd,
 };
 
 on_both_engines!(
@@ -88,7 +90,7 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
     assert_eq!((own.len(), &own[0].poll_id, &own[0].entry), (1, &poll, &entry(Some(false), 3)));
 
     // Erased with its account.
-    db.store.operator().erase(first, at(9)).await.unwrap();
+    delete_account(&db, first, at(9)).await;
     let left = feedback.feedback_on(&poll).await.unwrap();
     assert_eq!((left.total, left.incorrect, left.entries), (1, 0, vec![entry(None, 2)]));
 
@@ -194,7 +196,7 @@ async fn sums_follow_what_is_said(db: TestDatabase) {
     say(&db, first, &poll, entry(Some(false), 2)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((1, 0), (1, 1_000_000)));
     say(&db, first, &poll, entry(None, 3)).await;
-    db.store.operator().erase(second, at(9)).await.unwrap();
+    delete_account(&db, second, at(9)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((0, 0), (0, 0)));
 }
 
@@ -239,7 +241,15 @@ async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) 
                     }
                     6 => drop(db.store.delete_anonymous_polls(at(8), 2).await.unwrap()),
                     7 if step % 20 == 0 => {
-                        db.store.operator().erase(users[seed as usize], at(9)).await.unwrap();
+                        // It is refused while a poll of its runs.
+                        let user = users[seed as usize];
+                        let deletion = AccountDeletion { user, forfeit_balance: true, at: at(9) };
+                        db.store.account_data().delete_account(deletion).await.unwrap();
+                    }
+                    7 if !ended.is_empty() => {
+                        let poll = &ended[rng.random_range(0..ended.len())];
+                        // It may have been deleted, or be counted by another process again and again.
+                        drop(db.polls.delete(poll, at(9)).await);
                     }
                     8 => {
                         // Interrupted.

@@ -8,8 +8,9 @@ use ep_kernel::caller::{KeyId, UserId};
 use ep_kernel::email::Email;
 use ep_kernel::identity::{Identity, WalletAddress};
 use ep_kernel::ports::{
-    Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore, KeyStore, Lease, Ledger, NewPoll,
-    NewSignUp, NewUser, Opened, PollStore, SessionStore, StarterCreditLimits, UpstreamCache, UserStore,
+    AccountDeletion, AccountDeletionOutcome, Audit, CheckoutStore, Closing, DepositStore, IdempotencyStore,
+    KeyStore, Lease, Ledger, NewPoll, NewSignUp, NewUser, Opened, PollStore, SessionStore,
+    StarterCreditLimits, UpstreamCache, UserStore,
 };
 use ep_polling::ballot::{Ballot, BallotMode, Casting, NoVote, Reason};
 use ep_polling::budget::Budget;
@@ -57,6 +58,13 @@ pub struct TestDatabase {
     pub upstream_cache: Arc<dyn UpstreamCache>,
     pub url: String,
     files: Files,
+}
+
+/// Deletes an account, whatever it has left.
+pub async fn delete_account(db: &TestDatabase, user: UserId, at: Timestamp) {
+    let deletion = AccountDeletion { user, forfeit_balance: true, at };
+    let deleted = db.store.account_data().delete_account(deletion).await.unwrap();
+    assert!(matches!(deleted, AccountDeletionOutcome::Deleted { .. }), "{deleted:?}");
 }
 
 /// Deletes the database when dropped.

@@ -13,7 +13,7 @@ use ep_polling::poll_id::PollId;
 use futures::future::join_all;
 
 use crate::key_money::funded_key;
-use crate::test_database::{TestDatabase, at, closing, lease, new_poll, tamper};
+use crate::test_database::{TestDatabase, at, closing, delete_account, lease, new_poll, tamper};
 
 on_both_engines!(
     a_webhook_is_set_and_its_secret_replaced,
@@ -185,7 +185,7 @@ async fn old_notifications_and_those_of_erased_accounts_are_deleted(db: TestData
     assert_eq!(webhooks.delete_old_notifications(at(7)).await.unwrap(), 0);
     assert_eq!(webhooks.delete_old_notifications(at(8)).await.unwrap(), 1);
 
-    db.store.operator().erase(user, at(9)).await.unwrap();
+    delete_account(&db, user, at(9)).await;
     for user in [user, key.user] {
         assert_eq!(webhooks.webhook(user).await.unwrap(), Webhook::default());
         assert!(webhooks.notifications_of(user, 9).await.unwrap().is_empty());

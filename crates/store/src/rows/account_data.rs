@@ -1,0 +1,154 @@
+//! Rows of an account's data.
+
+use ep_kernel::caller::{CheckoutId, DepositId};
+use ep_kernel::ports::{
+    CheckoutRecord, DepositRecord, NumberedTransfer, SessionRecord, StoreError, TaskRecord, TransferRecord,
+};
+use ep_polling::time::Timestamp;
+
+use super::unreadable;
+use crate::error::failed;
+
+row! {
+    /// An account.
+    AccountRecordRow {
+        email: String,
+        created_at: i64,
+        frozen: i64,
+        confirm_above: Option<i64>,
+        posted: i64,
+        held: i64,
+        funder: Option<String>,
+        webhook_url: Option<String>,
+    }
+}
+
+row! {
+    /// A session without its hash.
+    SessionRecordRow { created_at: i64, used_at: i64 }
+}
+
+row! {
+    /// A payment by card.
+    CheckoutRecordRow {
+        id: String,
+        amount: i64,
+        status: String,
+        session_id: Option<String>,
+        payment_id: Option<String>,
+        created_at: i64,
+    }
+}
+
+row! {
+    /// A deposit without its signed payment.
+    DepositRecordRow {
+        id: String,
+        payer: String,
+        amount: i64,
+        status: String,
+        tx_hash: Option<String>,
+        created_at: i64,
+    }
+}
+
+row! {
+    /// A transfer with its number.
+    NumberedTransferRow {
+        number: i64,
+        reference: String,
+        debit_account: String,
+        credit_account: String,
+        amount: i64,
+        created_at: i64,
+    }
+}
+
+row! {
+    /// A task of an agent.
+    TaskRecordRow {
+        id: String,
+        context_id: String,
+        client_id: Option<String>,
+        poll_id: Option<String>,
+        state: String,
+        status_at: i64,
+        content: String,
+    }
+}
+
+row! {
+    /// Where an agent is told about a task.
+    PushUrlRow { task_id: String, url: String }
+}
+
+impl From<SessionRecordRow> for SessionRecord {
+    fn from(row: SessionRecordRow) -> Self {
+        Self {
+            created_at: Timestamp::from_millis(row.created_at),
+            last_used_at: Timestamp::from_millis(row.used_at),
+        }
+    }
+}
+
+impl TryFrom<CheckoutRecordRow> for CheckoutRecord {
+    type Error = StoreError;
+
+    fn try_from(row: CheckoutRecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.parse::<CheckoutId>().map_err(failed)?,
+            amount_micro_usd: row.amount,
+            status: row.status,
+            session_id: row.session_id,
+            payment_id: row.payment_id,
+            created_at: Timestamp::from_millis(row.created_at),
+        })
+    }
+}
+
+impl TryFrom<DepositRecordRow> for DepositRecord {
+    type Error = StoreError;
+
+    fn try_from(row: DepositRecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id.parse::<DepositId>().map_err(failed)?,
+            payer: row.payer,
+            amount_micro_usd: row.amount,
+            status: row.status,
+            tx_hash: row.tx_hash,
+            created_at: Timestamp::from_millis(row.created_at),
+        })
+    }
+}
+
+impl From<NumberedTransferRow> for NumberedTransfer {
+    fn from(row: NumberedTransferRow) -> Self {
+        Self {
+            number: row.number,
+            transfer: TransferRecord {
+                reference: row.reference,
+                from: row.debit_account,
+                to: row.credit_account,
+                amount_micro_usd: row.amount,
+                at: Timestamp::from_millis(row.created_at),
+            },
+        }
+    }
+}
+
+impl TryFrom<TaskRecordRow> for TaskRecord {
+    type Error = StoreError;
+
+    fn try_from(row: TaskRecordRow) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.id,
+            context_id: row.context_id,
+            client_id: row.client_id,
+            poll_id: row.poll_id,
+            state: row.state,
+            status_at: Timestamp::from_millis(row.status_at),
+            content: serde_json::from_str(&row.content).map_err(|_| unreadable("a task"))?,
+            push_urls: Vec::new(),
+        })
+    }
+}

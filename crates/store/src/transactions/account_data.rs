@@ -1,0 +1,171 @@
+//! The data of an account.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use futures::FutureExt;
+
+use ep_kernel::caller::UserId;
+use ep_kernel::ports::{
+    AccountDataStore, AccountDeletion, AccountDeletionOutcome, AccountRecord, DeletionObstacles,
+    NotificationRecord, NumberedTransfer, OwnFeedback, StoreError, TaskRecord,
+};
+use ep_polling::money::MicroUsd;
+use ep_polling::time::Timestamp;
+
+use super::{Database, feedback, ledger, operator, reputation};
+use crate::engine::{Connection, Durability, Engine};
+use crate::rows::{
+    self, AccountRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FundsRow,
+    IdentityRow, NotificationRow, NumberedTransferRow, PushUrlRow, SessionRecordRow, TaskRecordRow,
+};
+use crate::statements as sql;
+use crate::value::values;
+
+#[async_trait]
+impl<E: Engine> AccountDataStore for Database<E> {
+    async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError> {
+        self.0.snapshot(move |db| account_record(db, user).boxed()).await
+    }
+
+    async fn transfers_after(
+        &self,
+        user: UserId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<NumberedTransfer>, StoreError> {
+        let values = values![user, after, limit];
+        let rows: Vec<NumberedTransferRow> = self.0.fetch_all(sql::TRANSFERS_AFTER, values).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    async fn feedback_after(
+        &self,
+        user: UserId,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<OwnFeedback>, StoreError> {
+        let values = values![user, after, limit];
+        let rows: Vec<FeedbackRow> = self.0.fetch_all(sql::FEEDBACK_AFTER, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn notifications_after(
+        &self,
+        user: UserId,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<NotificationRecord>, StoreError> {
+        let values = values![user, after, limit];
+        let rows: Vec<NotificationRow> = self.0.fetch_all(sql::NOTIFICATIONS_AFTER, values).await?;
+        rows.into_iter().map(TryInto::try_into).collect()
+    }
+
+    async fn tasks_after(
+        &self,
+        user: UserId,
+        after: &str,
+        limit: u32,
+    ) -> Result<Vec<TaskRecord>, StoreError> {
+        let values = values![user, after, limit];
+        let rows: Vec<TaskRecordRow> = self.0.fetch_all(sql::TASKS_AFTER, values).await?;
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(Vec::new()) };
+        let range = values![user, &*first.id, &*last.id];
+        let mut urls: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for PushUrlRow { task_id, url } in self.0.fetch_all(sql::PUSH_URLS, range).await? {
+            urls.entry(task_id).or_default().push(url);
+        }
+        let task = |row: TaskRecordRow| {
+            let task = TaskRecord::try_from(row)?;
+            Ok(TaskRecord { push_urls: urls.remove(&task.id).unwrap_or_default(), ..task })
+        };
+        rows.into_iter().map(task).collect()
+    }
+
+    async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome, StoreError> {
+        self.0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { delete_account(db, deletion).await }.boxed()
+            })
+            .await
+    }
+
+    async fn purge_deleted(&self) -> Result<bool, StoreError> {
+        self.0.purge_deleted().await
+    }
+}
+
+async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<AccountRecord, StoreError> {
+    let of_user = values![user];
+    let row: Option<AccountRecordRow> = db.fetch_optional(sql::ACCOUNT_RECORD, of_user).await?;
+    let row = row.ok_or(StoreError::NotFound("account"))?;
+    let identities: Vec<IdentityRow> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
+    let sessions: Vec<SessionRecordRow> = db.fetch_all(sql::SESSIONS_OF, of_user).await?;
+    let checkouts: Vec<CheckoutRecordRow> = db.fetch_all(sql::CHECKOUTS_OF, of_user).await?;
+    let deposits: Vec<DepositRecordRow> = db.fetch_all(sql::DEPOSITS_OF, of_user).await?;
+    Ok(AccountRecord {
+        id: user,
+        email: row.email,
+        created_at: Timestamp::from_millis(row.created_at),
+        frozen: row.frozen != 0,
+        confirm_above_micro_usd: row.confirm_above,
+        balance_micro_usd: row.posted,
+        held_micro_usd: row.held,
+        identities: identities.into_iter().map(Into::into).collect(),
+        sessions: sessions.into_iter().map(Into::into).collect(),
+        card_payments: checkouts.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        chain_payments: deposits.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+        webhook_url: row.webhook_url,
+        funder: row.funder.as_deref().map(rows::user_id).transpose()?,
+    })
+}
+
+async fn delete_account<C: Connection>(
+    db: &mut C,
+    AccountDeletion { user, forfeit_balance, at }: AccountDeletion,
+) -> Result<AccountDeletionOutcome, StoreError> {
+    // The sums of reputation are locked before any account.
+    reputation::lock(db).await?;
+    ledger::lock(db, user).await?;
+    let obstacles = obstacles(db, user, forfeit_balance).await?;
+    if obstacles != DeletionObstacles::default() {
+        return Ok(AccountDeletionOutcome::Refused(obstacles));
+    }
+    feedback::erase(db, user).await?;
+    operator::lock_out(db, user, at).await?;
+    let forfeited = MicroUsd::new(ledger::lock(db, user).await?.available);
+    if forfeited > MicroUsd::ZERO {
+        let reference = format!("forfeit:{user}:{}", at.millis());
+        ledger::debit(db, user, sql::FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
+    }
+    for statement in [
+        sql::DELETE_IDENTITIES,
+        sql::ERASE_LABELS,
+        sql::ERASE_TASKS,
+        sql::ERASE_WEBHOOK,
+        sql::ERASE_NOTIFICATIONS,
+        sql::ERASE_CONFIRMATION,
+    ] {
+        db.execute(statement, values![user]).await?;
+    }
+    let nobody = format!("{user}@deleted.invalid");
+    db.execute(sql::ERASE_EMAIL, values![user, nobody]).await?;
+    Ok(AccountDeletionOutcome::Deleted { forfeited })
+}
+
+async fn obstacles<C: Connection>(
+    db: &mut C,
+    user: UserId,
+    forfeit_balance: bool,
+) -> Result<DeletionObstacles, StoreError> {
+    let mut counts = [0; 3];
+    let statements = [sql::UNSETTLED_POLLS_OF, sql::OPEN_CHECKOUTS_OF, sql::OPEN_DEPOSITS_OF];
+    for (count, statement) in counts.iter_mut().zip(statements) {
+        let row: CountRow = db.fetch_one(statement, values![user]).await?;
+        *count = row.count.unsigned_abs();
+    }
+    let [polls, checkouts, deposits] = counts;
+    let funds: FundsRow = db.fetch_one(sql::FUNDS_OF_ACCOUNTS, values![user]).await?;
+    let balance = if forfeit_balance { MicroUsd::ZERO } else { MicroUsd::new(funds.available.max(0)) };
+    Ok(DeletionObstacles { polls, checkouts, deposits, balance })
+}

@@ -1,0 +1,316 @@
+//! What people do with their data: take it, delete a poll, delete their account; and what the operator does with the
+//! database: back it up, check it.
+
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ep_polling::money::MicroUsd;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Client, Engine, Reply, Service, Setup, question};
+
+/// A text that stands in nothing else.
+const MARK: &str = "Zebra-Quartz-4711";
+
+async fn with_cookie(client: &Client, method: Method, path: &str, cookie: &str, body: &Value) -> Reply {
+    let request =
+        client.request(method, path).header("cookie", cookie).header("sec-fetch-site", "same-origin");
+    client.send(request.json(body)).await
+}
+
+async fn form(client: &Client, path: &str, cookie: &str, fields: &[(&str, &str)]) -> Reply {
+    let request = client.request(Method::POST, path).header("cookie", cookie);
+    client.send(request.header("sec-fetch-site", "same-origin").form(fields)).await
+}
+
+/// Asks a poll and waits until it is settled.
+async fn settled_poll(service: &Service, client: &Client, input: Value) -> String {
+    let poll = client.poll(input).await.expect(200);
+    let id = poll["poll_id"].as_str().unwrap().to_owned();
+    let parsed = id.parse().unwrap();
+    while !service.app.ports.polls.stored(&parsed).await.unwrap().unwrap().record.settled {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    id
+}
+
+#[tokio::test]
+async fn an_account_is_exported_without_secrets_to_its_owner_alone() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::default().on(engine).boot().await;
+        let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+        let id = settled_poll(&service, &owner, json!({ "private": true })).await;
+        owner.post("/api/account/webhook", &json!({ "url": "https://8.8.8.8/hook" })).await.expect(200);
+        owner.post("/api/account/confirmation", &json!({ "above_usd": 0.5 })).await.expect(200);
+        let message =
+            json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] });
+        owner.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+        owner.post("/api/feedback", &json!({ "poll_id": id, "notes": MARK })).await;
+        let public = settled_poll(&service, &owner, json!({})).await;
+        owner.post("/api/feedback", &json!({ "poll_id": public, "notes": MARK })).await.expect(201);
+        let cookie = service.cookie(user).await;
+        let export = owner.get("/api/account/export?limit=100").await.expect(200);
+        let account = &export["account"];
+        assert_eq!((&account["id"], &account["webhook_url"]), (&json!(user), &json!("https://8.8.8.8/hook")));
+        assert_eq!(
+            (&account["confirm_above_micro_usd"], &account["frozen"]),
+            (&json!(500_000), &json!(false))
+        );
+        assert_eq!(account["sessions"].as_array().unwrap().len(), 1);
+        let count = |list: &str| export[list].as_array().unwrap().len();
+        assert_eq!((count("keys"), count("polls"), count("feedback")), (1, 3, 1), "{export}");
+        assert_eq!((count("tasks"), export["feedback"][0]["notes"].as_str()), (1, Some(MARK)));
+        assert!(count("transfers") >= 3, "starter credit and captures");
+        assert!(export["tasks"][0]["content"].to_string().contains("m1"));
+        let polls = export["polls"].as_array().unwrap();
+        let exported = polls.iter().find(|poll| poll["poll_id"] == id.as_str()).unwrap();
+        assert!(exported["private"] == true && exported["votes"][0]["option_order"].is_array());
+        let text = export.to_string();
+        for secret in ["ep_k_", "hash", cookie.trim_start_matches("ep_session=")] {
+            // A key is recognised by its first ten characters.
+            let shown = export["keys"][0]["key_prefix"].as_str().unwrap();
+            assert!(!text.replace(shown, "").contains(secret), "the export holds {secret}");
+        }
+
+        // The page of the account downloads the same.
+        let file = form(&service.anonymous(), "/dashboard/export", &cookie, &[]).await;
+        assert!(file.header("content-disposition").starts_with("attachment"), "{}", file.text);
+        let pages = file.expect(200);
+        assert_eq!(pages.as_array().unwrap().len(), 1);
+        assert_eq!((&pages[0]["polls"], &pages[0]["tasks"]), (&export["polls"], &export["tasks"]));
+        let foreign =
+            service.anonymous().request(Method::POST, "/dashboard/export").header("cookie", &cookie);
+        let foreign = foreign.header("origin", "https://evil.example").header("sec-fetch-site", "cross-site");
+        assert_eq!(service.anonymous().send(foreign.form(&[("a", "b")])).await.status, 403);
+
+        // Neither a narrower key nor one with money of its own gets it, or deletes anything.
+        for terms in [json!({ "scope": "read" }), json!({ "scope": "polls" }), json!({ "funds_usd": 0.5 })] {
+            let key = owner.post("/api/keys", &terms).await.expect(201)["key"].as_str().unwrap().to_owned();
+            let limited = service.anonymous().with_key(&key);
+            limited.get("/api/account/export").await.refused(403);
+            let all = json!({ "confirm": user, "forfeit_balance": true });
+            limited.post("/api/account/delete", &all).await.refused(403);
+            let delete = limited.request(Method::DELETE, &format!("/api/polls/{public}?confirm={public}"));
+            let refused = limited.send(delete).await.status;
+            assert!([403, 404].contains(&refused), "{terms}: {refused}");
+        }
+        owner.get(&format!("/api/results/{public}")).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_poll_is_not_found_in_any_form() {
+    for engine in [Engine::Sqlite, Engine::Postgres] {
+        let service = Setup::default().on(engine).boot().await;
+        let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
+        let nobody = service.anonymous();
+        let cookie = service.cookie(user).await;
+        for by_form in [false, true] {
+            let headers = [("idempotency-key", if by_form { "one" } else { "two" })];
+            let asked = question(json!({ "question": format!("Is {MARK} {by_form} a good name?") }));
+            let poll = owner.post_with("/api/poll", &asked, &headers).await.expect(200);
+            let id = poll["poll_id"].as_str().unwrap().to_owned();
+            let _ = service.settled_cost(user).await;
+            let page = format!("{}/results/{id}", service.url);
+            let paths = [
+                format!("/results/{id}"),
+                format!("/results/{id}.md"),
+                format!("/results/{id}.csv"),
+                format!("/results/{id}.svg"),
+                format!("/results/{id}.png"),
+                format!("/embed/{id}"),
+                format!("/oembed?url={page}"),
+                format!("/api/results/{id}"),
+                format!("/api/graph/mermaid/{id}"),
+                format!("/api/feedback/{id}"),
+            ];
+            for path in &paths {
+                assert_eq!(nobody.get(path).await.status, 200, "{path}");
+            }
+            let confirm = format!("/api/polls/{id}?confirm={id}");
+            for wrong in [format!("/api/polls/{id}"), format!("/api/polls/{id}?confirm=EP-1")] {
+                owner.send(owner.request(Method::DELETE, &wrong)).await.refused(400);
+            }
+            nobody.send(nobody.request(Method::DELETE, &confirm)).await.refused(401);
+            if by_form {
+                let shown = nobody.request(Method::GET, "/dashboard").header("cookie", &cookie);
+                assert!(nobody.send(shown.header("accept", "text/html")).await.text.contains(&id));
+                let fields = [("poll_id", id.as_str()), ("confirm", id.as_str()), ("nonce", "n")];
+                let sent = form(&nobody, "/dashboard/polls/delete", &cookie, &fields).await;
+                assert_eq!((sent.status, sent.header("location")), (303, "/dashboard?done=deleted#polls"));
+            } else {
+                let deleted = owner.send(owner.request(Method::DELETE, &confirm)).await.expect(200);
+                assert_eq!(deleted, json!({ "poll_id": id, "deleted": true }));
+            }
+            for path in &paths {
+                assert_eq!(nobody.get(path).await.status, 404, "{path}");
+                assert_eq!(owner.get(path).await.status, 404, "{path} for its owner");
+            }
+            owner.send(owner.request(Method::DELETE, &confirm)).await.refused(404);
+            assert!(!owner.get("/api/polls").await.text.contains(&id));
+            if by_form {
+                let shown = nobody.request(Method::GET, "/dashboard").header("cookie", &cookie);
+                assert!(!nobody.send(shown.header("accept", "text/html")).await.text.contains(&id));
+            }
+        }
+        let audit = service.app.accounts.audit(std::time::Duration::from_mins(1)).await.unwrap();
+        assert!(audit.is_clean(), "{audit:?}");
+        assert!(service.app.accounts.balance(user).await.unwrap().used > MicroUsd::ZERO, "the costs stay");
+        if engine == Engine::Sqlite {
+            assert_eq!(marks(service.data.path()), 0, "nothing of the polls is left in the files");
+        }
+    }
+}
+
+/// How often the mark is in the files of a folder.
+fn marks(folder: &Path) -> usize {
+    let count = |bytes: &[u8]| bytes.windows(MARK.len()).filter(|bytes| *bytes == MARK.as_bytes()).count();
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files.filter(|file| file.is_file()).map(|file| count(&std::fs::read(file).unwrap())).sum()
+}
+
+#[tokio::test]
+async fn an_account_is_deleted_with_consent_and_leaves_nothing_personal() {
+    let service = Setup::default().boot().await;
+    let nobody = service.anonymous();
+    for by_form in [false, true] {
+        let email = format!("{MARK}-{by_form}@example.com").to_lowercase();
+        let user =
+            service.app.accounts.create_user(email.parse().unwrap(), MicroUsd::new(3_000_000)).await.unwrap();
+        let (cookie, (_, key)) = (service.cookie(user).await, service.key(user).await);
+        let owner = nobody.clone().with_key(&key);
+        let id = settled_poll(&service, &owner, json!({})).await;
+        owner.post("/api/feedback", &json!({ "poll_id": id, "notes": MARK })).await.expect(201);
+        owner.post("/api/keys", &json!({ "label": MARK })).await.expect(201);
+        let said = format!("{MARK} and so on");
+        let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": said }] });
+        owner.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
+
+        let delete = async |confirm: &str, forfeit_balance: bool| {
+            if by_form {
+                let forfeit = if forfeit_balance { "yes" } else { "" };
+                let nonce = format!("{confirm}{forfeit_balance}");
+                let fields = [("confirm", confirm), ("forfeit_balance", forfeit), ("nonce", nonce.as_str())];
+                form(&nobody, "/dashboard/delete", &cookie, &fields).await
+            } else {
+                let input = json!({ "confirm": confirm, "forfeit_balance": forfeit_balance });
+                with_cookie(&nobody, Method::POST, "/api/account/delete", &cookie, &input).await
+            }
+        };
+        assert_eq!(delete("somebody@example.com", true).await.status, 400);
+        let kept = delete(&email, false).await;
+        assert!(kept.status == 409 && kept.text.contains("a balance of $"), "{}", kept.text);
+        owner.get("/api/balance").await.expect(200);
+
+        let gone = delete(&email, true).await;
+        assert_eq!(gone.status, 200, "{}", gone.text);
+        assert!(gone.header("set-cookie").starts_with("ep_session=;"), "{:?}", gone.headers);
+        assert!(!by_form || gone.text.contains("Your account is deleted"), "{}", gone.text);
+        owner.get("/api/balance").await.refused(401);
+        let signed_in = nobody.request(Method::GET, "/api/auth/me").header("cookie", &cookie);
+        nobody.send(signed_in).await.refused(401);
+        nobody.get(&format!("/api/results/{id}")).await.expect(200);
+        assert_eq!(service.app.accounts.balance(user).await.unwrap().available(), MicroUsd::ZERO);
+    }
+    let audit = service.app.accounts.audit(std::time::Duration::from_mins(1)).await.unwrap();
+    assert!(audit.is_clean(), "{audit:?}");
+    let folder = service.data.path();
+    let lower = MARK.to_lowercase();
+    for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+        let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).to_lowercase();
+        assert!(!text.contains(&lower), "{} holds personal data", file.display());
+    }
+}
+
+#[tokio::test]
+async fn an_account_is_not_deleted_while_a_poll_runs() {
+    let mut script = ep_upstream::testing::Script::panel(20);
+    script.default.latency = std::time::Duration::from_secs(5);
+    let service = Setup::scripted(script).boot().await;
+    let (user, owner) = service.user_with(MicroUsd::new(1_000_000)).await;
+    let started = owner.post("/api/polls", &question(json!({}))).await.expect(202);
+    let all = json!({ "confirm": user, "forfeit_balance": true });
+    let refused = owner.post("/api/account/delete", &all).await.refused(409);
+    assert!(refused.contains("polls that still run"), "{refused}");
+    let id = started["poll_id"].as_str().unwrap();
+    let running = owner.send(owner.request(Method::DELETE, &format!("/api/polls/{id}?confirm={id}"))).await;
+    assert!(running.refused(409).contains("still running"));
+    owner.get(&format!("/api/polls/{id}/status")).await;
+}
+
+fn ep(data: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
+    command.args(arguments).env_clear().env("EP_DATA_DIR", data).env("EP_CONFIG", "/dev/null");
+    command.env("EP_DEMO_PACE", "0").output().unwrap()
+}
+
+/// What a command prints, which must end with this code.
+#[track_caller]
+fn printed(output: &Output, code: i32) -> String {
+    let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (text, error) = (shown(&output.stdout), shown(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{text}{error}");
+    text + &error
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_made_during_polls_is_restored_with_the_key() {
+    let service = Setup::demo().boot().await;
+    let user = service.user().await;
+    let id = settled_poll(&service, &user, json!({})).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("backup.db");
+    let backup = {
+        let (data, file) = (service.data.path().to_owned(), file.clone());
+        tokio::task::spawn_blocking(move || ep(&data, &["backup", file.to_str().unwrap()]))
+    };
+    while !backup.is_finished() {
+        user.poll(json!({})).await.expect(200);
+    }
+    let said = printed(&backup.await.unwrap(), 0);
+    assert!(said.contains("secret.key") && said.contains("ep admin audit"), "{said}");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = ep(service.data.path(), &["backup", file.to_str().unwrap()]);
+    assert!(printed(&again, 1).contains("exists already"));
+
+    let restored = tempfile::tempdir().unwrap();
+    std::fs::copy(&file, restored.path().join("ensemble-poll.db")).unwrap();
+    std::fs::copy(service.data.path().join("secret.key"), restored.path().join("secret.key")).unwrap();
+    let audit = printed(&ep(restored.path(), &["admin", "audit", "--full"]), 0);
+    assert!(audit.contains("the ledger is consistent"), "{audit}");
+    let data_dir = restored.path().display().to_string();
+    let second = Setup::demo().with("EP_DATA_DIR", data_dir).boot().await;
+    let again = second.anonymous().with_key(user.key.as_deref().unwrap());
+    assert_eq!(again.get(&format!("/api/results/{id}?costs=true")).await.expect(200)["poll_id"], id.as_str());
+    again.poll(json!({})).await.expect(200);
+}
+
+#[test]
+fn an_audit_finds_a_zeroed_page() {
+    let data = tempfile::tempdir().unwrap();
+    for number in 0..3 {
+        let email = format!("{number}@example.com");
+        printed(&ep(data.path(), &["admin", "create-user", "--email", &email]), 0);
+    }
+    assert!(printed(&ep(data.path(), &["admin", "audit"]), 0).contains("the ledger is consistent"));
+    let path = data.path().join("ensemble-poll.db");
+    let whole = std::fs::read(&path).unwrap();
+    // The page that holds the addresses.
+    let page =
+        whole.chunks(4_096).position(|page| page.windows(13).any(|text| text == b"0@example.com")).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&[0; 4_096], page as u64 * 4_096).unwrap();
+    for arguments in [&["admin", "audit"][..], &["admin", "audit", "--full"]] {
+        let said = printed(&ep(data.path(), arguments), 1);
+        assert!(said.contains("the database is damaged"), "{said}");
+    }
+    let said = printed(&ep(data.path(), &["admin", "audit", "--json"]), 1);
+    let found: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    assert!(found["clean"] == false && !found["damaged"].as_array().unwrap().is_empty(), "{found}");
+    let file = data.path().join("copy.db");
+    let refused = printed(&ep(data.path(), &["backup", file.to_str().unwrap()]), 1);
+    assert!(refused.contains("damaged") || refused.contains("cannot be copied"), "{refused}");
+    assert!(!file.exists());
+}

@@ -1,0 +1,116 @@
+//! `delete_account`: deletes the caller's account.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::ports::AccountRecord;
+use ep_kernel::tool::{
+    Access, Agents, Cost, Effect, Latency, Presentation, Rate, Rest, SessionChange, Spec, Task, Tool,
+    ToolOutput,
+};
+use ep_polling::money::Usd;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Deletes the caller's account.
+pub struct DeleteAccount;
+
+/// The consent to the deletion.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct AccountToDelete {
+    /// The account's id, its email address or the address of a wallet that signs in to it, as a confirmation.
+    pub confirm: String,
+    /// Gives up the money that is left. Without it, an account that has some is not deleted.
+    #[serde(default)]
+    #[schemars(extend("default" = false))]
+    pub forfeit_balance: bool,
+}
+
+/// The account is deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeletedAccount {
+    /// Always true.
+    pub deleted: bool,
+    /// The money that was given up, in USD.
+    #[schemars(with = "f64")]
+    pub forfeited_usd: Usd,
+}
+
+impl ToolOutput for DeletedAccount {
+    fn presentation(&self) -> Presentation {
+        Presentation { session: Some(SessionChange::End), ..Presentation::default() }
+    }
+}
+
+impl Tool for DeleteAccount {
+    const SPEC: Spec = Spec {
+        name: "delete_account",
+        title: "Delete your account",
+        summary: "Deletes your account for good: sign-ins, keys, webhooks, feedback and agents' messages. Free.",
+        manual: include_str!("delete_account.md"),
+        example: r#"{ "confirm": "someone@example.com", "forfeit_balance": false }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Destroy,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::post("/api/account/delete")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "delete my account",
+            "close my account for good",
+            "erase my personal data",
+            "remove my account and everything about me",
+        ],
+        faults: &[Kind::NotFound, Kind::Conflict],
+    };
+    type Input = AccountToDelete;
+    type Output = DeletedAccount;
+
+    async fn call(cx: &Ctx, input: AccountToDelete) -> Result<DeletedAccount, Fault> {
+        let user = cx.account()?;
+        let account = cx.account_data().own_account(user).await?;
+        if !names(&account, input.confirm.trim()) {
+            let rule = "must be your account's id, its email address or its wallet's address, as export_account shows \
+                        them, because the deletion cannot be undone";
+            return Err(Fault::invalid("confirm", rule));
+        }
+        let forfeited = cx.account_data().delete_account(user, input.forfeit_balance).await?;
+        Ok(DeletedAccount { deleted: true, forfeited_usd: Usd(forfeited) })
+    }
+}
+
+/// Whether a text names this account.
+fn names(account: &AccountRecord, text: &str) -> bool {
+    let wallets = account.identities.iter().filter(|identity| identity.kind == "wallet");
+    account.id.to_string() == text.to_lowercase()
+        || account.email.eq_ignore_ascii_case(text)
+        || wallets.map(|wallet| &wallet.subject).any(|address| address.eq_ignore_ascii_case(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use ep_kernel::caller::Caller;
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::Service;
+
+    #[tokio::test]
+    async fn an_account_is_deleted_by_whoever_names_it_and_gives_up_its_balance() {
+        let service = Service::start().await;
+        let user = service.user().await;
+        let Caller::Session { user: id } = user else { panic!("{user:?}") };
+        let delete = async |confirm: &str, forfeit_balance: bool| {
+            let input = json!({ "confirm": confirm, "forfeit_balance": forfeit_balance });
+            service.call::<DeleteAccount>(&user, input).await
+        };
+        assert_eq!(delete("yes", true).await.unwrap_err().kind(), Kind::InvalidInput);
+        let kept = delete(&id.to_string(), false).await.unwrap_err();
+        assert!(kept.kind() == Kind::Conflict && kept.message().contains("$1.00"), "{kept}");
+        let deleted = delete(&id.to_string().to_uppercase(), true).await.unwrap();
+        assert_eq!(deleted.value, json!({ "deleted": true, "forfeited_usd": 1.0 }));
+        assert!(deleted.presentation.session.is_some());
+    }
+}

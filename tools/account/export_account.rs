@@ -1,0 +1,59 @@
+//! `export_account`: everything that is stored about an account.
+
+use ep_kernel::ctx::Ctx;
+use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::export::{AccountExport, export_page};
+use crate::results::{MAX_LIMIT, check_limit, default_limit};
+
+/// Exports an account.
+pub struct ExportAccount;
+
+/// Which page of the export.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct ExportQuery {
+    /// Maximum number of entries in all lists of the page together; keys and sessions do not count.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    pub limit: u32,
+    /// `next_cursor` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+impl Tool for ExportAccount {
+    const SPEC: Spec = Spec {
+        name: "export_account",
+        title: "Export your data",
+        summary: "Returns everything stored about your account, a page at a time, without secrets. Free.",
+        manual: include_str!("export_account.md"),
+        example: r#"{ "limit": 20 }"#,
+        access: Access::ACCOUNT,
+        effect: Effect::Disclose,
+        cost: Cost::Free,
+        latency: Latency::Instant,
+        rate: Rate::Default,
+        rest: Some(Rest::get("/api/account/export")),
+        stream: None,
+        agents: Agents::Extended,
+        task: Task::None,
+        intents: &[
+            "export my data",
+            "download everything stored about my account",
+            "what personal data do you have about me",
+            "give me a copy of my data",
+            "GDPR data export",
+        ],
+        faults: &[Kind::NotFound],
+    };
+    type Input = ExportQuery;
+    type Output = AccountExport;
+
+    async fn call(cx: &Ctx, query: ExportQuery) -> Result<AccountExport, Fault> {
+        check_limit(query.limit)?;
+        export_page(cx.ports(), cx.account()?, query.cursor.as_deref(), query.limit).await
+    }
+}
