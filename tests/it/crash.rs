@@ -230,7 +230,7 @@ async fn a_lone_process_that_was_paused_takes_the_answers_that_arrived() {
     let mut script = Script::divided_panel(40);
     script.default.billing = Billing::Cost(120, 12, 0.0001);
     (script.default.latency, script.default.jitter) =
-        (Duration::from_millis(200), Duration::from_millis(2000));
+        (Duration::from_millis(200), Duration::from_millis(5000));
     let upstream = ScriptedUpstream::start(script).unwrap();
     let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
     let user = admin(data.path(), None, &user).await;
