@@ -193,13 +193,16 @@ async fn a_stopping_service_is_alive_and_not_ready() {
     server.log().await;
 }
 
+/// Arguments and variables with which the start fails, and words of the error.
+type Failure<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], [&'a str; 2]);
+
 #[tokio::test]
 async fn every_line_of_a_json_log_is_json_also_when_the_start_fails() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(ep(data.path(), &["serve", "--listen", "127.0.0.1:0"], &[])).await;
     let address = server.url.strip_prefix("http://").unwrap().to_owned();
     let other = data.path().join("other");
-    let failures: [(&[&str], &[(&str, &str)], [&str; 2]); 4] = [
+    let failures: [Failure<'_>; 4] = [
         (&["serve", "--listen", &address], &[], [&address, "--listen"]),
         (
             &["serve", "--listen", "127.0.0.1:0"],
