@@ -14,7 +14,7 @@ use crate::config::{BillingMode, Config, Demo};
 use crate::surface::route::{Route, RouteKind};
 use crate::surface::web::{DEPOSIT, LOGIN};
 
-/// Where the models of polls come from.
+/// Source of the models of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Models {
     /// An upstream.

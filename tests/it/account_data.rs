@@ -1,4 +1,4 @@
-//! What people do with their data: take it, delete a poll, delete their account; and what the operator does with the
+//! People export their data, delete a poll and delete their account; the operator does the same with the
 //! database: back it up, check it.
 
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -164,7 +164,7 @@ async fn a_deleted_poll_is_not_found_in_any_form() {
     }
 }
 
-/// How often the mark is in the files of a folder.
+/// Counts the mark in the files of a folder.
 fn marks(folder: &Path) -> usize {
     let count = |bytes: &[u8]| bytes.windows(MARK.len()).filter(|bytes| *bytes == MARK.as_bytes()).count();
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -246,7 +246,7 @@ fn ep(data: &Path, arguments: &[&str]) -> Output {
     command.env("EP_DEMO_PACE", "0").output().unwrap()
 }
 
-/// What a command prints, which must end with this code.
+/// Output of a command that must exit with this code.
 #[track_caller]
 fn printed(output: &Output, code: i32) -> String {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

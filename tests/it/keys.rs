@@ -104,7 +104,7 @@ async fn a_key_is_refused_once_it_has_expired() {
     assert!(reply.header("www-authenticate").contains("invalid_token"));
     assert!(reply.refused(401).contains("expired"));
     owner.get("/api/keys").await.expect(200);
-    for wrong in ["2026-11-21T13:00:00Z", "2020-01-01T00:00:00Z", "tomorrow", ""] {
+    for wrong in ["2026-11-21T13:00:00Z", "2020-01-01T00:00:00Z", "tomorrow", " "] {
         let said = owner.post("/api/keys", &json!({ "expires_at": wrong })).await.refused(400);
         assert!(said.contains("expires_at"), "{said}");
     }
@@ -144,7 +144,7 @@ async fn a_key_spends_no_more_than_its_caps(engine: Engine) {
         let spent = key["spent_usd"].as_f64().unwrap();
         assert!(spent > 0.0 && spent < hold * 10.0, "{key}");
     }
-    for wrong in [json!(0), json!(-1), json!("5"), json!(1e-9), json!([])] {
+    for wrong in [json!(0), json!(-1), json!("5"), json!(1e-9), json!([1])] {
         owner.post("/api/keys", &json!({ "daily_cap_usd": wrong })).await.refused(400);
     }
 }

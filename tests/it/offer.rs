@@ -1,4 +1,4 @@
-//! What documents offer, against what the routes do, in every kind of configuration.
+//! Compares the claims of documents with the routes, in every kind of configuration.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn setups() -> Vec<(&'static str, Setup)> {
     ]
 }
 
-/// What the routes do.
+/// Behaviour of the routes.
 #[derive(Debug)]
 struct State {
     charges: bool,

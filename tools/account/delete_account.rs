@@ -81,7 +81,7 @@ impl Tool for DeleteAccount {
     }
 }
 
-/// Whether a text names this account.
+/// Returns true if a text names this account.
 fn names(account: &AccountRecord, text: &str) -> bool {
     let wallets = account.identities.iter().filter(|identity| identity.kind == "wallet");
     account.id.to_string() == text.to_lowercase()

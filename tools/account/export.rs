@@ -29,7 +29,7 @@ pub struct AccountExport {
     pub account: Option<AccountRecord>,
     /// Its API keys, without the keys themselves; only on the first page.
     pub keys: Vec<ListedKey>,
-    /// What went into the account and out of it, oldest first.
+    /// Credits and debits of the account, oldest first.
     pub transfers: Vec<TransferRecord>,
     /// Its polls, newest first.
     pub polls: Vec<ExportedPoll>,
@@ -39,7 +39,7 @@ pub struct AccountExport {
     pub notifications: Vec<Notification>,
     /// The tasks of its agents (A2A).
     pub tasks: Vec<TaskRecord>,
-    /// Where the next page begins; null on the last one.
+    /// Cursor of the next page; null on the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct ExportedPoll {
     pub question: String,
     /// The options.
     pub options: Vec<String>,
-    /// Whether only its owner may read it.
+    /// True if only its owner may read it.
     pub private: bool,
     /// The preset that chose its models; null where the request named them.
     pub preset: Option<String>,
@@ -77,7 +77,7 @@ pub struct ExportedPoll {
     pub models: Vec<String>,
     /// The answers, in the order in which they came.
     pub votes: Vec<ExportedVote>,
-    /// How it ended; null while it runs.
+    /// Outcome; null while it runs.
     pub end: Option<ExportedEnd>,
 }
 
@@ -96,27 +96,27 @@ pub struct ExportedVote {
     pub detail: Option<String>,
     /// The order in which the model saw the options, as places in `options`, from 0.
     pub option_order: Vec<u32>,
-    /// How long the model took, in milliseconds.
+    /// Response time of the model, in milliseconds.
     pub latency_ms: u32,
     /// When its answer came, in milliseconds since the first call.
     pub at_ms: u32,
-    /// What it cost, in USD.
+    /// Cost, in USD.
     #[schemars(with = "f64")]
     pub cost_usd: Usd,
 }
 
-/// How a poll ended.
+/// Outcome of a poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportedEnd {
     /// When.
     pub closed_at: Timestamp,
     /// The rule that ended it; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Whether its owner ended it.
+    /// True if its owner cancelled it.
     pub cancelled: bool,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub total_ms: u64,
-    /// What answers cost that came too late to count, in USD; null until that is known.
+    /// Cost of responses that came too late to count, in USD; null until known.
     #[schemars(with = "Option<f64>")]
     pub unused_calls_cost_usd: Option<Usd>,
 }
@@ -176,7 +176,7 @@ impl ExportedVote {
     }
 }
 
-/// Where a page begins: in one of the lists, after the entry with this key. Lists come in this order.
+/// Start of a page: after the entry with this key, in one of the lists. Lists come in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Transfers(i64),

@@ -12,7 +12,7 @@ use crate::results::{MAX_LIMIT, check_limit, default_limit};
 /// Exports an account.
 pub struct ExportAccount;
 
-/// Which page of the export.
+/// Cursor of a page of the export.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ExportQuery {
     /// Maximum number of entries in all lists of the page together; keys and sessions do not count.

@@ -1,4 +1,4 @@
-//! What can be found beside the operations: routes that are none.
+//! Routes that are no operations, but can be found.
 
 use super::matching::Consequence;
 
@@ -8,7 +8,7 @@ pub struct Beside {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What a request to it does.
+    /// Effect of a request to it.
     pub consequence: Consequence,
     /// Trigger phrases.
     pub intents: &'static [&'static str],

@@ -69,7 +69,7 @@ pub struct IntentMatch {
     pub operation: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// Whether it only reads: it changes nothing and costs nothing.
+    /// True if it only reads: it changes nothing and costs nothing.
     pub read_only: bool,
     /// How well it fits, from 0 to 1: what the words have in common, no probability.
     #[schemars(range(min = 0, max = 1))]

@@ -64,7 +64,7 @@ struct Text {
     is_question: bool,
     /// It names something that surely is of this service.
     is_specific: bool,
-    /// How many of its words are unknown.
+    /// Number of its unknown words.
     unknown: usize,
 }
 
@@ -161,8 +161,8 @@ impl Index {
         fits
     }
 
-    /// Whether a text asks for a signature clearly enough for its consequence. Texts that try to change the rules, or
-    /// speak for others, never do.
+    /// Returns true if a text asks for a signature clearly enough for its consequence. Texts that try to change the
+    /// rules, or speak for others, never do.
     fn is_clear(text: &Text, signature: &Signature, score: f64) -> bool {
         let has = |word: &String| text.weights.contains_key(word);
         let explained = text.explained_by(signature) / text.strict_total;
@@ -189,7 +189,7 @@ impl Index {
         }
     }
 
-    /// How much of a text and of a phrase is the same: 1 if all of it is. Zero if the text negates a word of the phrase.
+    /// Similarity of a text and a phrase: 1 if they are the same. Zero if the text negates a word of the phrase.
     fn similarity(&self, text: &Text, phrase: &BTreeSet<String>) -> f64 {
         let has = |word: &String| text.weights.contains_key(word);
         if phrase.iter().any(|word| !has(word) && !is_filler(word) && has(&format!("{NEGATED}{word}"))) {

@@ -101,7 +101,7 @@ const SUBJECTS: [&str; 14] = [
     "reputation",
 ];
 
-/// What an operation does, if it changes something: a text that names one of these asks for no other.
+/// Verbs of operations that change something: a text that names one of these asks for no other.
 const ACTIONS: [&str; 7] = ["create", "revoke", "cancel", "topup", "transfer", "rotate", "start"];
 
 /// Other things that operations act on.
@@ -151,9 +151,9 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("no", "longer", "nomore"),
 ];
 
-/// What the stem of a negated word begins with: "do not wait" has the word `!wait`.
+/// Prefix of the stem of a negated word: "do not wait" has the word `!wait`.
 pub const NEGATED: char = '!';
-/// What the stem of a past action begins with: "the poll I started" has the word `~start`.
+/// Prefix of the stem of a past action: "the poll I started" has the word `~start`.
 const PAST: char = '~';
 /// Words after which a past tense tells what was done before.
 const TELLERS: [&str; 5] = ["i", "ive", "we", "weve", "you"];
@@ -172,7 +172,7 @@ const ENDINGS: [&str; 3] = ["stop", "quit", "cease"];
 /// Pairs that negate what follows.
 const NEGATING_PAIRS: [(&str, &str); 4] =
     [("instead", "of"), ("rather", "than"), ("under", "no"), ("stop", "from")];
-/// What a negated word means, where that has a word of its own.
+/// The meaning of a negated word, where it has a word of its own.
 const OPPOSITES: [(&str, &str); 2] = [("wait", "background"), ("block", "background")];
 
 /// The words of a text, in order, without numbers. Linear in its length.

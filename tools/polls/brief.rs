@@ -3,7 +3,7 @@
 use ep_kernel::tool::Brief;
 use serde_json::{Map, Value};
 
-/// What a model should read beside every confidence.
+/// The caveat that a model reads beside every confidence.
 const CAVEAT: &str = "Agreement among models, not truth.";
 /// Characters of options that are named in full: about 60 tokens.
 const NAMED_IN_FULL: usize = 240;

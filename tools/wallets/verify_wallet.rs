@@ -38,7 +38,7 @@ pub struct WalletAccount {
     /// The first key of a new account. It is in no other response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
-    /// What you should know about the new account.
+    /// Notice about the new account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<&'static str>,
     #[serde(skip)]

@@ -18,7 +18,7 @@ pub trait ToolOutput: Serialize + JsonSchema + Send {
     }
 }
 
-/// How an output differs where every token is paid for, and where a model may see its members and no text.
+/// The short form of an output, for models: they pay for every token and may see its fields without the text.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief {
     /// Members that are left out: they repeat the request, or can be read later.

@@ -102,7 +102,7 @@ pub enum Caller {
         user: UserId,
         /// The key.
         key: KeyId,
-        /// What it may be used for, and how long.
+        /// Its scope, expiry and caps.
         terms: KeyTerms,
     },
     /// A program with an access token of the configured issuer.

@@ -208,7 +208,7 @@ impl Ctx {
         &self.ports.account_data
     }
 
-    /// What this call may reach, for code that is shared with the command line.
+    /// The ports of this call, for code that the command line shares.
     pub fn ports(&self) -> &ToolPorts {
         &self.ports
     }

@@ -296,7 +296,7 @@ pub struct UnknownMember {
     pub given: String,
     /// The known name.
     pub nearest: String,
-    /// Whether the unknown name looks like a misspelling of the known one.
+    /// Returns true if the unknown name looks like a misspelling of the known one.
     pub alike: bool,
 }
 
@@ -366,7 +366,7 @@ fn likeness(given: &str, known: &str) -> f64 {
     }
 }
 
-/// How near two names are that are not alike: letters and common words.
+/// Similarity of two different names, by letters and common words.
 fn resemblance(given: &str, known: &str) -> f64 {
     let (given, known) = (words(given), words(known));
     let common = given.iter().filter(|word| known.contains(word)).count() as f64;

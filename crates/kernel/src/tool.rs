@@ -38,7 +38,7 @@ pub trait Tool: 'static {
     type Input: DeserializeOwned + JsonSchema + Send;
     /// Its output.
     type Output: ToolOutput;
-    /// Whether only callers with an account get an answer. The operator's own process has no account.
+    /// True if the operation needs an account. The operator's own process has none.
     const NEEDS_ACCOUNT: bool = false;
     /// Reads its input from what an agent says, for protocols in which agents write messages. `known` is what it has
     /// said before. `None` if the operation does not understand plain words.
@@ -372,7 +372,7 @@ pub struct Entry {
     pub spec: Spec,
     /// The form of its output for agents that pay for every token.
     pub brief: Brief,
-    /// Whether only callers with an account get an answer.
+    /// True if the operation needs an account.
     pub needs_account: bool,
     input: CachedSchema,
     request: CachedSchema,

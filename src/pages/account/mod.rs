@@ -108,7 +108,7 @@ struct Account {
     label: String,
     scope: String,
     amount: String,
-    /// What names the account when it is deleted, and what was typed instead.
+    /// The confirmation text of a deletion, and the text that was typed.
     name: String,
     confirm: String,
     forms: Addresses,
@@ -293,7 +293,7 @@ fn remote_servers(mcp_config: &str) -> String {
     format!("{config:#}")
 }
 
-/// How the placeholder address of a wallet's account ends.
+/// Suffix of the placeholder address of a wallet's account.
 const WALLETS: &str = "@wallet.invalid";
 
 /// Who is signed in: an address, or the wallet whose account it is.

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::surface::web::{self, Usdc};
 use crate::wiring::{self, Environment};
 
-/// How far back `ep admin reconcile` compares deposits with the chain.
+/// The period for which `ep admin reconcile` compares deposits with the chain.
 const COMPARED_PAST: Duration = Duration::from_hours(24 * 30);
 
 /// Which account.

@@ -40,7 +40,7 @@ pub struct RequestHead {
     pub error_style: ErrorStyle,
     /// `Idempotency-Key`, as it was sent.
     pub idempotency_key: Option<String>,
-    /// Whether the response may set a cookie: not on behalf of another website.
+    /// True if the response may set a cookie: never for another website.
     pub may_set_cookie: bool,
 }
 

@@ -107,7 +107,7 @@ impl WebAccess {
         Err(Fault::new(Kind::Forbidden, text))
     }
 
-    /// Whether the response to a request may set a cookie: for a page of this service and for a program, which sends
+    /// Returns true if the response may set a cookie: for a page of this service and for a program, which sends
     /// neither `Sec-Fetch-Site` nor `Origin`. Another website could sign a visitor in to an account of its choice.
     pub(super) fn may_set_cookie(&self, headers: &HeaderMap) -> bool {
         self.comes_from_here(headers).unwrap_or(true)

@@ -31,7 +31,7 @@ pub(super) fn listed() -> Vec<Resource> {
     [vec![guide, app::listed()], fixtures::resources()].concat()
 }
 
-/// Whether a resource is the same for everybody, as long as the service runs.
+/// Returns true if a resource is the same for every caller while the service runs.
 pub(super) fn is_fixed(uri: &str) -> bool {
     uri == GUIDE || uri == app::URI
 }

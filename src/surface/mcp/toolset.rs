@@ -60,7 +60,7 @@ impl Toolset {
         Ok(set)
     }
 
-    /// Whether all tools are listed, with all their arguments.
+    /// Returns true if all tools are listed, with all their arguments.
     pub(super) fn is_all(self) -> bool {
         self.all
     }

@@ -77,7 +77,7 @@ pub struct DepositReceipt {
     api_key: Option<String>,
 }
 
-/// Whether a deposit can be spent.
+/// Spendability of a deposit.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ReceiptStatus {

@@ -61,7 +61,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Whether a deposit can be spent.
+/// Spendability of a deposit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DepositStatus {
     /// The transfer is on the chain and not final. The account is not credited yet.

@@ -17,7 +17,7 @@ use ep_polling::poll_id::PollId;
 const CACHED: usize = 500;
 /// Maximum number of remembered deletions.
 const REMEMBERED: usize = 10_000;
-/// How long a cached poll is used before the database is asked whether it still exists.
+/// The age at which a cached poll is checked against the database again.
 const VALID: Duration = Duration::from_secs(60);
 
 /// Settled polls that were read or deleted recently.
@@ -76,7 +76,7 @@ impl PollExecutor {
         }
     }
 
-    /// Whether this process knows that a poll was deleted recently.
+    /// Returns true if this process knows that a poll was deleted recently.
     pub fn is_deleted(&self, id: &PollId) -> bool {
         self.0.settled.deleted.get(id).is_some()
     }

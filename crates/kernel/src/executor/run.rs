@@ -76,7 +76,7 @@ struct Reply {
 /// How long after the poll's deadline calls that have not answered are given up.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How late a timer fires only if the process stood still.
+/// A delay of a timer that only a paused process can have.
 const LATE: Duration = Duration::from_millis(500);
 
 /// How long answers are gathered before they are recorded together.

@@ -312,7 +312,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What is charged for ballots and unused calls: never more than was set aside.
+    /// The charge for ballots and unused calls: never more than the hold.
     fn capture(&self, spent: MicroUsd, unused: MicroUsd) -> MicroUsd {
         spent.plus(unused).min(self.record.held.unwrap_or_default())
     }
@@ -345,7 +345,7 @@ pub(super) async fn settle_interrupted(
     Ok(())
 }
 
-/// What is charged for the calls of an earlier process whose answers were lost: an estimate for each member
+/// The charge for an earlier process's calls whose answers were lost: an estimate for each roster entry
 /// without a ballot that comes before a member with one. These were asked for certain; later members may have
 /// been, and are not charged.
 fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {

@@ -10,7 +10,7 @@ use crate::caller::{CheckoutId, DepositId, UserId};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// How thoroughly stored data is checked.
+/// Depth of a check of stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntegrityCheck {
     /// Every page and every row.
@@ -29,7 +29,7 @@ pub struct AccountRecord {
     pub email: String,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Whether it may not spend.
+    /// True if the account may not spend.
     pub frozen: bool,
     /// The cost above which a poll is confirmed first, in micro-USD; null for never.
     pub confirm_above_micro_usd: Option<i64>,
@@ -37,7 +37,7 @@ pub struct AccountRecord {
     pub balance_micro_usd: i64,
     /// The part of them that is held for running polls, in micro-USD.
     pub held_micro_usd: i64,
-    /// What signs in to it.
+    /// The identities that sign in to it.
     pub identities: Vec<IdentityRecord>,
     /// Its browser sessions.
     pub sessions: Vec<SessionRecord>,
@@ -125,7 +125,7 @@ pub struct TaskRecord {
     pub status_at: Timestamp,
     /// Its messages, as they were received.
     pub content: Map<String, Value>,
-    /// Where the agent is told about it.
+    /// The push URL of the agent.
     pub push_urls: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ pub struct TaskRecord {
 pub struct AccountDeletion {
     /// The account.
     pub user: UserId,
-    /// Whether its remaining balance is forfeited.
+    /// True if its remaining balance is forfeited.
     pub forfeit_balance: bool,
     /// When.
     pub at: Timestamp,

@@ -24,7 +24,7 @@ pub struct NewKey {
     pub prefix: String,
     /// What its owner calls it.
     pub label: KeyLabel,
-    /// What it may be used for, and how long.
+    /// Its scope, expiry and caps.
     pub terms: KeyTerms,
     /// When it was issued.
     pub created_at: Timestamp,
@@ -66,7 +66,7 @@ pub struct KeyOwner {
     pub key: KeyId,
     /// The user.
     pub user: UserId,
-    /// What it may be used for, and how long.
+    /// Its scope, expiry and caps.
     pub terms: KeyTerms,
 }
 
@@ -93,7 +93,7 @@ pub struct StoredKey {
     pub prefix: String,
     /// What its owner calls it; empty if nothing.
     pub label: String,
-    /// What it may be used for, and how long.
+    /// Its scope, expiry and caps.
     pub terms: KeyTerms,
     /// Its own money; `None` if it spends its owner's.
     pub funds: Option<KeyFunds>,

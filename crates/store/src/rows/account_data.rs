@@ -78,7 +78,7 @@ row! {
 }
 
 row! {
-    /// Where an agent is told about a task.
+    /// The push URL of an agent's task.
     PushUrlRow { task_id: String, url: String }
 }
 

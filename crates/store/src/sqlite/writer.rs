@@ -38,7 +38,7 @@ const WAIT_AGAIN: &str = "PRAGMA busy_timeout = 5000";
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     timeout: Duration,
-    /// Whether the log holds deleted data, because it could not be truncated.
+    /// True while the WAL holds deleted data, because truncating it failed.
     owes_truncation: AtomicBool,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -111,7 +111,7 @@ impl Writer {
         Ok(truncated)
     }
 
-    /// Whether a truncation of the log has failed since the last successful one.
+    /// Returns true if a truncation of the WAL failed and none has succeeded since.
     pub(super) fn owes_truncation(&self) -> bool {
         self.owes_truncation.load(Ordering::Relaxed)
     }

@@ -211,7 +211,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     ));
 }
 
-/// How often the mark is in the database's files.
+/// Counts the mark in the database's files.
 fn marks(url: &str) -> usize {
     let file = Path::new(url.strip_prefix("sqlite://").unwrap());
     let count = |bytes: &[u8]| bytes.windows(MARK.len()).filter(|bytes| *bytes == MARK.as_bytes()).count();

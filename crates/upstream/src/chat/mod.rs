@@ -26,7 +26,7 @@ const MAX_BODY: usize = 1024 * 1024;
 /// After so many failures to connect in a row, calls fail without trying for a moment (a circuit breaker).
 const MAX_CONNECT_FAILURES: u32 = 8;
 const BREAK: Duration = Duration::from_secs(1);
-/// How late a timer fires only if the process stood still.
+/// A delay of a timer that only a paused process can have.
 const LATE: Duration = Duration::from_millis(500);
 
 /// A client for one upstream's `/chat/completions`.
