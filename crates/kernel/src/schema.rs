@@ -114,8 +114,10 @@ fn for_generators(schema: &mut Schema) {
     let branches = schema.get("anyOf").and_then(Value::as_array);
     let all = branches.filter(|branches| branches.iter().all(|branch| only_required(branch).is_some()));
     if let Some((last, others)) = all.and_then(|branches| branches.split_last()) {
-        // Generators make an empty type of each branch, and ignore a condition.
-        let (condition, then) = (json!({ "not": { "anyOf": others } }), last.clone());
+        // Generators make an empty type of each branch, and ignore a condition. It has no `anyOf` of its own, because the
+        // transform visits it next.
+        let absent: Vec<Value> = others.iter().map(|branch| json!({ "not": branch })).collect();
+        let (condition, then) = (json!({ "allOf": absent }), last.clone());
         schema.remove("anyOf");
         schema.insert("if".into(), condition);
         schema.insert("then".into(), then);
@@ -477,7 +479,7 @@ mod tests {
         }
         let schema = serde_json::to_value(request::<Asked>()).unwrap();
         assert!(schema.get("anyOf").is_none() && schema.get("required").is_none(), "{schema}");
-        assert_eq!(schema["if"], json!({ "not": { "anyOf": [{ "required": ["a"] }] } }));
+        assert_eq!(schema["if"], json!({ "allOf": [{ "not": { "required": ["a"] } }] }));
         assert_eq!(schema["then"], json!({ "required": ["b"] }));
         let c = &schema["properties"]["c"];
         assert_eq!((c.get("default"), &c["description"]), (None, &json!("Said twice. Default: false.")));
