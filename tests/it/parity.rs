@@ -5,6 +5,7 @@
 //! votes, orders and times are the same. Only measured durations are left out of the comparison.
 
 use ep_kernel::tool::{Agents, Entry, Task};
+use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ enum Surface {
 async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     let setup = Setup::demo().seeded(seed).with("EP_BASE_URL", "https://polls.example.com");
     let service = setup.boot().await;
-    let user = service.user().await;
+    let (account, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = user.poll(json!({ "preset": "frontier_generalist" })).await.expect(200);
     let mut input = example(entry);
     if input.get("poll_id").is_some() {
@@ -30,6 +31,13 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     }
     if input.get("key_id").is_some() {
         input["key_id"] = user.post("/api/keys", &json!({})).await.expect(201)["id"].clone();
+    }
+    // A deletion is confirmed by the id of what is deleted.
+    if input.get("confirm").is_some() {
+        input["confirm"] = input.get("poll_id").cloned().unwrap_or_else(|| json!(account));
+    }
+    if input.get("forfeit_balance").is_some() {
+        input["forfeit_balance"] = json!(true);
     }
     let mut value = match surface {
         Surface::Rest => {
