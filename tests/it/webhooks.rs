@@ -137,7 +137,7 @@ async fn only_public_https_urls_are_called() {
         json!("https://user:hunter2@example.com/"),
         json!("example.com"),
         json!("javascript:alert(1)"),
-        json!(""),
+        json!(" "),
         json!(long),
         json!(5),
         json!(["https://example.com/"]),
