@@ -14,7 +14,7 @@ export function finished(changes = {}) {
     poll_id: ID, status: 'partial', outcome: 'Uranus', question: 'Which planet has the most known moons?',
     options: ['Jupiter', 'Saturn', 'Uranus'], poll_type: 'fptp', winning_option: 'Uranus', is_tie: false,
     confidence_threshold: 0.95, max_cost_usd: 1, early_terminated: true, termination_reason: 'confidence',
-    models_skipped: 33, models_unused: 0, tally: { Jupiter: 2, Saturn: 0, Uranus: 14 }, models_requested: 50,
+    models_skipped: 33, models_unused: 0, tally: { Jupiter: 2, Saturn: 0, Uranus: 14 }, models_requested: 17,
     models_succeeded: 16, models_failed: 1, timing: { gather_ms: 380, total_ms: 412 },
     created_at: '2026-11-21T12:00:00.000Z', confidence: 0.98894, families: { heard: 8, effective: 6.74 },
     preset: 'frontier_generalist', simulated: false,
@@ -86,6 +86,6 @@ export function longAndRightToLeft() {
   const tally = JSON.parse(`{${options.map((option, index) => `${JSON.stringify(option)}: ${8 - index}`)}}`)
   return finished({
     question: `${ARABIC}\n${'A long question goes on and on. '.repeat(40)}`, options, tally, outcome: ARABIC,
-    winning_option: ARABIC, notices: [HOSTILE, 'y'.repeat(300)], models_requested: 69, models_succeeded: 36,
+    winning_option: ARABIC, notices: [HOSTILE, 'y'.repeat(300)], models_requested: 36, models_succeeded: 36,
   })
 }

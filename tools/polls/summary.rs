@@ -91,8 +91,6 @@ pub struct Summary {
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Number of models of the poll: those that counted, and those that were skipped.
-    pub requested: u32,
     /// Number of models that counted: votes, no votes, and models that could not be heard.
     pub counted: u32,
     /// Of these, the votes.
@@ -122,7 +120,6 @@ impl Summary {
             winning_option: winning_option(outcome, &plan.options),
             is_tie: outcome == Outcome::Tie,
             tally: tally.named(&plan.options),
-            requested: plan.roster.len() as u32,
             counted,
             succeeded,
             unheard: unheard(state),

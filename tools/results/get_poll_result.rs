@@ -84,8 +84,8 @@ pub struct PollResult {
     /// Every answer, in the order in which they came.
     #[schemars(with = "Vec<PublicVote>")]
     pub votes: Vec<VoteResult>,
-    /// Number of models of the poll: those that voted, failed or were skipped. While the poll runs, those that have
-    /// answered.
+    /// Number of models that responded: `models_succeeded` and `models_failed`. The roster is these and
+    /// `models_skipped`.
     pub models_requested: u32,
     /// Number of models that voted.
     pub models_succeeded: u32,
@@ -262,7 +262,7 @@ impl PollResult {
             termination_reason: closing.reason,
             models_skipped: summary.skipped,
             models_unused: summary.unused,
-            models_requested: summary.requested,
+            models_requested: summary.counted,
             timing: Timing { gather_ms: closing.gather_ms, total_ms: closing.total_ms },
             confidence: summary.confidence,
             costs: final_costs,

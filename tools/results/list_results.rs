@@ -95,7 +95,7 @@ pub struct ListedOutcome {
     pub winning_option: Option<String>,
     /// Whether two or more options share the highest count; false while the poll runs.
     pub is_tie: bool,
-    /// Number of models asked; while the poll runs, those that have answered.
+    /// Number of models that responded, with a vote or without.
     pub models_requested: u32,
     /// Number of models that voted.
     pub models_succeeded: u32,
@@ -125,7 +125,7 @@ impl ListedOutcome {
             poll_type: "fptp",
             winning_option: outcome.and_then(|outcome| winning_option(outcome, &poll.options)),
             is_tie: outcome == Some(Outcome::Tie),
-            models_requested: poll.end.map_or(poll.answered, |end| end.roster),
+            models_requested: poll.answered,
             models_succeeded: poll.tally.votes(),
         }
     }

@@ -66,7 +66,7 @@ impl Poll {
 
     /// Number of models of a poll that has ended.
     pub(super) fn roster(&self) -> u64 {
-        self.models_requested
+        self.models_requested + self.models_skipped
     }
 
     /// The place of an option, which gives it its letter and its colour.

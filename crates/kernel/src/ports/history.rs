@@ -31,8 +31,6 @@ pub struct PastPoll {
 /// How a listed poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PastEnd {
-    /// Number of models of the poll: those that voted, gave no vote, or were skipped.
-    pub roster: u32,
     /// From acceptance to the close, in milliseconds.
     pub total_ms: u64,
     /// What its owner was charged; until that is settled, and where nobody is charged, what its calls cost as

@@ -41,7 +41,6 @@ row! {
         unused_cost: Option<i64>,
         question: String,
         options: String,
-        roster: i64,
         captured: Option<i64>,
         choice: Option<i64>,
         answers: i64,
@@ -243,7 +242,6 @@ pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
         question: first.question.clone(),
         options,
         end: closing.map(|closing| PastEnd {
-            roster: first.roster as u32,
             total_ms: closing.total_ms,
             cost: first.captured.map_or(cost, MicroUsd::new),
         }),

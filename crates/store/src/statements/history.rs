@@ -3,7 +3,7 @@
 /// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
 /// before anything but the index is read, and options are taken out of a plan once per poll.
 macro_rules! polls_of_user {
-    ($options:literal, $question:literal, $roster:literal, $owner:literal, $only:expr, $offset:literal) => {
+    ($options:literal, $question:literal, $owner:literal, $only:expr, $offset:literal) => {
         concat!(
             "WITH page AS MATERIALIZED (SELECT id FROM polls WHERE ",
             $owner,
@@ -16,14 +16,12 @@ macro_rules! polls_of_user {
             $question,
             " AS question, ",
             $options,
-            " AS options, CAST(",
-            $roster,
-            " AS BIGINT) AS roster, \
+            " AS options, \
                  (SELECT captured FROM holds WHERE ref = polls.id AND status <> 'open') AS captured \
                  FROM polls WHERE id IN (SELECT id FROM page)), \
              counts AS (SELECT poll_id, choice, count(*) AS answers, CAST(SUM(cost) AS BIGINT) AS cost \
                  FROM ballots WHERE poll_id IN (SELECT id FROM page) GROUP BY poll_id, choice) \
-             SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, roster, captured, \
+             SELECT listed.id AS id, form, created_at, closing, unused_cost, question, options, captured, \
                  choice, COALESCE(answers, 0) AS answers, COALESCE(counts.cost, 0) AS cost \
              FROM listed LEFT JOIN counts ON counts.poll_id = listed.id \
              ORDER BY created_at DESC, listed.id DESC"
@@ -34,14 +32,7 @@ macro_rules! polls_of_user {
 /// The same on SQLite.
 macro_rules! sqlite_polls {
     ($owner:literal, $only:expr, $offset:literal) => {
-        polls_of_user!(
-            "plan -> 'options'",
-            "plan ->> 'question'",
-            "json_array_length(plan, '$.roster')",
-            $owner,
-            $only,
-            $offset
-        )
+        polls_of_user!("plan -> 'options'", "plan ->> 'question'", $owner, $only, $offset)
     };
 }
 
@@ -51,7 +42,6 @@ macro_rules! postgres_polls {
         polls_of_user!(
             "CAST(CAST(plan AS json) -> 'options' AS text)",
             "CAST(plan AS json) ->> 'question'",
-            "json_array_length(CAST(plan AS json) -> 'roster')",
             $owner,
             $only,
             $offset

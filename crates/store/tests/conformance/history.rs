@@ -47,7 +47,7 @@ async fn lists_what_a_poll_came_to(db: TestDatabase) {
     let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
     let closing = Closing { unused_calls: 3, ..closing(None) };
     db.polls.close(&id, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
-    let end = PastEnd { roster: 50, total_ms: 4_400, cost: usd(spent) };
+    let end = PastEnd { total_ms: 4_400, cost: usd(spent) };
     expected.end = Some(end);
     assert_eq!(listed().await, expected);
     db.polls.settle(&id, Epoch::FIRST, usd(399), usd(9), at(9)).await.unwrap();
