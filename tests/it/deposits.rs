@@ -292,6 +292,10 @@ async fn payments_that_are_not_what_was_asked_move_nothing() {
         let said = client.send(request.body(format!(r#"{{ "amount_usd": {amount} }}"#))).await.refused(400);
         assert!(said.contains("amount_usd"), "{said}");
     }
+    let request =
+        client.request(reqwest::Method::POST, "/api/deposit").header("content-type", "application/json");
+    let request = request.header("idempotency-key", "k".repeat(256)).body(r#"{ "amount_usd": 5 }"#);
+    assert!(client.send(request).await.refused(400).contains("Idempotency-Key"));
     // An x402 client reads its own form, whatever style of errors is asked for.
     let styled = [("accept", "application/problem+json"), ("x-machine-client", "true")];
     let asked = client.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &styled).await;

@@ -29,7 +29,7 @@ pub struct AccountExport {
     pub account: Option<AccountRecord>,
     /// Its API keys, without the keys themselves; only on the first page.
     pub keys: Vec<ListedKey>,
-    /// Credits and debits of the account, oldest first.
+    /// Amounts added to and taken from the account, oldest first.
     pub transfers: Vec<TransferRecord>,
     /// Its polls, newest first.
     pub polls: Vec<ExportedPoll>,

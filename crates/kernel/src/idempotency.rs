@@ -70,7 +70,8 @@ enum StoredReply {
 }
 
 /// Checks a key as it was sent: a structured-field string (`"…"`, RFC 9651) or a bare token.
-fn check_key(raw: &str) -> Result<&str, Fault> {
+/// [`Kind::InvalidInput`](crate::fault::Kind) if it has another form.
+pub fn check_key(raw: &str) -> Result<&str, Fault> {
     let raw = raw.trim();
     let key = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(raw);
     let fits = (1..=MAX_KEY).contains(&key.len())

@@ -12,6 +12,7 @@ use ep_kernel::caller::{Caller, DepositId, UserId};
 use ep_kernel::deposits::{DepositStatus, Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
+use ep_kernel::idempotency::check_key;
 use ep_kernel::identity::WalletAddress;
 use ep_kernel::ports::Payment;
 use ep_kernel::tasks::Tasks;
@@ -108,7 +109,9 @@ pub(super) fn handle(
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
-        let Exchange { state, request, .. } = exchange;
+        let Exchange { state, head, request, .. } = exchange;
+        // The payment itself identifies a repetition: the key is only echoed.
+        head.idempotency_key.as_deref().map(check_key).transpose()?;
         let (parts, body) = request.into_parts();
         let body = read_body(&parts.headers, body).await?;
         let cents = amount(&body)?;
