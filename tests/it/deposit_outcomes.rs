@@ -26,6 +26,11 @@ fn with_clock(setup: Setup, seed: u64) -> (Setup, Arc<ManualClock>) {
     (Setup { controlled, ..setup }, clock)
 }
 
+/// The secret key of services and commands that share a database.
+fn secret() -> String {
+    "5a".repeat(32)
+}
+
 async fn reconcile(service: &Service) -> usize {
     service.usdc.as_ref().unwrap().deposits.reconcile().await.unwrap()
 }
@@ -83,7 +88,8 @@ async fn a_payment_of_unknown_outcome_is_never_called_failed() {
     let world = World::start().await;
     let files = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", files.path().join("polls.db").display());
-    let shared = |setup: Setup| setup.with("EP_DATABASE_URL", database.clone());
+    let shared =
+        |setup: Setup| setup.with("EP_DATABASE_URL", database.clone()).with("EP_SECRET_KEY", secret());
     let (setup, clock) = with_clock(shared(world.without_node(Setup::demo())), 1);
     let service = setup.boot().await;
     let client = service.anonymous();
@@ -132,7 +138,7 @@ async fn the_operator_settles_a_deposit_by_its_transaction() {
     let data = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
     let setup = world.without_node(Setup::demo()).with("EP_DATABASE_URL", database);
-    let (setup, clock) = with_clock(setup, 3);
+    let (setup, clock) = with_clock(setup.with("EP_SECRET_KEY", secret()), 3);
     let service = setup.boot().await;
     let client = service.anonymous();
     break_facilitator(&world).await;
@@ -154,7 +160,7 @@ async fn the_operator_settles_a_deposit_by_its_transaction() {
     let admin = async |arguments: &[&str], with_node: bool| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
         command.arg("admin").args(arguments).env_clear().envs(world.settings());
-        command.env("EP_DATA_DIR", data.path()).current_dir(data.path());
+        command.env("EP_DATA_DIR", data.path()).env("EP_SECRET_KEY", secret()).current_dir(data.path());
         if with_node {
             command.env("EP_X402_RPC_URL", world.chain.rpc_url());
         }

@@ -40,10 +40,8 @@ impl World {
     }
 
     /// The settings of a service that asks no node.
-    pub fn settings(&self) -> [(&'static str, String); 7] {
+    pub fn settings(&self) -> [(&'static str, String); 6] {
         [
-            // Services and commands of one test share a database.
-            ("EP_SECRET_KEY", "5a".repeat(32)),
             // A transfer in the latest block is final, so that no test waits for blocks.
             ("EP_X402_CONFIRMATIONS", "0".to_owned()),
             ("EP_X402_NETWORK", "eip155:84532".to_owned()),
