@@ -223,10 +223,11 @@ impl Engine for Sqlite {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.file.look()?;
-        self.file.check_room()?;
+        // The read is first: it fails once the store is closed, which deletes the write-ahead log.
         let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
         self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
+        self.file.look()?;
+        self.file.check_room()?;
         self.execute(Durability::ProcessCrash, PING, &[]).await.map(drop)
     }
 
