@@ -17,12 +17,9 @@ pub(super) const LAST_EVENT: &str = "Last-Event-ID";
 /// Header parameters that operations share.
 pub(super) fn shared() -> Value {
     json!({
-        IDEMPOTENCY_KEY: {
-            "name": IDEMPOTENCY_KEY,
-            "in": "header",
-            "description": "The same request under the same key is carried out once: a repetition gets the response of the first one. Best a new UUID.",
-            "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]+|\"[ !#-\\[\\]-~]+\")$" },
-        },
+        IDEMPOTENCY_KEY: idempotency_key(
+            "The same request under the same key is carried out once: a repetition gets the response of the first one. Best a new UUID.",
+        ),
         IF_NONE_MATCH: {
             "name": IF_NONE_MATCH,
             "in": "header",
@@ -35,6 +32,16 @@ pub(super) fn shared() -> Value {
             "description": "The id of the last event that was seen: the stream goes on behind it.",
             "schema": { "type": "integer", "minimum": 0, "maximum": MAX_ROSTER },
         },
+    })
+}
+
+/// An idempotency key whose form is checked.
+pub(super) fn idempotency_key(description: &str) -> Value {
+    json!({
+        "name": IDEMPOTENCY_KEY,
+        "in": "header",
+        "description": description,
+        "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY, "pattern": "^([!#-\\[\\]-~]+|\"[ !#-\\[\\]-~]+\")$" },
     })
 }
 

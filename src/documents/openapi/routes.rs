@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ep_kernel::idempotency::MAX_KEY;
 use ep_kernel::method::Method;
 use serde_json::{Value, json};
 
@@ -197,13 +196,10 @@ fn payment(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     };
     Part {
         parameters: vec![
-            json!({
-                "name": IDEMPOTENCY_KEY,
-                "in": "header",
-                "description": "Returned with the response. A repeated payment is recognised by the payment itself, so \
-                                that it is credited once under any key.",
-                "schema": { "type": "string", "minLength": 1, "maxLength": MAX_KEY },
-            }),
+            parameters::idempotency_key(
+                "Returned with the response. A repeated payment is recognised by the payment itself, so that it is \
+                 credited once under any key.",
+            ),
             header("X-Payment", "The signed payment, in base64 (x402, version 1)."),
             header("PAYMENT-SIGNATURE", "The same (x402, version 2)."),
         ],
@@ -221,7 +217,14 @@ fn protocol(pieces: &mut Pieces<'_>, route: &Route, protocol: Protocol) -> Part 
             matches!(operation, HttpOperation::Send | HttpOperation::Stream)
         }
     };
-    let parameters = if asks { vec![parameters::header(IDEMPOTENCY_KEY)] } else { Vec::new() };
+    // The protocols refuse a malformed key in their own form of an error, with status 200.
+    let key = json!({
+        "name": IDEMPOTENCY_KEY,
+        "in": "header",
+        "description": "The same call under the same key runs once: a repetition gets the response of the first one.",
+        "schema": { "type": "string" },
+    });
+    let parameters = if asks { vec![key] } else { Vec::new() };
     let base = Part { parameters, ..plain(route) };
     match protocol {
         Protocol::Mcp | Protocol::A2a => {
