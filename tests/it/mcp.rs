@@ -8,9 +8,9 @@ use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::AsyncWriteExt;
 
-use crate::harness::{Client, MCP_VERSION, Service, Setup, example, question};
+use crate::harness::{Client, MCP_VERSION, Service, Setup, StdioServer, example, question};
 
 /// A request of the 2026-07-28 era by a client that can nothing in particular.
 async fn modern(client: &Client, method: &str, name: Option<&str>, params: Value) -> (u16, Value) {
@@ -299,32 +299,12 @@ async fn a_long_poll_answers_with_its_id_in_time() {
 #[tokio::test]
 async fn stdio_speaks_both_eras_as_the_operator() {
     let data = tempfile::tempdir().unwrap();
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
-        .arg("mcp")
-        .env_clear()
-        .env("EP_DATA_DIR", data.path())
-        .env("EP_DEMO_PACE", "0")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let requests = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "get_poll_result", "arguments": { "poll_id": "EP-1" } } }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({})) } }),
-    ];
-    for request in requests {
-        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
-    }
+    let mut server = StdioServer::start(data.path(), &[], "0").await;
+    server.call(3, "get_poll_result", json!({ "poll_id": "EP-1" })).await;
+    server.call(2, "poll_question", question(json!({}))).await;
     let mut text = String::new();
     let poll = loop {
-        let line =
-            tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.unwrap().unwrap().unwrap();
+        let line = server.line().await;
         let message: Value = serde_json::from_str(&line).unwrap();
         text.push_str(&line);
         if message["id"] == 3 {
@@ -337,8 +317,7 @@ async fn stdio_speaks_both_eras_as_the_operator() {
     assert_eq!((&poll["simulated"], poll["outcome"].is_string()), (&json!(true), true), "{poll}");
     // Nothing listens, so nothing is linked to.
     assert!(poll.get("result_url").is_none() && !text.contains("http"), "{text}");
-    drop(stdin);
-    assert!(tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap().success());
+    assert!(server.close().await.success());
 }
 
 #[tokio::test]

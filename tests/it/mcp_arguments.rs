@@ -1,15 +1,13 @@
 //! Arguments as agents send them: empty, unknown, wrong more than once; and what a model is shown in return.
 
-use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ep_kernel::tool::Agents;
 use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::harness::{Client, Service, Setup, question};
+use crate::harness::{Client, Service, Setup, StdioServer, question};
 
 /// Every optional argument of a poll, sent empty.
 fn empties() -> [Value; 3] {
@@ -266,34 +264,13 @@ async fn what_may_be_cached_says_for_whom_and_how_long() {
 #[tokio::test]
 async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
     let data = tempfile::tempdir().unwrap();
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
-        .args(["mcp", "--toolsets", "all"])
-        .env_clear()
-        .env("EP_DATA_DIR", data.path())
-        .env("EP_DEMO_PACE", "50")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let requests = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" }),
-        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({ "wait_ms": 0 })) } }),
-        json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": { "name": "poll_question", "arguments": question(json!({})) } }),
-    ];
-    for request in requests {
-        stdin.write_all(format!("{request}\n").as_bytes()).await.unwrap();
-    }
+    let mut server = StdioServer::start(data.path(), &["--toolsets", "all"], "50").await;
+    server.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })).await;
+    server.call(3, "poll_question", question(json!({ "wait_ms": 0 }))).await;
+    server.call(4, "poll_question", question(json!({}))).await;
     let (mut listed, mut runs) = (None, false);
     while listed.is_none() || !runs {
-        let line =
-            tokio::time::timeout(Duration::from_secs(20), lines.next_line()).await.unwrap().unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
+        let message: Value = serde_json::from_str(&server.line().await).unwrap();
         if message["id"] == 2 {
             listed = Some(message["result"]["tools"].clone());
         }
@@ -310,8 +287,7 @@ async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
         assert!(!names.contains(&needs_account), "{needs_account} in {names:?}");
     }
     let closed = Instant::now();
-    drop(stdin);
-    let ended = tokio::time::timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
+    let ended = server.close().await;
     // The limit leaves room for a loaded machine. It is below the five seconds that the protocol library waits.
     assert!(ended.success() && closed.elapsed() < Duration::from_secs(4), "{ended}: {:?}", closed.elapsed());
 }

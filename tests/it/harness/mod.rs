@@ -3,6 +3,7 @@
 mod client;
 mod counterparts;
 mod service;
+mod stdio;
 
 pub use client::{Client, MCP_VERSION, Reply, by_rest, example, question, without_durations};
 pub use counterparts::{
@@ -10,3 +11,4 @@ pub use counterparts::{
     WebhookReceiver, node,
 };
 pub use service::{Engine, Service, Setup, configured, free_port};
+pub use stdio::StdioServer;

@@ -10,6 +10,7 @@ use ep_kernel::executor::{Billing, Opener};
 use ep_kernel::fault::Kind;
 use ep_kernel::ports::Epoch;
 use ep_polling::money::MicroUsd;
+use ep_polling::plan::Plan;
 use ep_polling::stopping::{Pace, TerminationReason};
 use tokio::time::{Instant, sleep};
 
@@ -203,8 +204,8 @@ async fn answers_in_flight_are_taken_even_if_the_time_of_the_poll_is_over() {
     assert_eq!(row.captured.unwrap().micro(), 40 * 50);
 }
 
-/// The poll is closed after seven answers, while 43 calls are in flight for a minute.
-async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica)) {
+/// Fifty models that agree. Seven answer at once, and the others after a minute.
+fn seven_quick() -> (Plan, Arc<Script>, Arc<Database>) {
     let mut case = Case::new(&vec![Some(0); 50]);
     case.pace = Pace::Fast;
     let plan = case.plan();
@@ -212,7 +213,12 @@ async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica))
     for member in &plan.roster[7..] {
         script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(60);
     }
-    let (script, database) = (Arc::new(script), Arc::<Database>::default());
+    (plan, Arc::new(script), Arc::default())
+}
+
+/// The poll is closed after seven answers, while 43 calls are in flight for a minute.
+async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica)) {
+    let (plan, script, database) = seven_quick();
     let replica = Replica::new(1, &database, &script);
     let id = replica.executor.open(plan, billed()).await.unwrap();
     interrupt(&replica).await;
@@ -343,20 +349,9 @@ async fn a_stopping_service_keeps_its_polls_until_its_grace_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn calls_lost_with_their_process_are_charged_an_estimate() {
-    let mut case = Case::new(&vec![Some(0); 50]);
-    case.pace = Pace::Fast;
-    let plan = case.plan();
-    let mut script = case.script();
-    for member in &plan.roster[7..] {
-        script.lines.get_mut(member.model.as_str()).unwrap().takes = Duration::from_secs(60);
-    }
-    let (script, database) = (Arc::new(script), Arc::<Database>::default());
+    let (plan, script, database) = seven_quick();
     let dead = Replica::new(1, &database, &script);
-    let id = dead
-        .executor
-        .open(plan.clone(), Opener { billing: Billing::Owner, ..Opener::default() })
-        .await
-        .unwrap();
+    let id = dead.executor.open(plan.clone(), billed()).await.unwrap();
     dead.ended(&id).await;
     assert!(!database.row(&id).record.settled, "43 calls are still in flight");
     dead.executor.release().await.unwrap();
