@@ -40,6 +40,13 @@ pub(super) struct Guide {
     pub(super) markdown: fn(&Site) -> Option<String>,
 }
 
+impl Guide {
+    /// A guide that quotes the price of a poll.
+    const fn priced(self) -> Self {
+        Self { page: self.page.priced(), text: self.text.priced(), ..self }
+    }
+}
+
 macro_rules! guide {
     ($name:literal, $about:literal, $absent:expr, $file:literal, $markdown:expr) => {{
         const NAME: &str = concat!("guide_", $name);
@@ -81,7 +88,8 @@ pub(super) const START: Guide = guide!(
     "this service takes no polls",
     "",
     start
-);
+)
+.priced();
 pub(super) const CONNECT: Guide = guide!(
     "clients",
     "Connect over MCP or A2A, sign in with a wallet; and which clients were tested.",
@@ -109,7 +117,8 @@ pub(super) const FUNDING: Guide = guide!(
     "this service charges nobody, so there is nothing to fund",
     "",
     funding
-);
+)
+.priced();
 pub(super) const WEBHOOKS: Guide = guide!(
     "webhooks",
     "Be told when a poll has ended, and check that it is us.",
@@ -193,7 +202,8 @@ fn text_of(site: &Site, document: &str) -> Option<String> {
 
 fn start(site: &Site) -> Option<String> {
     let skill = text_of(site, SKILL)?;
-    Some(format!("# Getting started\n\n{}", sections(&skill, |heading| BEGINNING.contains(&heading))))
+    let beginning = sections(&skill, |heading| BEGINNING.contains(&heading));
+    Some(format!("# Getting started\n\n{beginning}{}", site.price_paragraph()))
 }
 
 fn funding(site: &Site) -> Option<String> {
@@ -201,7 +211,7 @@ fn funding(site: &Site) -> Option<String> {
     if !offer.charges {
         return None;
     }
-    let mut text = String::from("# Funding\n\n");
+    let mut text = format!("# Funding\n\n{}", site.price_paragraph());
     if offer.cards {
         manual(site, &mut text, &CreateCheckout::SPEC)?;
     }

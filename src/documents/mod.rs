@@ -29,6 +29,7 @@ mod offer;
 mod openapi;
 mod operator_pages;
 mod page;
+mod price;
 mod prose;
 mod protected_resource;
 mod robots;
@@ -59,6 +60,7 @@ pub use mirrors::Mirrors;
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, Offer};
 pub use page::HTML;
+pub use price::PollPrice;
 pub use protected_resource::ProtectedResource;
 pub use robots::content_usage;
 pub use serve::{mirrors, routes, serve, serve_named};
@@ -125,8 +127,19 @@ pub struct Document {
     pub open: bool,
     /// Whether lists of documents name it.
     pub listed: bool,
-    /// Whether it depends on the time, and is rendered for every request.
-    pub timed: bool,
+    /// The cause of its changes.
+    pub changes: Changes,
+}
+
+/// The cause of a document's changes while the service runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changes {
+    /// None: it is rendered once.
+    Never,
+    /// The time: it is rendered for every request.
+    WithTime,
+    /// The prices of the models: it is rendered for every request.
+    WithPrices,
 }
 
 /// One form of a document.
@@ -247,7 +260,7 @@ impl Document {
             headers: |_| Vec::new(),
             open: false,
             listed: true,
-            timed: false,
+            changes: Changes::Never,
         }
     }
 
@@ -273,7 +286,12 @@ impl Document {
 
     /// Renders it for every request, since it depends on the time.
     const fn timed(self) -> Self {
-        Self { timed: true, ..self }
+        Self { changes: Changes::WithTime, ..self }
+    }
+
+    /// Renders it for every request, since it quotes the price of a poll.
+    const fn priced(self) -> Self {
+        Self { changes: Changes::WithPrices, ..self }
     }
 
     /// A document that is served at further paths.

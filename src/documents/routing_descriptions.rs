@@ -18,7 +18,8 @@ pub(super) const DOCUMENT: Document = Document::new(
     "Says of every route what it is for, whom it admits, what it costs and how long it takes.",
     |_| vec!["/api/routing-descriptions.json".into()],
     &[Form::new("application/json", descriptions)],
-);
+)
+.priced();
 
 fn descriptions(site: &Site) -> Option<Bytes> {
     let mut documents = HashSet::new();
@@ -132,6 +133,14 @@ fn metered(site: &Site) -> Value {
     });
     if let Some(url) = site.url_of(EstimatePoll::SPEC.name) {
         cost["estimate_url"] = url.into();
+    }
+    if let Some(price) = site.price() {
+        cost["estimate"] = json!({
+            "preset": price.preset,
+            "models": price.models,
+            "usd_at_least": price.cost_usd_at_least,
+            "usd_typical_full_roster": price.cost_usd_typical_full_roster,
+        });
     }
     cost
 }

@@ -14,7 +14,7 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
-use super::{DOCUMENTS, Document, Form, Mirrors, Site};
+use super::{Changes, DOCUMENTS, Document, Form, Mirrors, Site};
 use crate::pages::protect;
 use crate::surface::route::{Route, RouteKind};
 
@@ -63,7 +63,10 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     let Some(rendered) = site.rendered(place, form) else {
         return Err(Fault::new(Kind::NotFound, document.absent));
     };
-    Ok(if document.timed { rendered.respond_plainly(headers) } else { rendered.respond(headers) })
+    Ok(match document.changes {
+        Changes::Never => rendered.respond(headers),
+        Changes::WithTime | Changes::WithPrices => rendered.respond_plainly(headers),
+    })
 }
 
 /// Answers a request for the document of this name, in the form that its headers ask for.
@@ -82,7 +85,9 @@ pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMa
     if let Ok(cache) = HeaderValue::try_from(format!("public, max-age={}", document.max_age)) {
         of.insert(CACHE_CONTROL, cache);
     }
-    if let Some(since) = site.settings.since.filter(|_| !document.timed).and_then(http_date) {
+    if let Some(since) =
+        site.settings.since.filter(|_| document.changes == Changes::Never).and_then(http_date)
+    {
         of.insert(LAST_MODIFIED, since);
     }
     for wanted in document.forms.iter().filter_map(|form| form.wanted.as_ref()) {

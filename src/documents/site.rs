@@ -1,7 +1,7 @@
 //! What documents are rendered from.
 
 use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -18,7 +18,7 @@ use ep_tools::account::CreateCheckout;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{DOCUMENTS, Document, Form, Offer, serve};
+use super::{Changes, DOCUMENTS, Document, Form, Offer, PollPrice, serve};
 use crate::config::{Config, Content, Limits, Operator, Sessions};
 use crate::surface::http::Rendered;
 use crate::surface::route::{Route, RouteKind};
@@ -158,6 +158,8 @@ pub struct Site {
     pub links: Links,
     /// The time of day, for documents that depend on it.
     clock: Option<Arc<dyn Clock>>,
+    /// The price of a poll, where it is known.
+    price: RwLock<Option<PollPrice>>,
     /// The paths of documents that pages of every website may read.
     open: HashSet<String>,
     /// The paths that forms of pages are sent to.
@@ -181,6 +183,7 @@ impl Site {
             families: serve::families(),
             links: Links::default(),
             clock: None,
+            price: RwLock::default(),
             open: HashSet::new(),
             forms: HashSet::new(),
             rendered: rendered.collect(),
@@ -268,6 +271,17 @@ impl Site {
         self.clock.as_ref().map(|clock| clock.now()).or(self.settings.since)
     }
 
+    /// Sets the price that documents quote; `None` where it is unknown.
+    pub fn set_price(&self, price: Option<PollPrice>) {
+        *self.price.write().unwrap_or_else(PoisonError::into_inner) = price;
+    }
+
+    /// The price of a poll, where polls are charged and it is known.
+    pub(super) fn price(&self) -> Option<PollPrice> {
+        let price = self.price.read().unwrap_or_else(PoisonError::into_inner);
+        price.clone().filter(|_| self.settings.offer.charges)
+    }
+
     /// The bytes of another document in its default form, for documents that quote or digest it. A
     /// document must not ask for itself, directly or through others.
     pub fn document(&self, name: &str) -> Option<Bytes> {
@@ -275,7 +289,7 @@ impl Site {
         self.rendered(index, 0).map(|rendered| rendered.bytes.clone())
     }
 
-    /// A form of a document, rendered once unless it depends on the time.
+    /// A form of a document, rendered once unless it changes.
     pub(super) fn rendered(&self, document: usize, form: usize) -> Option<Arc<Rendered>> {
         let cell = self.rendered.get(document)?.get(form)?;
         let (document, form) = (&DOCUMENTS[document], &DOCUMENTS[document].forms[form]);
@@ -284,7 +298,10 @@ impl Site {
             let headers = serve::headers(self, document, form);
             Some(Arc::new(Rendered::new(bytes, headers)))
         };
-        if document.timed { render() } else { cell.get_or_init(render).clone() }
+        match document.changes {
+            Changes::Never => cell.get_or_init(render).clone(),
+            Changes::WithTime | Changes::WithPrices => render(),
+        }
     }
 
     /// The forms of every document, with the places of document and form.

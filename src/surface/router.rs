@@ -88,12 +88,9 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
             RouteKind::Protocol(Protocol::A2aTasksSend) => {
                 Responder::Admitted(Arc::new(a2a::serve_tasks_send))
             }
-            RouteKind::Document(place) => {
-                let site = Arc::clone(site);
-                Responder::Admitted(Arc::new(move |exchange, _| {
-                    std::future::ready(documents::serve(&site, place, exchange.request.headers())).boxed()
-                }))
-            }
+            RouteKind::Document(place) => Responder::Admitted(Arc::new(move |exchange, admission| {
+                web::document(place, exchange, admission).boxed()
+            })),
             RouteKind::Mirror(handler)
             | RouteKind::Redirect(handler)
             | RouteKind::Webhook(handler)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ensemble_poll::documents::{API_REFERENCE, DOCUMENTS};
 use ep_polling::money::MicroUsd;
-use ep_upstream::testing::{Script, bare};
+use ep_upstream::testing::{Script, bare, priced};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -109,7 +109,6 @@ fn texts(value: &Value, found: &mut Vec<String>) {
             if marked("description") || marked("unavailable") {
                 return;
             }
-            // The schemas of responses are the same everywhere.
             members
                 .iter()
                 .filter(|(name, _)| *name != "components")
@@ -121,6 +120,36 @@ fn texts(value: &Value, found: &mut Vec<String>) {
 
 fn is_marked(text: &str) -> bool {
     text.starts_with("Not offered here")
+}
+
+/// The texts of the schemas of a description of the REST interface that its offered operations use.
+fn schema_texts(description: &Value, found: &mut Vec<String>) {
+    let offered = description["paths"].as_object().into_iter().flat_map(|paths| paths.values());
+    let offered = offered.flat_map(|path| path.as_object().into_iter().flat_map(|methods| methods.values()));
+    let mut left: Vec<&Value> =
+        offered.filter(|operation| !is_marked(&text(&operation["description"]))).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(value) = left.pop() {
+        match value {
+            // A balance can be left from the time before billing was switched off.
+            Value::String(reference)
+                if reference.starts_with("#/components/schemas/")
+                    && !reference.ends_with("/DeleteAccountInput")
+                    && seen.insert(reference) =>
+            {
+                let schema = description.pointer(&reference[1..]).unwrap();
+                texts(schema, found);
+                left.push(schema);
+            }
+            Value::Array(items) => left.extend(items),
+            Value::Object(members) => left.extend(members.values()),
+            _ => {}
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// A page without its markup.
@@ -154,7 +183,8 @@ fn words(text: &str) -> BTreeSet<String> {
 async fn documents(service: &Service) -> Vec<(String, String)> {
     let client = service.anonymous();
     let mut paths: BTreeSet<(String, &'static str)> = BTreeSet::new();
-    for document in DOCUMENTS.iter().filter(|document| !document.name.starts_with(API_REFERENCE)) {
+    // The page of the API reference shows the description in OpenAPI, which is read instead.
+    for document in DOCUMENTS.iter().filter(|document| document.name != API_REFERENCE) {
         for path in (document.paths)(&service.site) {
             paths.extend(document.forms.iter().map(|form| {
                 let kind = form.media_type.split(';').next().unwrap();
@@ -179,13 +209,24 @@ async fn documents(service: &Service) -> Vec<(String, String)> {
             Ok(value) if value.is_object() || value.is_array() => {
                 let mut found = Vec::new();
                 texts(&value, &mut found);
+                schema_texts(&value, &mut found);
                 found.join("\n")
             }
             _ if reply.header("content-type").starts_with("text/html") => without_tags(&reply.text),
-            _ => reply.text,
+            // A list marks what is not offered in its lines.
+            _ => reply
+                .text
+                .lines()
+                .filter(|line| !line.contains("Not offered here"))
+                .fold(String::new(), |text, line| text + line + "\n"),
         };
         read.push((format!("{path} ({kind})"), text));
     }
+    let (user, _) = service.user_with(MicroUsd::ZERO).await;
+    let account = client.request(Method::GET, "/dashboard").header("cookie", service.cookie(user).await);
+    let account = client.send(account.header("accept", "text/html")).await;
+    assert_eq!(account.status, 200, "{}", account.text);
+    read.push(("/dashboard".to_owned(), without_tags(&account.text)));
     assert!(read.len() > 40, "{}", read.len());
     read
 }
@@ -276,4 +317,54 @@ async fn documents_offer_what_the_routes_do() {
         }
     }
     assert!(wrong.is_empty(), "{} wrong claims:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn documents_quote_the_price_of_the_models_there_are() {
+    let places = ["/api/routing-descriptions.json", "/docs/start.md", "/docs/funding.md"];
+    let cheap = Setup::default();
+    let dear = Script {
+        models: (0..8).map(|n| priced(&format!("maker{n}/dear"), "0.0000004", "0.0000004")).collect(),
+        ..Script::default()
+    };
+    let mut quoted = BTreeSet::new();
+    for setup in [cheap, Setup::scripted(dear)] {
+        let service = setup.boot().await;
+        let client = service.anonymous();
+        let estimate = client.get("/api/poll/estimate").await.expect(200);
+        let (least, all) = (&estimate["cost_usd_at_least"], &estimate["cost_usd_typical_full_roster"]);
+        let routes = client.get(places[0]).await.expect(200);
+        let routes = routes["routes"].as_array().unwrap();
+        let poll = routes.iter().find(|route| route["name"] == "poll_question").unwrap();
+        let expected = json!({
+            "preset": estimate["preset"],
+            "models": estimate["models"],
+            "usd_at_least": least,
+            "usd_typical_full_roster": all,
+        });
+        assert_eq!(poll["cost"]["estimate"], expected);
+        for guide in &places[1..] {
+            let text = client.get(guide).await.text;
+            for figure in [least, all] {
+                let figure = MicroUsd::new((figure.as_f64().unwrap() * 1e6).round() as i64).to_string();
+                assert!(text.contains(&format!(" {figure} ")), "{guide} does not say {figure}: {text}");
+            }
+        }
+        quoted.insert(all.to_string());
+    }
+    assert_eq!(quoted.len(), 2, "{quoted:?}");
+
+    // Without models there is no price, and the documents are served.
+    let away = Setup { script: None, ..Setup::default() }
+        .with("EP_UPSTREAM_URL", "http://127.0.0.1:9/v1")
+        .boot()
+        .await;
+    for place in places {
+        let reply = away.anonymous().get(place).await;
+        assert!(
+            reply.status == 200 && !reply.text.contains("At the current prices"),
+            "{place}: {}",
+            reply.text
+        );
+    }
 }

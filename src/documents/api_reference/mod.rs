@@ -14,6 +14,7 @@ use self::markup::Markup;
 use super::page::{HTML, bytes, layout};
 use super::{API_REFERENCE, Document, Form, OPENAPI, Site, tool_reference};
 use crate::pages::{Layout, below};
+use crate::surface::route::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_REFERENCE,
@@ -73,14 +74,16 @@ fn markdown(site: &Site) -> Option<Bytes> {
     );
     text.push_str(&tool_reference::offered(site));
     text.push_str("\n## What else is served\n\n");
-    for route in site.routes.iter().filter(|route| !tool_reference::is_operation(route)) {
-        let _ = writeln!(
-            text,
-            "- `{} {}`: {}",
-            route.method.as_str(),
-            super::openapi::shown(&route.path),
-            route.summary
-        );
+    // Forms belong to their page.
+    let further =
+        |route: &&Route| !tool_reference::is_operation(route) && !matches!(route.kind, RouteKind::Form(_));
+    for route in site.routes.iter().filter(further) {
+        let about = match site.settings.offer.lacks_route(route) {
+            Some(lack) => lack.sentence(),
+            None => route.summary.to_string(),
+        };
+        let _ =
+            writeln!(text, "- `{} {}`: {about}", route.method.as_str(), super::openapi::shown(&route.path));
     }
     Some(text.into())
 }

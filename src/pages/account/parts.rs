@@ -1,5 +1,6 @@
 //! What operations answer, as an account's page shows it.
 
+use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +23,11 @@ pub(super) struct Balance {
 }
 
 impl Balance {
+    /// True if nothing is left.
+    pub(super) fn is_zero(&self) -> bool {
+        self.balance == MicroUsd::ZERO.to_string()
+    }
+
     /// What is set aside for running polls, where there is something.
     pub(super) fn held(&self) -> Option<String> {
         Some(self.held_cents).filter(|cents| *cents > 0).map(dollars)

@@ -5,6 +5,7 @@ mod account;
 mod account_data;
 mod deposit;
 mod discovery;
+mod document;
 mod login;
 mod logout;
 mod models;
@@ -36,6 +37,7 @@ use crate::pages::own;
 pub use deposit::{
     AMOUNTS as DEPOSITS, DepositReceipt, DepositRequest, PaymentRequired, Usdc, usdc_not_configured,
 };
+pub use document::document;
 pub use probes::stopping;
 
 /// The name of the route that the identity provider sends visitors back to.

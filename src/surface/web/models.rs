@@ -72,7 +72,11 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
 }
 
 /// What an operation answers to who asks it for everything.
-async fn ask<T: Tool>(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Value, Fault> {
+pub(super) async fn ask<T: Tool>(
+    state: &AppState,
+    head: &RequestHead,
+    admission: &Admission,
+) -> Result<Value, Fault> {
     let entry = ep_tools::find(T::SPEC.name);
     let entry = entry.ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))?;
     let call = Call::new(head.admitted("web", admission.clone()));
