@@ -1,9 +1,13 @@
 // Wallets in the browser, without a library: found by EIP-6963 and as window.ethereum (EIP-1193); they sign a message to
 // sign in (EIP-4361), or a transfer of USDC (EIP-3009, x402 version 2).
 const SEARCH_MS = 400
+// The attempts to learn the outcome of a payment before the person is asked to continue.
 const REPEATS = 30
-// How long a payment that waits for confirmations is left alone.
 const CONFIRMING_MS = 5000
+const RETRY_S = 2
+const LONGEST_RETRY_S = 30
+// Longer than the service takes to respond to a payment.
+const REQUEST_MS = 100_000
 const DECLINED = 4001
 const PENDING = -32002
 const UNKNOWN_CHAIN = 4902
@@ -24,12 +28,14 @@ const failure = ({ code, message } = {}) => {
   return `Your wallet reports: ${message ?? 'an unknown error'}`
 }
 
-async function call(url, body, headers = {}) {
+function send(url, body, headers = {}) {
   const init = body && { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } }
-  return fetch(url, { ...init, headers: { accept: 'application/json', ...init?.headers } }).catch(() => {
-    throw new Words('The service cannot be reached. Nothing is lost: try again.')
-  })
+  return fetch(url, { ...init, headers: { accept: 'application/json', ...init?.headers }, signal: AbortSignal.timeout(REQUEST_MS) })
 }
+
+const call = (url, body) => send(url, body).catch(() => {
+  throw new Words('The service cannot be reached. Nothing is lost: try again.')
+})
 
 async function json(reply) {
   const body = await reply.json().catch(() => ({}))
@@ -42,6 +48,9 @@ async function account(wallet) {
   if (!address) throw new Words('Your wallet gave no account. Unlock it, and try again.')
   return address
 }
+
+// The first key of a new account is on the page.
+let shown = false
 
 const bytes = (text) => new TextEncoder().encode(text)
 const hex = (given) => `0x${[...given].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
@@ -69,7 +78,7 @@ async function signIn(wallet) {
   const on = Object.assign(document.createElement('a'), { href: section.dataset.return, className: 'primary', textContent: 'Go on' })
   const row = Object.assign(document.createElement('p'), { className: 'row' })
   row.append(copy, on)
-  list.hidden = true
+  shown = true
   status.after(key, row)
 }
 
@@ -98,8 +107,32 @@ const TYPES = {
   TransferWithAuthorization: fields('address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce'),
 }
 
-// A signed payment that is not final: it is sent again, and no other one is signed.
-let open
+// A signed payment whose outcome is unknown. It survives a reload, so that nobody signs a second one.
+const STORED = `open payment of ${section.dataset.account}`
+
+function stored() {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORED)) ?? undefined
+  } catch {
+    return undefined // Storage can be forbidden.
+  }
+}
+
+let open = section.dataset.deposit ? stored() : undefined
+
+function setOpen(payment) {
+  open = payment
+  try {
+    if (open) sessionStorage.setItem(STORED, JSON.stringify(open))
+    else sessionStorage.removeItem(STORED)
+  } catch {
+    // Then the payment survives as long as this page.
+  }
+}
+
+addEventListener('beforeunload', (event) => {
+  if (open) event.preventDefault()
+})
 
 async function signed(wallet, amount) {
   const offer = await call(section.dataset.deposit, { amount_usd: amount })
@@ -130,6 +163,53 @@ async function signed(wallet, amount) {
   return { amount, header: btoa(String.fromCharCode(...bytes(payment))) }
 }
 
+const wait = (ms) => new Promise((resolve) => { setTimeout(resolve, ms) })
+const UNKNOWN = 'It is not known yet whether you paid. Do not pay again.'
+
+// A response after which the same request can succeed.
+const isTemporary = ({ status }) => status === 408 || status === 429 || status >= 500
+
+/** Sends the open payment until its outcome is known. Only the status 402 means that it was refused. */
+async function settle() {
+  const { amount, header } = open
+  say('The payment is in progress. Do not close this page …')
+  for (let attempt = 0; attempt < REPEATS; attempt++) {
+    const reply = await send(section.dataset.deposit, { amount_usd: amount }, { 'payment-signature': header }).catch(() => undefined)
+    const body = (await reply?.json().catch(() => undefined)) ?? {}
+    if (reply?.status === 402) {
+      setOpen(undefined)
+      throw new Words(`The payment was refused, and nothing was taken: ${body.error ?? 'no reason was given'}`)
+    }
+    if (reply?.ok && body.status === 'settled') {
+      setOpen(undefined)
+      await receipt(body)
+      return
+    }
+    if (reply?.ok && body.status === 'confirming') {
+      say(`Your payment is on the chain and waits for confirmations. Transaction ${body.tx_hash} …`)
+      await wait(CONFIRMING_MS)
+      continue
+    }
+    if (reply && !reply.ok && !isTemporary(reply)) {
+      throw new Words(`${UNKNOWN} Send the same payment again later. The service answered: ${body.error ?? reply.status}`)
+    }
+    say(`${UNKNOWN} The same payment is sent again …`)
+    const seconds = Number(reply?.headers.get('retry-after') ?? RETRY_S)
+    await wait(1000 * Math.min(LONGEST_RETRY_S, seconds >= 0 ? seconds : RETRY_S))
+  }
+  throw new Words(`${UNKNOWN} Send the same payment again later.`)
+}
+
+async function receipt({ amount_usd: amount, tx_hash: transaction }) {
+  const paid = `$${amount.toFixed(2)} were added to your account`
+  say(`${paid}. Receipt: transaction ${transaction}.`)
+  const reply = await call(section.dataset.balance).catch(() => undefined)
+  if (!reply?.ok) return
+  const { balance } = await reply.json()
+  document.getElementById('balance').textContent = balance
+  say(`${paid}; it now has ${balance}. Receipt: transaction ${transaction}.`)
+}
+
 async function deposit(wallet) {
   const input = section.querySelector('input')
   const amount = Number(input.value.trim().replace(/^\$/, ''))
@@ -140,60 +220,60 @@ async function deposit(wallet) {
     input.focus()
     throw new Words(`Write an amount from ${least} to ${most} US dollars, for example 10 or 12.50.`)
   }
-  open ??= await signed(wallet, amount)
-  for (let time = 0; time < REPEATS; time++) {
-    say('The payment is being carried out. Do not close this page …')
-    const reply = await call(section.dataset.deposit, { amount_usd: open.amount }, { 'payment-signature': open.header })
-    if (reply.status === 503) {
-      const seconds = Number(reply.headers.get('retry-after') ?? 2)
-      await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
-      continue
-    }
-    const body = await reply.json().catch(() => ({}))
-    if (body.status === 'confirming') {
-      say(`Your payment is on the chain and waits for confirmations. Transaction ${body.tx_hash} …`)
-      await new Promise((resolve) => setTimeout(resolve, CONFIRMING_MS))
-      continue
-    }
-    open = undefined
-    if (!reply.ok) throw new Words(`The payment was refused, and nothing was taken: ${body.error ?? reply.status}`)
-    const { balance } = await json(await call(section.dataset.balance))
-    document.getElementById('balance').textContent = balance
-    say(`$${body.amount_usd.toFixed(2)} were added to your account; it now has ${balance}. Receipt: transaction ${body.tx_hash}.`)
-    return
-  }
-  throw new Words('The payment is not final yet. Press again later: the same payment is sent again, and you do not pay twice.')
+  setOpen(await signed(wallet, amount))
+  await settle()
 }
 
 const act = section.dataset.deposit ? deposit : signIn
 const label = (name) => (section.dataset.deposit ? `Pay with ${name}` : `Sign in with ${name}`)
 const found = new Set()
+const SEARCHING = 'Looking for wallets in this browser …'
+// Replaces the text of the search, and no text about a payment.
+const sayAfterSearch = (text) => { if (status.textContent === SEARCHING) say(text) }
+let busy = false
+
+// Repeats an open payment. While there is one, no wallet can sign another.
+const again = Object.assign(document.createElement('button'), { type: 'button', className: 'primary', textContent: 'Send the same payment again' })
+again.hidden = true
+status.after(again)
+
+function showButtons() {
+  again.hidden = busy || !open
+  list.hidden = found.size === 0 || Boolean(open) || shown
+  for (const button of list.querySelectorAll('button')) button.disabled = busy
+}
+
+async function run(action) {
+  busy = true
+  showButtons()
+  try {
+    await action()
+  } catch (error) {
+    say(error instanceof Words ? error.message : failure(error))
+  }
+  busy = false
+  showButtons()
+}
+
+again.addEventListener('click', () => run(settle))
 
 function offer(name, wallet) {
   if (found.has(wallet)) return
   found.add(wallet)
   const button = Object.assign(document.createElement('button'), { type: 'button', textContent: label(name) })
-  button.addEventListener('click', async () => {
-    const buttons = list.querySelectorAll('button')
-    for (const other of buttons) other.disabled = true
-    try {
-      await act(wallet)
-    } catch (error) {
-      say(error instanceof Words ? error.message : failure(error))
-    }
-    for (const other of buttons) other.disabled = false
-  })
+  button.addEventListener('click', () => run(() => act(wallet)))
   const item = document.createElement('li')
   item.append(button)
   list.append(item)
-  list.hidden = false
-  say('')
+  sayAfterSearch('')
+  showButtons()
 }
 
-say('Looking for wallets in this browser …')
+if (open) run(settle)
+else say(SEARCHING)
 addEventListener('eip6963:announceProvider', ({ detail }) => offer(String(detail.info.name).slice(0, 40), detail.provider))
 dispatchEvent(new Event('eip6963:requestProvider'))
 setTimeout(() => {
   if (found.size === 0 && window.ethereum) offer('the wallet of this browser', window.ethereum)
-  if (found.size === 0) say('No wallet was found in this browser. Install one, for example as an extension, and open this page again.')
+  if (found.size === 0) sayAfterSearch('No wallet was found in this browser. Install one, for example as an extension, and open this page again.')
 }, SEARCH_MS)

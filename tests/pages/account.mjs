@@ -35,7 +35,12 @@ async function person(options = {}) {
   page.setDefaultTimeout(60_000)
   const wrong = []
   page.on('pageerror', (error) => wrong.push(`error: ${error.message}`))
-  page.on('dialog', (dialog) => { wrong.push(`dialog: ${dialog.message()}`); dialog.dismiss() })
+  const warned = []
+  page.on('dialog', (dialog) => {
+    if (dialog.type() === 'beforeunload') warned.push(page.url())
+    else wrong.push(`dialog: ${dialog.message()}`)
+    dialog.accept()
+  })
   page.on('request', (request) => {
     const { origin } = new URL(request.url())
     // People go to other places, pages ask nobody else.
@@ -45,11 +50,11 @@ async function person(options = {}) {
   })
   page.on('console', (message) => {
     // A refusal with a reason is an error to the browser alone; the favicon is that of another service.
-    const answered = /the server responded with a status of (400|401|402|403|404|503)/.test(message.text())
+    const answered = /the server responded with a status of (400|401|402|403|404|429|503|504)|net::ERR_FAILED/.test(message.text())
     if (['error', 'warning'].includes(message.type()) && !answered) wrong.push(`console: ${message.text()}`)
   })
   return {
-    context, page,
+    context, page, warned,
     close: async () => {
       await context.close()
       assert.deepEqual(wrong, [])
@@ -249,6 +254,18 @@ const CHECKS = {
     await byKeyboard(visitor, 'dashboard')
     await open(page, '/dashboard')
 
+    // A browser that has read a result does not show it after the deletion.
+    const deleted = page.locator('#history > li', { hasText: 'tomato' })
+    const link = deleted.getByRole('link')
+    const result = await link.evaluate(({ href }) => href)
+    assert.equal((await page.goto(result)).status(), 200)
+    await page.goto(`${base}/dashboard`)
+    await deleted.getByText('Delete', { exact: true }).click()
+    await deleted.getByRole('button', { name: 'Delete the poll for good' }).click()
+    await page.getByText('The poll is deleted.').waitFor()
+    assert.equal((await page.goto(result)).status(), 404)
+    await page.goto(`${base}/dashboard`)
+
     const entry = page.locator('#active > li', { hasText: 'laptop' })
     await entry.getByText('Revoke', { exact: true }).click()
     await entry.getByRole('button', { name: 'Revoke it for good' }).click()
@@ -321,6 +338,7 @@ const CHECKS = {
     const key = await page.locator('#key').innerText()
     const reply = await fetch(`${base}/api/balance`, { headers: { authorization: `Bearer ${key}` } })
     assert.equal(reply.status, 200)
+    assert.equal(await button.isVisible(), false, 'beside a key that is shown once')
     await page.getByRole('link', { name: 'Go on' }).click()
     await page.waitForURL(`${base}/`)
     await open(page, '/dashboard')
@@ -357,6 +375,58 @@ const CHECKS = {
     assert.equal(await balance(visitor), '$13.50')
     await page.reload()
     assert.equal(await balance(visitor), '$13.50')
+
+    // Only 402 means that a payment was refused.
+    const signatures = () => wallet.asked.filter((method) => /Typed/.test(method)).length
+    const stored = () => page.evaluate(() => sessionStorage.length)
+    const before402 = signatures()
+    const sent = []
+    const responses = []
+    await page.route('**/api/deposit', async (route) => {
+      const header = route.request().headers()['payment-signature']
+      const respond = header && responses.shift()
+      if (header) sent.push(header)
+      await (respond ? respond(route) : route.continue())
+    })
+    const soon = { 'retry-after': '0' }
+    responses.push((route) => route.fulfill({ status: 402, json: { error: 'insufficient funds' } }))
+    await page.getByLabel('Amount, in US dollars').fill('5')
+    await pay.click()
+    await page.getByText('The payment was refused, and nothing was taken: insufficient funds').waitFor()
+    assert.deepEqual([await stored(), sent.length, signatures() - before402], [0, 1, 1])
+
+    // The service is paid, and its response is lost.
+    sent.length = 0
+    responses.push(
+      (route) => route.fulfill({ status: 400, json: { error: 'a proxy changed the request' } }),
+      async (route) => {
+        assert.equal((await route.fetch()).status(), 200)
+        await route.fulfill({ status: 504, contentType: 'text/html', body: '<p>Gateway timeout', headers: soon })
+      },
+      (route) => route.fulfill({ status: 429, json: { error: 'too many requests' }, headers: soon }),
+      (route) => route.abort(),
+    )
+    const unanswered = new Promise((resolve) => { responses.push(() => resolve()) })
+    await pay.click()
+    await page.getByText('It is not known yet whether you paid. Do not pay again.').waitFor()
+    const again = page.getByRole('button', { name: 'Send the same payment again' })
+    await again.waitFor()
+    assert.deepEqual([await pay.isVisible(), await stored(), visitor.warned.length], [false, 1, 0])
+    await holds(visitor, 'dashboard-open-payment')
+    await again.click()
+    await page.getByText('It is not known yet whether you paid. Do not pay again. The same payment is sent again').waitFor()
+    // The last request has no response: the person reloads the page, which repeats it.
+    await unanswered
+    await page.reload()
+    await page.getByText('Receipt: transaction 0x').waitFor()
+    assert.equal(await balance(visitor), '$18.50')
+    assert.equal(visitor.warned.length, 1)
+    assert.deepEqual([new Set(sent).size, signatures() - before402, await stored()], [1, 2, 0])
+    assert.ok(sent.length >= 6, String(sent.length))
+    await pay.waitFor()
+    await page.getByText('Receipt: transaction 0x').waitFor()
+    await page.reload()
+    assert.equal(visitor.warned.length, 1)
     await visitor.close()
   },
 }
@@ -368,8 +438,7 @@ try {
     } catch (error) {
       const pages = browser.contexts().flatMap((context) => context.pages())
       const shown = await Promise.all(pages.map(async (page) => `${page.url()}: ${await page.innerText('body').catch(String)}`))
-      error.message = `${name}: ${error.message}\n${shown.join('\n').slice(0, 2000)}`
-      throw error
+      throw new Error(`${name}\n${shown.join('\n').slice(0, 2000)}`, { cause: error })
     }
     done.push(name)
   }
