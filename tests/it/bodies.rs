@@ -87,7 +87,7 @@ async fn rest_sends_the_member_or_the_text_and_mcp_the_object() {
     let text = nobody.get("/api/colours.csv").await;
     assert_eq!((text.status, text.text.as_str()), (200, "red,blue\n"));
     assert_eq!(text.header("content-type"), "text/csv; charset=utf-8");
-    assert!(text.header("cache-control").contains("immutable") && !text.header("etag").is_empty());
+    assert!(text.header("cache-control").contains("s-maxage=86400") && !text.header("etag").is_empty());
     for name in ["list_colours", "colours_as_text"] {
         let result = user.tool(name, json!({})).await;
         assert_eq!(result["structuredContent"], json!({ "colours": ["red", "blue"] }), "{name}");

@@ -98,6 +98,8 @@ async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
     }
     let policy = page.header("content-security-policy");
     assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
+    // A browser must not show a deleted poll from its own cache.
+    assert_eq!(page.header("cache-control"), "public, max-age=0, must-revalidate, s-maxage=86400");
     let again = get(&client, &path, &[("if-none-match", page.header("etag"))]).await;
     assert_eq!((again.status, again.text.as_str()), (304, ""));
 

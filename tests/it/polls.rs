@@ -69,7 +69,7 @@ async fn a_poll_end_to_end(engine: Engine) {
     assert_eq!(service.settled_cost(user).await.micro(), 189);
 
     let reply = service.anonymous().get(&format!("/api/results/{id}")).await;
-    assert_eq!(reply.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(reply.header("cache-control"), "public, max-age=0, must-revalidate, s-maxage=86400");
     let (tag, result) = (reply.header("etag").to_owned(), reply.expect(200));
     for member in [
         "poll_id",

@@ -109,7 +109,7 @@ pub enum Cache {
     NoStore,
     /// Anyone, this long.
     Shared(Duration),
-    /// Anyone, for good: it will never change.
+    /// Anyone: it never changes, but its owner can delete it.
     Immutable,
 }
 
@@ -143,7 +143,7 @@ impl Presentation {
         Self { cache: Cache::Shared(time), ..Self::default() }
     }
 
-    /// Anyone may keep the answer for good.
+    /// An answer that never changes, but can be deleted.
     pub fn immutable() -> Self {
         Self { cache: Cache::Immutable, ..Self::default() }
     }

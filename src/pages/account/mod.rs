@@ -316,7 +316,10 @@ fn notices(view: &AccountView<'_>) -> Vec<String> {
     let done = match view.done {
         "revoked" => Some("The key is revoked. Programs that send it are refused."),
         "cancelled" => Some("The poll was ended with the votes it had."),
-        "deleted" => Some("The poll is deleted. Its page answers \"not found\" from now on."),
+        "deleted" => Some(
+            "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it for up to \
+             a day.",
+        ),
         _ => None,
     };
     [funded, notice, done].into_iter().flatten().map(str::to_owned).collect()

@@ -26,7 +26,7 @@ pub use form::Form;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use rendered::Rendered;
-pub use response::{answer, counted, fault, json, replayed, rpc_fault};
+pub use response::{PUBLIC_RESULT, answer, counted, fault, json, replayed, rpc_fault};
 pub use state::{AppState, Exchange, PathParams, Stopping};
 pub use stream::{Step, Steps, event_stream, received};
 pub use web_access::WebAccess;

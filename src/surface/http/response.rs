@@ -13,6 +13,10 @@ use serde::Serialize;
 
 use super::{EntityTag, ErrorStyle, cookies};
 
+/// `Cache-Control` of a public result, which changes only when its owner deletes it: browsers validate it on every use,
+/// so that they stop showing a deleted result. Shared caches can serve it for one day.
+pub const PUBLIC_RESULT: &str = "public, max-age=0, must-revalidate, s-maxage=86400";
+
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A fault on its way to the layer, which writes it in the caller's style.
@@ -76,7 +80,7 @@ pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str)
     match presentation.cache {
         Cache::NoStore => set(headers, CACHE_CONTROL, "no-store"),
         Cache::Shared(time) => set(headers, CACHE_CONTROL, &format!("public, max-age={}", time.as_secs())),
-        Cache::Immutable => set(headers, CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        Cache::Immutable => set(headers, CACHE_CONTROL, PUBLIC_RESULT),
     }
     if let Some(wait) = presentation.interim {
         set(headers, RETRY_AFTER, &whole_seconds(wait).to_string());

@@ -22,7 +22,7 @@ use serde_json::json;
 use super::{EMBED, OEMBED, QueryMember, RESULT_PAGE};
 use crate::documents::wants_markdown;
 use crate::pages::{Addresses, PageKey, ResultPage, Shape, protect, protect_embedded};
-use crate::surface::http::{AppState, Exchange, Rendered, RequestHead};
+use crate::surface::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
 
 /// The page of a poll, its Markdown, its votes as CSV, or its picture.
 pub(super) fn result(
@@ -215,7 +215,7 @@ fn shown(
 fn headers_of(media_type: &'static str, settled: bool, protect: fn(&mut HeaderMap)) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    let cache = if settled { "public, max-age=86400" } else { "no-store" };
+    let cache = if settled { PUBLIC_RESULT } else { "no-store" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
     headers.insert(VARY, HeaderValue::from_static("accept"));
     protect(&mut headers);
