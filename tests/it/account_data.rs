@@ -149,6 +149,8 @@ async fn a_deleted_poll_is_not_found_in_any_form() {
                 assert_eq!(owner.get(path).await.status, 404, "{path} for its owner");
             }
             owner.send(owner.request(Method::DELETE, &confirm)).await.refused(404);
+            let repeated = owner.post_with("/api/poll", &asked, &headers).await.refused(404);
+            assert!(repeated.contains("was deleted"), "{repeated}");
             assert!(!owner.get("/api/polls").await.text.contains(&id));
             if by_form {
                 let shown = nobody.request(Method::GET, "/dashboard").header("cookie", &cookie);
@@ -238,6 +240,15 @@ async fn an_account_is_not_deleted_while_a_poll_runs() {
     let running = owner.send(owner.request(Method::DELETE, &format!("/api/polls/{id}?confirm={id}"))).await;
     assert!(running.refused(409).contains("still running"));
     owner.get(&format!("/api/polls/{id}/status")).await;
+}
+
+#[tokio::test]
+async fn a_frozen_account_is_not_deleted_by_its_owner() {
+    let service = Setup::default().boot().await;
+    let (user, owner) = service.user_with(MicroUsd::ZERO).await;
+    service.app.accounts.operator().freeze(user, true).await.unwrap();
+    let all = json!({ "confirm": user, "forfeit_balance": true });
+    assert!(owner.post("/api/account/delete", &all).await.refused(403).contains("only the operator"));
 }
 
 fn ep(data: &Path, arguments: &[&str]) -> Output {

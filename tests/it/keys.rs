@@ -5,9 +5,9 @@ use std::time::Duration;
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Billing, Script, VoteFor};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::{Client, Engine, Service, Setup, question};
+use crate::harness::{Client, Engine, Service, Setup, WalletLibraries, question};
 
 #[tokio::test]
 async fn a_key_is_created_listed_and_revoked() {
@@ -303,5 +303,52 @@ async fn no_key_outlives_the_key_that_made_it() {
         assert_eq!(owner.post("/api/keys", &json!({})).await.expect(201)["expires_at"], json!(null));
         service.clock.as_ref().unwrap().advance(Duration::from_hours(1));
         second.get("/api/keys").await.refused(401);
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_shown_again_to_the_credential_that_created_it_alone() {
+    let service = Setup::default().boot().await;
+    let (_, owner) = service.user_with(MicroUsd::ZERO).await;
+    let brief = json!({ "label": "brief", "scope": "all", "expires_at": "2099-01-01T00:00:00Z" });
+    let brief = owner.post("/api/keys", &brief).await.expect(201);
+    let brief = service.anonymous().with_key(brief["key"].as_str().unwrap());
+    let (key, request) = ([("idempotency-key", "one")], json!({ "label": "laptop" }));
+    let first = owner.post_with("/api/keys", &request, &key).await.expect(201);
+    assert_eq!(owner.post_with("/api/keys", &request, &key).await.expect(201), first);
+    // An expiring key must not get hold of one that lasts.
+    let refused = brief.post_with("/api/keys", &request, &key).await.refused(422);
+    assert!(refused.contains("another credential"), "{refused}");
+}
+
+#[tokio::test]
+async fn no_key_of_a_thief_survives_a_rotation() {
+    let (service, wallets) =
+        (Setup::default().with("EP_RATE_LIMIT_PER_MINUTE", "100000").boot().await, WalletLibraries::start());
+    for _ in 0..5 {
+        let (wallet, nobody) = (wallets.wallet().await, service.anonymous());
+        let made = wallets.sign_in(&nobody, &wallet, &[]).await.expect(200);
+        let thief = nobody.with_key(made["api_key"].as_str().unwrap());
+        // The requests reach the service before, while and after it rotates the keys.
+        let stolen = (0..40).map(|number| {
+            let thief = thief.clone();
+            async move {
+                tokio::time::sleep(Duration::from_millis(number)).await;
+                thief.post("/api/keys", &json!({ "label": number.to_string() })).await
+            }
+        });
+        let rotation = async {
+            let path = format!("/api/wallet/challenge?address={}&purpose=rotate_key", wallet.address);
+            let message = nobody.get(&path).await.expect(200)["message"].as_str().unwrap().to_owned();
+            let signature = wallets.sign(&wallet, &message).await;
+            let body = json!({ "message": message, "signature": signature });
+            nobody.post("/api/wallet/rotate-key", &body).await
+        };
+        let (rotated, stolen) = tokio::join!(rotation, futures::future::join_all(stolen));
+        rotated.expect(200);
+        for reply in stolen.into_iter().filter(|reply| reply.status == 201) {
+            let key: Value = serde_json::from_str(&reply.text).unwrap();
+            nobody.clone().with_key(key["key"].as_str().unwrap()).get("/api/balance").await.refused(401);
+        }
     }
 }

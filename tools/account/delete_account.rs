@@ -63,7 +63,7 @@ impl Tool for DeleteAccount {
             "erase my personal data",
             "remove my account and everything about me",
         ],
-        faults: &[Kind::NotFound, Kind::Conflict],
+        faults: &[Kind::NotFound, Kind::Conflict, Kind::AccountFrozen],
     };
     type Input = AccountToDelete;
     type Output = DeletedAccount;

@@ -132,7 +132,8 @@ impl Tool for CreateKey {
         let expires_at = Keys::expiry_of_created_key(cx.caller.key_terms(), expires_at)?;
         let default = if limited || expires_at.is_some() { KeyScope::Polls } else { KeyScope::All };
         let terms = KeyTerms { scope: scope.unwrap_or(default), expires_at, caps };
-        let issued = cx.keys().issue_on(owner, label, terms, funds, cx.request_ref.as_deref()).await?;
+        let (creator, request) = (cx.caller.as_creator(), cx.request_ref.as_deref());
+        let issued = cx.keys().issue_on(owner, label, terms, funds, creator, request).await?;
         Ok(CreatedKey {
             id: issued.id,
             key: issued.key.reveal().to_owned(),

@@ -41,10 +41,29 @@ impl AccountData {
     }
 
     /// Deletes the personal data of an account: see [`AccountDataStore::delete_account`]. Returns the forfeited
-    /// balance. [`Kind::Conflict`] while polls run, payments are open or the balance is not given up.
+    /// balance. [`Kind::Conflict`] while polls run, payments are open or the balance is not given up;
+    /// [`Kind::AccountFrozen`] for a frozen account.
     pub async fn delete_account(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd, Fault> {
+        self.delete(user, forfeit_balance, false).await
+    }
+
+    /// Deletes it as the operator, even if it is frozen.
+    pub async fn delete_account_as_operator(
+        &self,
+        user: UserId,
+        forfeit_balance: bool,
+    ) -> Result<MicroUsd, Fault> {
+        self.delete(user, forfeit_balance, true).await
+    }
+
+    async fn delete(
+        &self,
+        user: UserId,
+        forfeit_balance: bool,
+        by_operator: bool,
+    ) -> Result<MicroUsd, Fault> {
         self.own_account(user).await?;
-        let deletion = AccountDeletion { user, forfeit_balance, at: self.clock.now() };
+        let deletion = AccountDeletion { user, forfeit_balance, by_operator, at: self.clock.now() };
         match self.store.delete_account(deletion).await? {
             AccountDeletionOutcome::Deleted { forfeited } => {
                 self.purge().await;
@@ -66,7 +85,11 @@ impl AccountData {
 
 /// The refusal of a deletion, with everything that is in its way.
 fn refusal(obstacles: DeletionObstacles) -> Fault {
-    let DeletionObstacles { polls, checkouts, deposits, balance } = obstacles;
+    let DeletionObstacles { polls, checkouts, deposits, balance, frozen } = obstacles;
+    if frozen {
+        let text = "this account is frozen, so only the operator can delete it; contact the operator";
+        return Fault::new(Kind::AccountFrozen, text);
+    }
     let mut reasons = Vec::new();
     if polls > 0 {
         reasons.push(format!("polls that still run or are being charged: {polls}; cancel them or wait"));

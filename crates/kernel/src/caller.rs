@@ -83,6 +83,18 @@ pub struct CappedKey {
     pub caps: SpendingCaps,
 }
 
+/// The credential that creates a key. It must still be valid when the key is stored: a rotation or a deletion may have
+/// ended it since the request was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creator {
+    /// An API key.
+    Key(KeyId),
+    /// A browser session of the account.
+    Session,
+    /// A proof that cannot end meanwhile, such as a signature or an access token, or the operator.
+    Proof,
+}
+
 /// The authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
@@ -135,6 +147,15 @@ impl Caller {
         }
     }
 
+    /// The caller's credential, as the creator of a key.
+    pub const fn as_creator(&self) -> Creator {
+        match self {
+            Self::Key { key, .. } => Creator::Key(*key),
+            Self::Session { .. } => Creator::Session,
+            Self::Anonymous { .. } | Self::Token { .. } | Self::Local => Creator::Proof,
+        }
+    }
+
     /// The terms of the caller's key; `None` for a caller without a key.
     pub const fn key_terms(&self) -> Option<&KeyTerms> {
         match self {
@@ -172,6 +193,14 @@ impl Caller {
                 format!("address:{a:x}:{b:x}:{c:x}:{d:x}::/64")
             }
             Self::Local => "local".to_owned(),
+        }
+    }
+
+    /// The credential, among those of its account: sessions count as one, and so do access tokens.
+    pub fn credential(&self) -> String {
+        match self {
+            Self::Key { key, .. } => key.to_string(),
+            _ => self.kind().to_owned(),
         }
     }
 

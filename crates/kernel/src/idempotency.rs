@@ -48,6 +48,7 @@ pub struct Idempotency {
 #[derive(Debug)]
 pub struct Claim {
     scope: String,
+    credential: String,
     epoch: i64,
     request_ref: String,
 }
@@ -89,9 +90,9 @@ pub fn check_key(raw: &str) -> Result<&str, Fault> {
 }
 
 impl Claim {
-    fn new(scope: String, record: ClaimRecord) -> Self {
+    fn new(scope: String, credential: String, record: ClaimRecord) -> Self {
         let request_ref = request_ref(&scope, record);
-        Self { scope, epoch: record.epoch, request_ref }
+        Self { scope, credential, epoch: record.epoch, request_ref }
     }
 
     /// A key that is the same for every repetition of this request and unique otherwise: a request that uses the
@@ -114,12 +115,12 @@ impl Idempotency {
         let now = self.clock.now();
         let expires = now.after(STORED_FOR);
         match self.store.begin(&scope, &fingerprint(input), now, self.lease, expires).await? {
-            ClaimState::Claimed(record) => Ok(Claimed::New(Claim::new(scope, record))),
+            ClaimState::Claimed(record) => Ok(Claimed::New(Claim::new(scope, caller.credential(), record))),
             ClaimState::Done(record, reply) if reply == PENDING => {
-                Ok(Claimed::New(Claim::new(scope, record)))
+                Ok(Claimed::New(Claim::new(scope, caller.credential(), record)))
             }
             ClaimState::Done(_, reply) => {
-                self.read(&reply, &scope).map(|reply| Claimed::Replay(Box::new(reply)))
+                self.read(&reply, &scope, &caller.credential()).map(|reply| Claimed::Replay(Box::new(reply)))
             }
             ClaimState::Running(record) => Ok(Claimed::Running(request_ref(&scope, record))),
             ClaimState::Mismatch => Err(Fault::new(
@@ -148,7 +149,7 @@ impl Idempotency {
     pub async fn finish(&self, claim: Claim, reply: &Result<Answer, Fault>) {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
-            Ok(answer) => self.write(answer, &claim.scope).ok(),
+            Ok(answer) => self.write(answer, &claim).ok(),
             Err(fault) if fault.kind().is_ours() || passes(fault.kind()) => None,
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
@@ -167,7 +168,7 @@ impl Idempotency {
         Ok(self.store.sweep(self.clock.now()).await.map(drop)?)
     }
 
-    fn write(&self, answer: &Answer, scope: &str) -> Result<String, Fault> {
+    fn write(&self, answer: &Answer, claim: &Claim) -> Result<String, Fault> {
         let Answer { value, mut presentation } = answer.clone();
         let sensitive = presentation.sensitive;
         let value = presentation.repeated.take().unwrap_or(value);
@@ -176,14 +177,23 @@ impl Idempotency {
         if !sensitive {
             return Ok(text);
         }
-        Ok(format!("{SEALED}{}", self.sealer.seal(&text, scope, self.entropy.bytes())?))
+        let context = sealed_for(&claim.scope, &claim.credential);
+        Ok(format!("{SEALED}{}", self.sealer.seal(&text, &context, self.entropy.bytes())?))
     }
 
-    fn read(&self, stored: &str, scope: &str) -> Result<Result<Answer, Fault>, Fault> {
+    /// Reads a stored reply. One that holds a secret is returned to the credential of the first request alone: another
+    /// one of the account may be more limited.
+    fn read(&self, stored: &str, scope: &str, credential: &str) -> Result<Result<Answer, Fault>, Fault> {
         let opened;
         let text = match stored.strip_prefix(SEALED) {
             Some(sealed) => {
-                opened = self.sealer.open(sealed, scope)?;
+                opened = self.sealer.open(sealed, &sealed_for(scope, credential)).map_err(|_| {
+                    Fault::new(
+                        Kind::IdempotencyMismatch,
+                        "this Idempotency-Key was used with another credential, and the response has a secret; use a \
+                         new key",
+                    )
+                })?;
                 opened.as_str()
             }
             None => stored,
@@ -193,6 +203,18 @@ impl Idempotency {
             StoredReply::Fault(fault) => Err(fault.into()),
         })
     }
+}
+
+/// The context that a reply with a secret is encrypted in.
+fn sealed_for(scope: &str, credential: &str) -> String {
+    format!("{scope}:{credential}")
+}
+
+/// The stored reply to requests about a poll that was deleted: a repeated request is refused, and opens no other poll.
+/// Empty if it cannot be written.
+pub fn reply_of_deleted_poll() -> String {
+    let fault = Fault::new(Kind::NotFound, "this poll was deleted; to ask again, use a new Idempotency-Key");
+    serde_json::to_string(&StoredReply::Fault((&fault).into())).unwrap_or_default()
 }
 
 /// See [`Claim::request_ref`].

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::api_key::{ApiKey, KeyMaterial, Pepper};
-use crate::caller::{KeyId, UserId};
+use crate::caller::{Creator, KeyId, UserId};
 use crate::email::Email;
 use crate::fault::{Fault, Kind};
 use crate::key_label::KeyLabel;
@@ -56,7 +56,7 @@ impl Keys {
     /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
     /// [`MAX_ACTIVE_KEYS`] active keys already.
     pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
-        self.issue_on(user, label, KeyTerms::default(), None, None).await
+        self.issue_on(user, label, KeyTerms::default(), None, Creator::Proof, None).await
     }
 
     /// The expiry of a key that a caller with this key creates: the requested one, or the caller's own if none is
@@ -78,7 +78,8 @@ impl Keys {
     }
 
     /// Issues a key on these terms: once per idempotent request. [`Kind::InvalidInput`] if they have expired already;
-    /// otherwise like [`Keys::issue`].
+    /// [`Kind::Unauthenticated`] if its creator has
+    /// ended meanwhile; otherwise like [`Keys::issue`].
     ///
     /// With `funds` it gets money of its own, which this account pays: the key spends that alone. It is an account of
     /// its own, which sees nothing of the funder's. [`Kind::InsufficientBalance`] if the funder has less available.
@@ -88,6 +89,7 @@ impl Keys {
         label: KeyLabel,
         terms: KeyTerms,
         funds: Option<MicroUsd>,
+        creator: Creator,
         request_ref: Option<&str>,
     ) -> Result<IssuedKey, Fault> {
         if terms.expires_at.is_some_and(|at| at <= self.clock.now()) {
@@ -100,6 +102,7 @@ impl Keys {
             (Some(_), None) => UserId::from_random(self.entropy.bytes()),
         };
         let (new, issued) = self.make(material, holder, label, terms);
+        let new = NewKey { creator, ..new };
         let added = match funds {
             None => self.store.add_key(&new).await,
             Some(amount) => {
@@ -110,15 +113,23 @@ impl Keys {
         if matches!(added, Ok(Added::Active)) {
             return Ok(issued);
         }
-        // Of an idempotent request, an earlier attempt may have been interrupted after it had issued the key.
+        // An earlier attempt of an idempotent request may have been interrupted after it had issued the key, on the
+        // same terms unless its creator was another one.
         if request_ref.is_some()
-            && let Some(StoredKey { created_at, .. }) =
-                self.of_user(user).await?.into_iter().find(|key| key.id == issued.id)
+            && let Some(StoredKey { created_at, .. }) = self
+                .of_user(user)
+                .await?
+                .into_iter()
+                .find(|key| key.id == issued.id && key.terms == issued.terms)
         {
             return Ok(IssuedKey { created_at, ..issued });
         }
         match added.map_err(cannot_fund)? {
             Added::Active => Ok(issued),
+            Added::CreatorEnded => Err(Fault::new(
+                Kind::Unauthenticated,
+                "this key or session was ended while the request ran, so no key was created; sign in again",
+            )),
             Added::TooMany => Err(Fault::new(
                 Kind::Conflict,
                 format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used"),
@@ -174,7 +185,16 @@ impl Keys {
         let (key, id) = (ApiKey::from_random(material.key), KeyId::from_random(material.id));
         let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
         let hash = key.hash(&self.pepper);
-        let new = NewKey { id, user, hash, prefix: prefix.clone(), label: label.clone(), terms, created_at };
+        let new = NewKey {
+            id,
+            user,
+            hash,
+            prefix: prefix.clone(),
+            label: label.clone(),
+            terms,
+            creator: Creator::Proof,
+            created_at,
+        };
         (new, IssuedKey { id, key, prefix, label, terms, created_at })
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::caller::{Creator, KeyId, UserId};
 use ep_kernel::key_terms::KeyTerms;
 use ep_kernel::ports::{Epoch, Lease, NewKey, NewPoll, NewUser, PollStore};
 use ep_polling::ballot::Ballot;
@@ -60,6 +60,7 @@ async fn measure(url: &str) {
         prefix: key.prefix().to_owned(),
         label: "bench".parse().unwrap(),
         terms: KeyTerms::default(),
+        creator: Creator::Proof,
         created_at: now(),
     };
     store.keys().add_key(&new_key).await.unwrap();

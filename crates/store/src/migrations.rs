@@ -44,6 +44,7 @@ const STEPS: &[Step] = &[
     step!(22, "0022", "deleted_polls"),
     step!(24, "0024", "poll_form"),
     step!(25, "0025", "unsupported_parameters"),
+    step!(26, "0026", "deleted_accounts"),
 ];
 
 pub(crate) fn sqlite() -> Migrator {

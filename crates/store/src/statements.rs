@@ -117,7 +117,11 @@ macro_rules! accounts_of {
 
 macro_rules! available {
     ($lock:literal) => {
-        concat!("SELECT posted - held AS available, frozen FROM accounts WHERE id = $1", $lock)
+        concat!(
+            "SELECT posted - held AS available, frozen, \
+                 CAST(CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS deleted FROM accounts WHERE id = $1",
+            $lock
+        )
     };
 }
 
@@ -358,6 +362,10 @@ pub(crate) const FUNDED_ACCOUNT: &str = "SELECT user_id AS id FROM api_keys JOIN
 pub(crate) const FUNDER: &str = "SELECT funder AS id FROM accounts WHERE id = $1 AND funder IS NOT NULL";
 /// Accounts of pre-funded keys that have something available.
 pub(crate) const FUNDED_BY: &str = "SELECT id FROM accounts WHERE funder = $1 AND posted > held ORDER BY id";
+/// An active key, by its id, at time $2.
+pub(crate) const ACTIVE_KEY: &str = "SELECT user_id AS id FROM api_keys \
+     WHERE id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
+pub(crate) const ANY_SESSION_OF: &str = "SELECT user_id AS id FROM sessions WHERE user_id = $1 LIMIT 1";
 pub(crate) const IS_ACTIVE: &str = "SELECT id FROM api_keys WHERE user_id = $1 AND revoked_at IS NULL";
 pub(crate) const FUNDS: &str = "SELECT posted - held AS available, held FROM accounts WHERE id = $1";
 pub(crate) const KEY_OWNER: &str = "SELECT id, user_id, scope, expires_at, cap, daily_cap FROM api_keys \

@@ -287,7 +287,8 @@ async fn run_in(
             let user = account.find(accounts).await?;
             let record = accounts.operator().user(user).await.map_err(Fault::from)?;
             if yes {
-                let forfeited = app.ports.account_data.delete_account(user, forfeit_balance).await?;
+                let forfeited =
+                    app.ports.account_data.delete_account_as_operator(user, forfeit_balance).await?;
                 print(&format!("deleted the personal data of {user}; it gave up {forfeited}"))?;
             } else {
                 print(&serde_json::to_string(&record)?)?;

@@ -136,6 +136,8 @@ pub struct AccountDeletion {
     pub user: UserId,
     /// True if its remaining balance is forfeited.
     pub forfeit_balance: bool,
+    /// True if the operator deletes it. Its owner cannot delete a frozen account.
+    pub by_operator: bool,
     /// When.
     pub at: Timestamp,
 }
@@ -163,6 +165,8 @@ pub struct DeletionObstacles {
     pub deposits: u64,
     /// The balance that would be forfeited without consent; that of its pre-funded keys included.
     pub balance: MicroUsd,
+    /// True if the account is frozen.
+    pub frozen: bool,
 }
 
 /// Reads and deletes the personal data of accounts. An unknown user is [`StoreError::NotFound`].

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::StoreError;
 use crate::api_key::KeyHash;
-use crate::caller::{KeyId, UserId};
+use crate::caller::{Creator, KeyId, UserId};
 use crate::email::Email;
 use crate::key_label::KeyLabel;
 use crate::key_terms::KeyTerms;
@@ -26,6 +26,8 @@ pub struct NewKey {
     pub label: KeyLabel,
     /// Its scope, expiry and caps.
     pub terms: KeyTerms,
+    /// The credential that creates it.
+    pub creator: Creator,
     /// When it was issued.
     pub created_at: Timestamp,
 }
@@ -82,6 +84,8 @@ pub enum Added {
     Active,
     /// The user has [`MAX_ACTIVE_KEYS`] active keys already.
     TooMany,
+    /// The creating credential is no longer valid.
+    CreatorEnded,
 }
 
 /// A key as its owner sees it.

@@ -13,8 +13,8 @@ use super::{from_name, unreadable, user_id};
 use crate::error::failed;
 
 row! {
-    /// What an account has available.
-    AvailableRow { available: i64, frozen: i64 }
+    /// An account as it is locked.
+    AvailableRow { available: i64, frozen: i64, deleted: i64 }
 }
 
 row! {

@@ -12,7 +12,8 @@ pub(crate) const DELETE_TASK_OF: &str = "DELETE FROM a2a_tasks WHERE poll_id = $
 pub(crate) const DELETE_NOTIFICATION_OF: &str = "DELETE FROM notifications WHERE poll_id = $1";
 pub(crate) const DELETE_CANCELLATION_OF: &str = "DELETE FROM cancellations WHERE poll_id = $1";
 /// Stored replies that name the poll. Its id holds no wildcard.
-pub(crate) const DELETE_REPLIES_OF: &str = "DELETE FROM replays WHERE reply LIKE '%' || $1 || '%'";
+/// Replaces the stored replies about a poll. The records stay, so that a repeated request does not open another poll.
+pub(crate) const REPLACE_REPLIES_OF: &str = "UPDATE replays SET reply = $2 WHERE reply LIKE '%' || $1 || '%'";
 
 // Deleting an account. Those of its pre-funded keys are included.
 
@@ -20,14 +21,15 @@ pub(crate) const UNSETTLED_POLLS_OF: &str =
     concat!("SELECT COUNT(*) AS count FROM polls WHERE settled = 0 AND owner IN ", accounts_of!("$1"));
 pub(crate) const OPEN_CHECKOUTS_OF: &str =
     "SELECT COUNT(*) AS count FROM checkouts WHERE status = 'open' AND user_id = $1";
-/// Deposits for the account, and those that its wallets have signed.
+/// Deposits for the account, and those that its wallets have signed, that can still be credited.
 pub(crate) const OPEN_DEPOSITS_OF: &str = "SELECT COUNT(*) AS count FROM deposits \
-     WHERE status NOT IN ('settled', 'failed') AND (user_id = $1 OR payer IN \
+     WHERE (status NOT IN ('settled', 'failed') OR (status = 'failed' AND look_at IS NOT NULL)) AND (user_id = $1 OR payer IN \
          (SELECT lower(subject) FROM identities WHERE kind = 'wallet' AND user_id = $1))";
 pub(crate) const FUNDS_OF_ACCOUNTS: &str = "SELECT CAST(COALESCE(SUM(posted - held), 0) AS BIGINT) AS available, \
      CAST(COALESCE(SUM(held), 0) AS BIGINT) AS held FROM accounts WHERE id = $1 OR funder = $1";
 pub(crate) const ERASE_EMAIL: &str = "UPDATE users SET email = $2 WHERE id = $1";
-pub(crate) const ERASE_CONFIRMATION: &str = "UPDATE accounts SET confirm_above = NULL WHERE id = $1";
+pub(crate) const MARK_DELETED: &str =
+    "UPDATE accounts SET confirm_above = NULL, deleted_at = $2 WHERE id = $1 OR funder = $1";
 pub(crate) const DELETE_IDENTITIES: &str = "DELETE FROM identities WHERE user_id = $1";
 pub(crate) const ERASE_LABELS: &str =
     concat!("UPDATE api_keys SET label = '' WHERE user_id IN ", accounts_of!("$1"));

@@ -122,12 +122,13 @@ async fn account_record<C: Connection>(db: &mut C, user: UserId) -> Result<Accou
 
 async fn delete_account<C: Connection>(
     db: &mut C,
-    AccountDeletion { user, forfeit_balance, at }: AccountDeletion,
+    AccountDeletion { user, forfeit_balance, by_operator, at }: AccountDeletion,
 ) -> Result<AccountDeletionOutcome, StoreError> {
     // The sums of reputation are locked before any account.
     reputation::lock(db).await?;
-    ledger::lock(db, user).await?;
+    let account = ledger::lock(db, user).await?;
     let obstacles = obstacles(db, user, forfeit_balance).await?;
+    let obstacles = DeletionObstacles { frozen: account.frozen != 0 && !by_operator, ..obstacles };
     if obstacles != DeletionObstacles::default() {
         return Ok(AccountDeletionOutcome::Refused(obstacles));
     }
@@ -144,10 +145,10 @@ async fn delete_account<C: Connection>(
         sql::ERASE_TASKS,
         sql::ERASE_WEBHOOK,
         sql::ERASE_NOTIFICATIONS,
-        sql::ERASE_CONFIRMATION,
     ] {
         db.execute(statement, values![user]).await?;
     }
+    db.execute(sql::MARK_DELETED, values![user, at]).await?;
     let nobody = format!("{user}@deleted.invalid");
     db.execute(sql::ERASE_EMAIL, values![user, nobody]).await?;
     Ok(AccountDeletionOutcome::Deleted { forfeited })
@@ -167,5 +168,5 @@ async fn obstacles<C: Connection>(
     let [polls, checkouts, deposits] = counts;
     let funds: FundsRow = db.fetch_one(sql::FUNDS_OF_ACCOUNTS, values![user]).await?;
     let balance = if forfeit_balance { MicroUsd::ZERO } else { MicroUsd::new(funds.available.max(0)) };
-    Ok(DeletionObstacles { polls, checkouts, deposits, balance })
+    Ok(DeletionObstacles { polls, checkouts, deposits, balance, frozen: false })
 }

@@ -19,9 +19,8 @@ use crate::value::values;
 #[async_trait]
 impl<E: Engine> CheckoutStore for Database<E> {
     async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError> {
-        let NewCheckout { id, user, amount, created_at } = *checkout;
-        let values = values![id, user, MicroUsd::from(amount), created_at];
-        self.0.execute(Durability::PowerLoss, sql::ADD_CHECKOUT, values).await.map(drop)
+        let checkout = *checkout;
+        self.0.transact(Durability::PowerLoss, move |db| async move { add(db, checkout).await }.boxed()).await
     }
 
     async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError> {
@@ -82,6 +81,14 @@ impl<E: Engine> CheckoutStore for Database<E> {
             self.0.fetch_all(sql::OPEN_CHECKOUTS, values![before, limit]).await?;
         open.into_iter().map(TryInto::try_into).collect()
     }
+}
+
+/// Stores a payment that is about to begin. The account is locked first, so that none begins once it is deleted.
+async fn add<C: Connection>(db: &mut C, checkout: NewCheckout) -> Result<(), StoreError> {
+    let NewCheckout { id, user, amount, created_at } = checkout;
+    ledger::lock_live(db, user).await?;
+    let values = values![id, user, MicroUsd::from(amount), created_at];
+    db.execute(sql::ADD_CHECKOUT, values).await.map(drop)
 }
 
 async fn settle<C: Connection>(

@@ -24,25 +24,17 @@ impl<E: Engine> DepositStore for Database<E> {
         deposit: &NewDeposit,
         look_at: Timestamp,
     ) -> Result<BegunDeposit, StoreError> {
-        let NewDeposit { id, payment, user, since, created_at } = deposit;
-        let since = i64::try_from(*since).unwrap_or(i64::MAX);
-        let (payer, reference) = (payment.payer.lower_case(), &*payment.reference);
-        let values = values![
-            reference,
-            *id,
-            payer,
-            *user,
-            payment.amount,
-            &*payment.body,
-            payment.valid_before,
-            since,
-            *created_at,
-            look_at,
-        ];
-        if self.0.execute(Durability::PowerLoss, sql::BEGIN_DEPOSIT, values).await? == 1 {
+        let begun = deposit.clone();
+        let is_new = self
+            .0
+            .transact(Durability::PowerLoss, move |db| {
+                async move { begin(db, &begun, look_at).await }.boxed()
+            })
+            .await?;
+        if is_new {
             return Ok(BegunDeposit::New);
         }
-        let known = self.deposit(reference).await?;
+        let known = self.deposit(&deposit.payment.reference).await?;
         known
             .map(|known| BegunDeposit::Known(Box::new(known)))
             .ok_or_else(|| failed(UnexpectedData::MissingRow))
@@ -125,6 +117,33 @@ impl<E: Engine> DepositStore for Database<E> {
         let rows: Vec<DepositRow> = self.0.fetch_all(sql::SETTLED_DEPOSITS, values).await?;
         rows.into_iter().map(TryInto::try_into).collect()
     }
+}
+
+/// Stores a deposit that is about to be settled; `false` if it is known. The account to credit is locked first, so that
+/// no deposit begins for an account once it is deleted.
+async fn begin<C: Connection>(
+    db: &mut C,
+    NewDeposit { id, payment, user, since, created_at }: &NewDeposit,
+    look_at: Timestamp,
+) -> Result<bool, StoreError> {
+    if let Some(user) = user {
+        ledger::lock_live(db, *user).await?;
+    }
+    let since = i64::try_from(*since).unwrap_or(i64::MAX);
+    let (payer, reference) = (payment.payer.lower_case(), &*payment.reference);
+    let values = values![
+        reference,
+        *id,
+        payer,
+        *user,
+        payment.amount,
+        &*payment.body,
+        payment.valid_before,
+        since,
+        *created_at,
+        look_at,
+    ];
+    Ok(db.execute(sql::BEGIN_DEPOSIT, values).await? == 1)
 }
 
 /// Records a transfer, and credits the account once if it is final. The deposit's row is locked first, so that of two

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 
 use ep_kernel::api_key::KeyHash;
-use ep_kernel::caller::{KeyId, UserId};
+use ep_kernel::caller::{Creator, KeyId, UserId};
 use ep_kernel::ports::{
     Added, KeyAccount, KeyFunds, KeyOwner, KeyStore, MAX_ACTIVE_KEYS, MAX_LISTED_KEYS, NewKey, StoreError,
     StoredKey,
@@ -92,8 +92,16 @@ pub(super) async fn add<C: Connection>(
     key: &NewKey,
     counts_for: UserId,
 ) -> Result<Added, StoreError> {
-    let NewKey { id, user, hash, prefix, label, terms, created_at } = key;
-    ledger::lock(db, counts_for).await?;
+    let NewKey { id, user, hash, prefix, label, terms, creator, created_at } = key;
+    ledger::lock_live(db, counts_for).await?;
+    let creator: Option<IdRow> = match creator {
+        Creator::Key(key) => db.fetch_optional(sql::ACTIVE_KEY, values![*key, *created_at]).await?,
+        Creator::Session => db.fetch_optional(sql::ANY_SESSION_OF, values![counts_for]).await?,
+        Creator::Proof => Some(IdRow { id: counts_for.to_string() }),
+    };
+    if creator.is_none() {
+        return Ok(Added::CreatorEnded);
+    }
     let values = values![
         *id,
         *user,
@@ -116,6 +124,7 @@ pub(super) async fn add<C: Connection>(
 
 /// Replaces all active keys by this one. The account is locked first, so that no key that is added meanwhile stays.
 async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
+    ledger::lock_live(db, key.user).await?;
     let revoked = revoke_all(db, key.user, key.created_at).await?;
     add(db, key, key.user).await?;
     Ok(revoked as u32)

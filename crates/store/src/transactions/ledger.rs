@@ -90,6 +90,13 @@ pub(super) async fn lock<C: Connection>(db: &mut C, user: UserId) -> Result<Avai
     account.ok_or(StoreError::NotFound("account"))
 }
 
+/// Locks an account until the transaction ends. [`StoreError::NotFound`] if it was deleted: a request that was admitted
+/// before the deletion must not begin anything new.
+pub(super) async fn lock_live<C: Connection>(db: &mut C, user: UserId) -> Result<AvailableRow, StoreError> {
+    let account = lock(db, user).await?;
+    if account.deleted == 0 { Ok(account) } else { Err(StoreError::NotFound("account")) }
+}
+
 /// Freezes an account and those of its pre-funded keys, or lets them spend again. It is locked before those.
 pub(super) async fn freeze<C: Connection>(db: &mut C, user: UserId, frozen: bool) -> Result<(), StoreError> {
     lock(db, user).await?;

@@ -7,6 +7,7 @@
 use async_trait::async_trait;
 use futures::FutureExt;
 
+use ep_kernel::idempotency::reply_of_deleted_poll;
 use ep_kernel::ports::{Heartbeats, PollDeletion, ReputationStore, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
@@ -174,10 +175,10 @@ async fn delete_content<C: Connection>(
         sql::DELETE_TASK_OF,
         sql::DELETE_NOTIFICATION_OF,
         sql::DELETE_CANCELLATION_OF,
-        sql::DELETE_REPLIES_OF,
     ] {
         db.execute(statement, values![id]).await?;
     }
+    db.execute(sql::REPLACE_REPLIES_OF, values![id, &*reply_of_deleted_poll()]).await?;
     exactly_one(db.execute(sql::BLANK_POLL, values![id, at]).await?)?;
     db.execute(sql::DELETE_UNOWNED_POLL, values![id]).await?;
     change(db, taken, STORED).await?;

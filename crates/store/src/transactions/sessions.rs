@@ -1,13 +1,14 @@
 //! Browser sessions and used nonces.
 
 use async_trait::async_trait;
+use futures::FutureExt;
 
 use ep_kernel::ports::{NewSession, SessionStore, StoreError, StoredSession};
 use ep_kernel::session_token::TokenHash;
 use ep_polling::time::Timestamp;
 
-use super::Database;
-use crate::engine::{Durability, Engine};
+use super::{Database, ledger};
+use crate::engine::{Connection, Durability, Engine};
 use crate::rows::SessionRow;
 use crate::statements as sql;
 use crate::value::values;
@@ -15,9 +16,10 @@ use crate::value::values;
 #[async_trait]
 impl<E: Engine> SessionStore for Database<E> {
     async fn start_session(&self, session: &NewSession) -> Result<(), StoreError> {
-        let NewSession { hash, user, created_at, provider_token } = session;
-        let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];
-        self.0.execute(Durability::ProcessCrash, sql::START_SESSION, values).await.map(drop)
+        let session = session.clone();
+        self.0
+            .transact(Durability::ProcessCrash, move |db| async move { start(db, &session).await }.boxed())
+            .await
     }
 
     async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError> {
@@ -50,4 +52,12 @@ impl<E: Engine> SessionStore for Database<E> {
         let before = values![used_before, started_before];
         self.0.execute(Durability::ProcessCrash, sql::DELETE_OLD_SESSIONS, before).await
     }
+}
+
+/// Stores a session. The account is locked first, so that none begins once it is deleted.
+async fn start<C: Connection>(db: &mut C, session: &NewSession) -> Result<(), StoreError> {
+    let NewSession { hash, user, created_at, provider_token } = session;
+    ledger::lock_live(db, *user).await?;
+    let values = values![hash.as_str(), *user, *created_at, provider_token.as_deref()];
+    db.execute(sql::START_SESSION, values).await.map(drop)
 }

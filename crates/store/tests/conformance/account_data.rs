@@ -12,17 +12,20 @@ use ep_kernel::webhook_url::WebhookUrl;
 use ep_polling::money::Settlement;
 use ep_polling::poll_id::PollId;
 
-use crate::checkouts::{checkout, paid};
+use crate::checkouts::{checkout, new_checkout, paid};
 use crate::deposits::deposit_for;
 use crate::key_money::funded_key;
+use crate::keys::new_key;
 use crate::reputation::real;
 use crate::test_database::{
-    TestDatabase, at, ballots, closing, delete_account, hold, lease, number, random, sign_up, tamper, texts,
-    usd, wallet,
+    TestDatabase, at, ballots, closing, delete_account, hold, lease, random, sign_up, tamper, texts, usd,
+    wallet,
 };
 
 on_both_engines!(
     an_account_with_open_matters_is_not_deleted,
+    a_frozen_account_is_deleted_by_the_operator_alone,
+    nothing_begins_on_a_deleted_account,
     a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay,
     a_poll_that_is_not_settled_is_not_deleted,
     the_lists_of_an_account_are_read_in_pages,
@@ -63,7 +66,7 @@ fn task(owner: UserId, id: &str, poll: Option<PollId>) -> AgentTask {
 }
 
 async fn delete(db: &TestDatabase, user: UserId, forfeit_balance: bool) -> AccountDeletionOutcome {
-    let deletion = AccountDeletion { user, forfeit_balance, at: at(9) };
+    let deletion = AccountDeletion { user, forfeit_balance, by_operator: false, at: at(9) };
     db.store.account_data().delete_account(deletion).await.unwrap()
 }
 
@@ -78,7 +81,7 @@ async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
     let open = checkout(&db, user, 500).await;
     let deposit = deposit_for(Some(user));
     db.deposits.begin_deposit(&deposit, at(0)).await.unwrap();
-    let wanted = DeletionObstacles { polls: 2, checkouts: 1, deposits: 1, balance: usd(900) };
+    let wanted = DeletionObstacles { polls: 2, checkouts: 1, deposits: 1, balance: usd(900), frozen: false };
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Refused(wanted));
     let unconfirmed = DeletionObstacles { balance: usd(0), ..wanted };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Refused(unconfirmed));
@@ -89,6 +92,13 @@ async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
         end(&db, poll).await;
     }
     db.checkouts.close_checkout(open.id).await.unwrap();
+    db.deposits.fail_deposit(&deposit.payment.reference, Some(at(99))).await.unwrap();
+    let watched = DeletionObstacles { deposits: 1, ..DeletionObstacles::default() };
+    assert_eq!(
+        delete(&db, user, true).await,
+        AccountDeletionOutcome::Refused(watched),
+        "it can still be credited"
+    );
     db.deposits.fail_deposit(&deposit.payment.reference, None).await.unwrap();
     let left = DeletionObstacles { balance: usd(940), ..DeletionObstacles::default() };
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Refused(left));
@@ -96,9 +106,40 @@ async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Deleted { forfeited: usd(0) });
     assert!(db.store.account_data().feedback_after(user, "", 9).await.unwrap().is_empty());
     db.assert_consistent().await;
-    let nobody = AccountDeletion { user: UserId::from_random([9; 16]), forfeit_balance: true, at: at(9) };
+    let nobody = AccountDeletion {
+        user: UserId::from_random([9; 16]),
+        forfeit_balance: true,
+        by_operator: false,
+        at: at(9),
+    };
     let unknown = db.store.account_data().delete_account(nobody).await;
     assert!(matches!(unknown, Err(StoreError::NotFound("account"))), "{unknown:?}");
+}
+
+async fn a_frozen_account_is_deleted_by_the_operator_alone(db: TestDatabase) {
+    let user = db.user(1_000).await;
+    db.store.operator().freeze(user, true).await.unwrap();
+    let frozen = DeletionObstacles { frozen: true, ..DeletionObstacles::default() };
+    assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Refused(frozen));
+    delete_account(&db, user, at(9)).await;
+    db.assert_consistent().await;
+}
+
+async fn nothing_begins_on_a_deleted_account(db: TestDatabase) {
+    let user = db.user(0).await;
+    delete_account(&db, user, at(9)).await;
+    let session = NewSession { hash: TokenHash::of("late"), user, created_at: at(9), provider_token: None };
+    let begun = [
+        db.sessions.start_session(&session).await,
+        db.keys.add_key(&new_key(user)).await.map(drop),
+        db.keys.rotate_keys(&new_key(user)).await.map(drop),
+        db.checkouts.add_checkout(&new_checkout(user, 500)).await,
+        db.deposits.begin_deposit(&deposit_for(Some(user)), at(0)).await.map(drop),
+    ];
+    for begun in begun {
+        assert!(matches!(begun, Err(StoreError::NotFound("account"))), "{begun:?}");
+    }
+    db.assert_consistent().await;
 }
 
 async fn a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay(db: TestDatabase) {
@@ -131,9 +172,10 @@ async fn a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay(db: TestData
     assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "what it cost stays");
     assert!(db.store.agent_tasks().find(user, "task").await.unwrap().is_none());
     assert!(db.store.webhooks().notifications_of(user, 9).await.unwrap().is_empty());
-    assert_eq!(number(&db.url, "SELECT COUNT(*) FROM replays").await, 0);
     assert_eq!(texts(&db.url, "SELECT plan FROM polls WHERE deleted_at IS NOT NULL").await, ["{}"]);
     assert_eq!(db.money(user).await, money);
+    let replies = texts(&db.url, "SELECT reply FROM replays").await;
+    assert!(replies[0].contains("was deleted") && !replies[0].contains(poll.id.as_str()), "{replies:?}");
     // Another judgement is in the sums of deleted polls.
     let after = db.store.reputation().sums().await.unwrap();
     assert_eq!((after.service.polls, after.service.cost), (sums.service.polls, sums.service.cost));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ep_kernel::accounts::{Accounts, Ports};
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::UserId;
+use ep_kernel::caller::{Creator, UserId};
 use ep_kernel::fault::Kind;
 use ep_kernel::identity::Identity;
 use ep_kernel::key_terms::KeyTerms;
@@ -90,7 +90,15 @@ async fn a_request_repeated_issues_one_key(db: TestDatabase) {
         let user = db.user(1_000).await;
         let issue = async |request: &str| {
             let request = format!("{user} {request}");
-            keys.issue_on(user, "x".parse().unwrap(), KeyTerms::default(), funds, Some(&request)).await
+            keys.issue_on(
+                user,
+                "x".parse().unwrap(),
+                KeyTerms::default(),
+                funds,
+                Creator::Proof,
+                Some(&request),
+            )
+            .await
         };
         let issued = join_all((0..8).map(|_| issue("one"))).await;
         let issued: Vec<_> = issued.into_iter().map(Result::unwrap).collect();

@@ -21,9 +21,12 @@ on_both_engines!(
 
 const CENT: i64 = 10_000;
 
+pub fn new_checkout(user: UserId, cents: u32) -> NewCheckout {
+    NewCheckout { id: CheckoutId::from_random(random()), user, amount: Cents(cents), created_at: at(0) }
+}
+
 pub async fn checkout(db: &TestDatabase, user: UserId, cents: u32) -> NewCheckout {
-    let id = CheckoutId::from_random(random());
-    let new = NewCheckout { id, user, amount: Cents(cents), created_at: at(0) };
+    let new = new_checkout(user, cents);
     db.checkouts.add_checkout(&new).await.unwrap();
     new
 }

@@ -1,9 +1,12 @@
 //! API keys.
 
 use ep_kernel::api_key::{ApiKey, Pepper};
-use ep_kernel::caller::UserId;
+use ep_kernel::caller::{Creator, UserId};
 use ep_kernel::key_terms::{KeyScope, KeyTerms};
-use ep_kernel::ports::{Added, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, StoreError, StoredKey};
+use ep_kernel::ports::{
+    Added, KeyOwner, KeySpending, MAX_ACTIVE_KEYS, NewKey, NewSession, StoreError, StoredKey,
+};
+use ep_kernel::session_token::TokenHash;
 
 use crate::test_database::{TestDatabase, at, key_id, random};
 
@@ -16,6 +19,7 @@ on_both_engines!(
     all_keys_are_replaced_by_one,
     a_key_is_valid_on_its_terms,
     no_key_survives_a_rotation_that_it_was_added_before,
+    no_key_is_created_by_a_credential_that_has_ended,
 );
 
 pub fn new_key(user: UserId) -> NewKey {
@@ -24,7 +28,16 @@ pub fn new_key(user: UserId) -> NewKey {
     let key = ApiKey::from_random(bytes);
     let hash = key.hash(&Pepper::derive(b"pepper"));
     let (prefix, label) = (key.prefix().to_owned(), "laptop".parse().unwrap());
-    NewKey { id: key_id(), user, hash, prefix, label, terms: KeyTerms::default(), created_at: at(0) }
+    NewKey {
+        id: key_id(),
+        user,
+        hash,
+        prefix,
+        label,
+        terms: KeyTerms::default(),
+        creator: Creator::Proof,
+        created_at: at(0),
+    }
 }
 
 async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
@@ -94,6 +107,24 @@ async fn active_keys_are_limited_when_many_are_added_at_once(db: TestDatabase) {
         let added = futures::future::join_all((0..8).map(add)).await;
         assert_eq!(added.iter().filter(|&&added| added == Added::Active).count(), 1);
     }
+}
+
+async fn no_key_is_created_by_a_credential_that_has_ended(db: TestDatabase) {
+    let user = db.user(0).await;
+    let first = new_key(user);
+    let created = async |creator| db.keys.add_key(&NewKey { creator, ..new_key(user) }).await.unwrap();
+    db.keys.add_key(&first).await.unwrap();
+    assert_eq!(created(Creator::Key(first.id)).await, Added::Active);
+    assert_eq!(created(Creator::Session).await, Added::CreatorEnded);
+    let session = NewSession { hash: TokenHash::of("token"), user, created_at: at(0), provider_token: None };
+    db.sessions.start_session(&session).await.unwrap();
+    assert_eq!(created(Creator::Session).await, Added::Active);
+    db.keys.rotate_keys(&new_key(user)).await.unwrap();
+    assert_eq!(created(Creator::Key(first.id)).await, Added::CreatorEnded);
+    let brief =
+        NewKey { terms: KeyTerms { expires_at: Some(at(0)), ..KeyTerms::default() }, ..new_key(user) };
+    db.keys.add_key(&brief).await.unwrap();
+    assert_eq!(created(Creator::Key(brief.id)).await, Added::CreatorEnded, "it has expired");
 }
 
 async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {

@@ -243,7 +243,8 @@ async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) 
                     7 if step % 20 == 0 => {
                         // It is refused while a poll of its runs.
                         let user = users[seed as usize];
-                        let deletion = AccountDeletion { user, forfeit_balance: true, at: at(9) };
+                        let deletion =
+                            AccountDeletion { user, forfeit_balance: true, by_operator: false, at: at(9) };
                         db.store.account_data().delete_account(deletion).await.unwrap();
                     }
                     7 if !ended.is_empty() => {

@@ -62,7 +62,7 @@ pub struct TestDatabase {
 
 /// Deletes an account, whatever it has left.
 pub async fn delete_account(db: &TestDatabase, user: UserId, at: Timestamp) {
-    let deletion = AccountDeletion { user, forfeit_balance: true, at };
+    let deletion = AccountDeletion { user, forfeit_balance: true, by_operator: true, at };
     let deleted = db.store.account_data().delete_account(deletion).await.unwrap();
     assert!(matches!(deleted, AccountDeletionOutcome::Deleted { .. }), "{deleted:?}");
 }
