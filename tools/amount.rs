@@ -1,4 +1,4 @@
-//! Amounts that are moved onto keys, or cap them.
+//! Amounts for funding or capping keys.
 
 use ep_polling::money::{MicroUsd, UsdFigure};
 use schemars::JsonSchema;

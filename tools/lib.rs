@@ -1,10 +1,10 @@
-//! The catalogue: every operation of Ensemble Poll, one folder per noun, one file per operation, its
-//! manual and its example beside it.
+//! The catalogue: every operation of Ensemble Poll. Each noun has a folder; each operation has a file, with
+//! its manual and example beside it.
 //!
 //! To add an operation, add a file, declare it in its folder's `mod.rs`, and add it to [`TOOLS`]
-//! (`docs/adding-a-tool.md`). Every surface and every document is derived from this table.
+//! (`docs/adding-a-tool.md`). All surfaces and documents are derived from this table.
 //!
-//! **Invariant:** this package depends on the kernel and the polling domain alone: no HTTP, no SQL, no
+//! **Invariant:** this package depends only on the kernel and the polling domain: no HTTP, no SQL, no
 //! protocol types.
 
 pub mod account;
@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 
 use ep_kernel::tool::{Entry, entry};
 
-/// Every operation, in the order in which documents list them.
+/// All operations, in the order of the documents.
 pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     vec![
         entry::<polls::PollQuestion>(),
@@ -79,7 +79,7 @@ pub static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     ]
 });
 
-/// The operation with this name.
+/// Returns the operation with this name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     TOOLS.iter().find(|entry| entry.spec.name == name)
 }

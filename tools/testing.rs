@@ -1,5 +1,5 @@
-//! A service in memory: operations are tested beside their code, against the real poll executor, a
-//! temporary database and the demo roster.
+//! An in-memory service for tests: operations run against the real poll executor, a temporary database and
+//! the demo roster.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ use ep_store::StoreOptions;
 use ep_upstream::{Demo, DemoConfig};
 use serde_json::Value;
 
-/// A service without surfaces.
+/// A service without HTTP, MCP or other surfaces.
 pub struct Service {
     ports: Arc<ToolPorts>,
     accounts: Accounts,
@@ -39,7 +39,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service whose sixty simulated models answer at once.
+    /// Starts a service with sixty simulated models that respond at once.
     pub async fn start() -> Self {
         let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
         let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(1));
@@ -134,7 +134,7 @@ impl Service {
         Self { ports, accounts: Accounts::new(accounts), entropy }
     }
 
-    /// A user with a dollar.
+    /// Creates a user with a balance of one dollar.
     pub async fn user(&self) -> Caller {
         let name = hex::encode(self.entropy.bytes::<8>());
         let email = format!("{name}@example.com").parse().unwrap();
@@ -142,12 +142,12 @@ impl Service {
         Caller::Session { user }
     }
 
-    /// A caller without a credential.
+    /// Returns a caller without credentials.
     pub fn anonymous() -> Caller {
         Caller::Anonymous { address: [127, 0, 0, 1].into() }
     }
 
-    /// Calls an operation, as `dispatch` does once everything is checked.
+    /// Calls an operation as `dispatch` does after its checks.
     pub async fn call<T: Tool>(&self, caller: &Caller, input: Value) -> Result<Answer, Fault> {
         let request_id = RequestId::from_random(self.entropy.bytes());
         let entry = entry::<T>();

@@ -1,5 +1,5 @@
-//! CPU of a document that is served from memory: in the router alone, whole, not changed (304) and as a HEAD request;
-//! and for the whole process with its sockets, against bare axum with as many bytes. Asked: 50 µs.
+//! Measures the CPU of documents served from memory. In the router alone: full, not modified (304) and HEAD.
+//! For the whole process with sockets: beside bare axum with the same number of bytes. Target: 50 µs.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +17,8 @@ use tower::ServiceExt;
 use crate::process::{Bare, BareServer, Server, cpu_of_calls, cpu_of_this_thread, median, micros};
 
 const ROUNDS: usize = 9;
-/// Requests of a round in the router: many, because a thread reads its own account in steps of some milliseconds.
+/// Requests per round in the router. The number is large because a thread's CPU time advances in steps of
+/// some milliseconds.
 const REQUESTS: u32 = 5_000;
 const ROUNDS_OF_PROCESSES: usize = 3;
 
@@ -87,24 +88,25 @@ fn request(method: Method, path: &str, tag: Option<&str>) -> Request<Body> {
     request
 }
 
-/// Status, entity tag and length of a document.
+/// Returns the status, entity tag and length of a document.
 async fn fetched(router: &Router, path: &str) -> (u16, String, usize) {
-    let answer = router.clone().oneshot(request(Method::GET, path, None)).await.expect("an answer");
-    let tag = answer.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
-    let status = answer.status().as_u16();
-    (status, tag, answer.into_body().collect().await.expect("a body").to_bytes().len())
+    let response = router.clone().oneshot(request(Method::GET, path, None)).await.expect("a response");
+    let tag = response.headers().get("etag").and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+    let status = response.status().as_u16();
+    (status, tag, response.into_body().collect().await.expect("a body").to_bytes().len())
 }
 
-/// CPU of one request in the router, which spawns nothing.
+/// Measures the CPU of one request in the router, which spawns no tasks.
 async fn timed(router: &Router, method: Method, path: &str, tag: Option<&str>) -> Duration {
     let mut times = Vec::new();
     for round in 0..=ROUNDS {
         let cpu = cpu_of_this_thread();
         for _ in 0..REQUESTS {
-            let answer = router.clone().oneshot(request(method.clone(), path, tag)).await.expect("an answer");
-            answer.into_body().collect().await.expect("a body");
+            let response =
+                router.clone().oneshot(request(method.clone(), path, tag)).await.expect("a response");
+            response.into_body().collect().await.expect("a body");
         }
-        // The first round warms up.
+        // The first round is a warm-up.
         if round > 0 {
             times.push(cpu_of_this_thread().saturating_sub(cpu) / REQUESTS);
         }
@@ -113,18 +115,18 @@ async fn timed(router: &Router, method: Method, path: &str, tag: Option<&str>) -
 }
 
 async fn get(client: &Client, url: &str) {
-    let answer = client.get(url).send().await.expect("an answer");
-    assert_eq!(answer.status(), 200, "{url}");
-    answer.bytes().await.expect("a body");
+    let response = client.get(url).send().await.expect("a response");
+    assert_eq!(response.status(), 200, "{url}");
+    response.bytes().await.expect("a body");
 }
 
-/// `/{bytes}` with nothing but axum.
+/// A bare axum router that serves `/{bytes}`.
 pub(crate) fn bare() -> Router {
     let memory = Bytes::from(vec![b' '; 1 << 20]);
-    let answer = move |Path(bytes): Path<usize>| {
+    let response = move |Path(bytes): Path<usize>| {
         let headers = [("content-type", "application/json"), ("etag", "\"0123456789abcdef\"")];
         let body = memory.slice(..bytes);
         async move { (headers, body) }
     };
-    Router::new().route("/{bytes}", axum::routing::get(answer))
+    Router::new().route("/{bytes}", axum::routing::get(response))
 }

@@ -1,4 +1,10 @@
-//! The service as a whole, beside what it is measured against. `cargo bench --bench service [-- polls|mcp|requests|documents|pages|replicas|streams]`
+//! Measures the whole service beside baselines. `cargo bench --bench service [-- polls
+//! mcp
+//! requests
+//! documents
+//! pages
+//! replicas
+//! streams]`
 
 #![expect(clippy::expect_used, reason = "a bench fails by panicking")]
 
@@ -12,7 +18,7 @@ mod requests;
 mod streams;
 
 fn main() {
-    // TLS is never used here, but clients will not be built without it.
+    // The benches do not use TLS, but a client cannot be built without a provider.
     drop(rustls::crypto::ring::default_provider().install_default());
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     if let Some((what, argument)) = process::asked_to_be_bare() {

@@ -1,8 +1,8 @@
-//! CPU per `get_poll_result` over MCP, against a bare rmcp server with one tool that returns the same
-//! value, and what of it the database takes: the key's owner is read for every request, which is measured as an
-//! estimate with a key against one without.
+//! Measures the CPU per `get_poll_result` over MCP, beside a bare rmcp server with one tool that returns the
+//! same value. It also estimates the database's share: the key's owner is read for every request, so an
+//! estimate with a key is compared with one without.
 //!
-//! Each server is a process of its own; the bare one is this program again. Rounds take turns.
+//! Each server runs in its own process; the bare one is this program again. Rounds alternate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(crate) async fn run() {
         .json(&body)
         .send()
         .await
-        .expect("an answer")
+        .expect("a response")
         .json()
         .await
         .expect("JSON");
@@ -78,7 +78,7 @@ pub(crate) async fn run() {
         let identified =
             cpu_of_calls(server.pid(), || async { drop(get(&client, &estimate, Some(&theirs.key)).await) })
                 .await;
-        // The first round warms up.
+        // The first round is a warm-up.
         if round > 0 {
             println!(
                 "  bare rmcp {:>6.1} µs   ep {:>6.1} µs   ×{:.2}",
@@ -105,9 +105,9 @@ async fn get(client: &Client, url: &str, key: Option<&str>) -> axum::body::Bytes
     if let Some(key) = key {
         request = request.bearer_auth(key);
     }
-    let answer = request.send().await.expect("an answer");
-    assert_eq!(answer.status(), 200);
-    answer.bytes().await.expect("a body")
+    let response = request.send().await.expect("a response");
+    assert_eq!(response.status(), 200);
+    response.bytes().await.expect("a body")
 }
 
 struct Target<'a> {
@@ -128,14 +128,14 @@ impl Target<'_> {
             .bearer_auth(&self.key)
             .header("accept", "application/json, text/event-stream")
             .json(&request);
-        sent.send().await.expect("an answer").json().await.expect("JSON")
+        sent.send().await.expect("a response").json().await.expect("JSON")
     }
 
-    /// CPU per request in the server's process.
+    /// Measures the CPU per request in the server's process.
     async fn round(&self) -> Duration {
         cpu_of_calls(self.pid, || async {
-            let answer = self.call().await;
-            assert_eq!(answer["result"]["isError"], false, "{answer}");
+            let response = self.call().await;
+            assert_eq!(response["result"]["isError"], false, "{response}");
         })
         .await
     }
@@ -170,7 +170,7 @@ impl ServerHandler for OneTool {
     }
 }
 
-/// One tool that returns this JSON, with nothing but rmcp.
+/// A bare rmcp server with one tool that returns this JSON.
 pub(crate) fn bare(result: &str) -> Router {
     let result: Value = serde_json::from_str(result).expect("JSON");
     let schema = json!({ "type": "object", "properties": { "poll_id": { "type": "string" } } });

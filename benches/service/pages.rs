@@ -1,6 +1,6 @@
-//! CPU of pages, as browsers ask for them: compressed, not compressed and not changed (304); the whole process with its
-//! sockets, against bare axum with as many bytes. Asked: 150 µs for a page from memory, which these are from the second
-//! time on.
+//! Measures the CPU of pages as browsers request them: compressed, uncompressed and not modified (304). The
+//! whole process with sockets is compared with bare axum that sends the same number of bytes. Target: 150 µs
+//! for a page from memory, as these are from the second request on.
 
 use futures::FutureExt;
 use reqwest::Client;
@@ -48,7 +48,7 @@ pub(crate) async fn run() {
                 ours.push(cpu_of_calls(process.pid(), || get().map(drop)).await);
                 theirs.push(
                     cpu_of_calls(bare.pid(), || async {
-                        drop(client.get(&bare_url).send().await.expect("an answer").bytes().await);
+                        drop(client.get(&bare_url).send().await.expect("a response").bytes().await);
                     })
                     .await,
                 );

@@ -1,9 +1,8 @@
-//! Whole polls through `POST /api/poll`, with authentication, SQLite and billing, against a bare client
-//! that makes the same fifty calls.
+//! Measures whole polls through `POST /api/poll`, with authentication, SQLite and billing, beside a bare
+//! client that makes the same fifty calls.
 //!
-//! The upstream is scripted and answers after 50 ms. All fifty models are asked: the threshold is 1, the
-//! votes are split, the pace is fast. Rounds of both kinds take turns, so that a noisy machine is noisy
-//! for both.
+//! The scripted upstream responds after 50 ms. All fifty models are asked, because the threshold is 1, the
+//! votes are split and the pace is fast. Rounds of both kinds alternate, so that machine noise affects both.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 const MODELS: usize = 50;
 const ROUNDS: usize = 60;
 const CONCURRENT: usize = 32;
-/// Polls that each of those asks, one after the other.
+/// Polls that each concurrent client opens in sequence.
 const EACH: usize = 20;
 
 /// Measures whole polls.
@@ -76,14 +75,14 @@ pub(crate) async fn run() {
     assert_eq!(audit["clean"], true, "{audit}");
 }
 
-/// An upstream of fifty models that answer after 50 ms.
+/// Starts an upstream of fifty models that respond after 50 ms.
 pub(crate) fn upstream() -> ScriptedUpstream {
     let mut script = Script { keep_requests: false, ..Script::divided_panel(MODELS) };
     script.default.latency = Duration::from_millis(50);
     ScriptedUpstream::start(script).expect("an upstream")
 }
 
-/// Asks many polls at a time, of these services in turn, and returns how long each took.
+/// Opens many polls at a time, on these services in turn. Returns the duration of each poll.
 pub(crate) async fn many(services: &[&Poll<'_>]) -> Vec<Duration> {
     let asked = (0..CONCURRENT).map(|n| async move {
         let mut times = Vec::new();
@@ -95,7 +94,7 @@ pub(crate) async fn many(services: &[&Poll<'_>]) -> Vec<Duration> {
     join_all(asked).await.concat()
 }
 
-/// The service.
+/// A client of the service.
 pub(crate) struct Poll<'a> {
     pub(crate) client: &'a Client,
     pub(crate) url: String,
@@ -112,7 +111,7 @@ impl Poll<'_> {
         });
         let began = Instant::now();
         let response =
-            self.client.post(&self.url).bearer_auth(&self.key).json(&body).send().await.expect("an answer");
+            self.client.post(&self.url).bearer_auth(&self.key).json(&body).send().await.expect("a response");
         let poll: Value = response.json().await.expect("JSON");
         let took = began.elapsed();
         assert_eq!(poll["votes"].as_array().map(Vec::len), Some(MODELS), "{poll}");
@@ -121,7 +120,7 @@ impl Poll<'_> {
     }
 }
 
-/// A client that asks fifty models and reads their tool calls.
+/// A client that calls fifty models and parses their tool calls.
 struct Bare<'a> {
     client: &'a Client,
     url: String,
@@ -153,9 +152,9 @@ impl Bare<'_> {
             "tool_choice": "required",
             "max_tokens": 256
         });
-        let response = self.client.post(&self.url).json(&body).send().await.expect("an answer");
-        let answer: Value = response.json().await.expect("JSON");
-        answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
+        let response = self.client.post(&self.url).json(&body).send().await.expect("a response");
+        let response: Value = response.json().await.expect("JSON");
+        response["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"]
             .as_str()
             .expect("a call")
             .to_owned()

@@ -1,4 +1,4 @@
-//! `ep serve` in a process of its own, and what the kernel says it used.
+//! `ep serve` in a separate process, and the resources it uses according to the kernel.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,18 +12,18 @@ use tempfile::TempDir;
 /// A running server.
 pub struct Server {
     child: Child,
-    /// Its address.
+    /// Its base URL.
     pub url: String,
-    /// From its start to the line that says it listens.
+    /// Time from its start to the log line that it is listening.
     pub started_in: Duration,
 }
 
-/// Runs `ep` to its end and reads what it prints as JSON.
+/// Runs `ep` to completion and parses its output as JSON.
 pub fn ep_json(data: &TempDir, arguments: &[&str]) -> Value {
     ep_json_with(data, arguments, &[])
 }
 
-/// The same with these settings.
+/// Runs `ep` with these environment variables and parses its output as JSON.
 pub fn ep_json_with(data: &TempDir, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_ep"))
         .args(arguments)
@@ -38,7 +38,7 @@ pub fn ep_json_with(data: &TempDir, arguments: &[&str], variables: &[(&str, &str
 }
 
 impl Server {
-    /// Starts a server without limits on requests.
+    /// Starts a server without rate limits.
     pub fn start(data: &TempDir, variables: &[(&str, &str)]) -> Self {
         let began = Instant::now();
         let mut child = Command::new(env!("CARGO_BIN_EXE_ep"))
@@ -55,7 +55,7 @@ impl Server {
             .expect("ep serve runs");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let url = loop {
-            let line = lines.next().expect("the server ended").expect("readable");
+            let line = lines.next().expect("the server exited").expect("readable");
             if let Ok(log) = serde_json::from_str::<Value>(&line)
                 && log["fields"]["message"] == "listening"
             {
@@ -66,17 +66,17 @@ impl Server {
         Self { child, url, started_in: began.elapsed() }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// CPU time used so far, user and system.
+    /// Returns the CPU time used so far, user and system.
     pub fn cpu(&self) -> Duration {
         cpu_of(self.child.id())
     }
 
-    /// Resident memory, in MiB.
+    /// Returns the resident memory, in MiB.
     pub fn resident_mib(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("Linux");
         let kib = status.lines().find_map(|line| {
@@ -93,32 +93,32 @@ impl Drop for Server {
     }
 }
 
-/// Calls that [`cpu_of_calls`] keeps open at once.
+/// Concurrent callers in [`cpu_of_calls`].
 pub const CONCURRENT: usize = 16;
-/// Calls that it makes one after the other in each of them.
+/// Sequential calls of each caller.
 pub const CALLS: usize = 250;
 
-/// What a bare server serves, with nothing but the library in question.
+/// The content of a bare server, which uses only the library under comparison.
 #[derive(Clone, Copy)]
 pub enum Bare {
     /// One MCP tool; the argument is its result.
     Mcp,
-    /// `/{bytes}`: that many bytes, with a media type and an entity tag; no argument.
+    /// `/{bytes}`: this number of bytes, with a media type and an entity tag; no argument.
     Document,
 }
 
 const BARE: &str = "EP_BENCH_BARE";
 const ARGUMENT: &str = "EP_BENCH_BARE_ARGUMENT";
 
-/// A bare server: this program again, in a process of its own.
+/// A bare server: this program again, in a separate process.
 pub struct BareServer {
     child: Child,
-    /// Its address.
+    /// Its base URL.
     pub url: String,
 }
 
 impl BareServer {
-    /// Starts one.
+    /// Starts a bare server.
     pub fn start(what: Bare, argument: &str) -> Self {
         let program = std::env::current_exe().expect("this program");
         let name = match what {
@@ -133,7 +133,7 @@ impl BareServer {
         Self { child, url: line.trim().to_owned() }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -146,17 +146,17 @@ impl Drop for BareServer {
     }
 }
 
-/// What this process is to serve, and with what argument, where it was started as a bare server.
+/// Returns the content and argument of the bare server, if this process was started as one.
 pub fn asked_to_be_bare() -> Option<(Bare, String)> {
     let what = match std::env::var(BARE).ok()?.as_str() {
         "mcp" => Bare::Mcp,
         "document" => Bare::Document,
-        other => panic!("no bare server is called {other}"),
+        other => panic!("unknown bare server: {other}"),
     };
     Some((what, std::env::var(ARGUMENT).unwrap_or_default()))
 }
 
-/// Prints the address and serves until the process is killed.
+/// Prints the server's URL and serves until the process is killed.
 pub async fn serve_bare(router: axum::Router) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     println!("http://{}", listener.local_addr().expect("an address"));
@@ -164,7 +164,7 @@ pub async fn serve_bare(router: axum::Router) {
     axum::serve(listener, router).await.expect("serves");
 }
 
-/// CPU of a process for each of many calls.
+/// Measures a process's CPU per call, over many calls.
 pub async fn cpu_of_calls<F: Future<Output = ()>>(pid: u32, call: impl Fn() -> F) -> Duration {
     let (cpu, began) = (cpu_of(pid), Instant::now());
     join_all((0..CONCURRENT).map(|_| async {
@@ -177,18 +177,18 @@ pub async fn cpu_of_calls<F: Future<Output = ()>>(pid: u32, call: impl Fn() -> F
     cpu_of(pid).saturating_sub(cpu) / (CALLS * CONCURRENT) as u32
 }
 
-/// Microseconds, for printing.
+/// Converts a time to microseconds, for printing.
 pub fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// CPU time that a process has used, user and system, by the scheduler's own nanosecond account.
+/// Returns the CPU time of a process, user and system, from the scheduler's nanosecond counters.
 pub fn cpu_of(pid: u32) -> Duration {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("Linux");
     Duration::from_nanos(threads.flatten().filter_map(|thread| nanos_of(&thread.path())).sum())
 }
 
-/// CPU time that the calling thread has used, by the same account.
+/// Returns the CPU time of the calling thread, from the same counters.
 pub fn cpu_of_this_thread() -> Duration {
     Duration::from_nanos(nanos_of(Path::new("/proc/thread-self")).expect("Linux"))
 }
@@ -198,7 +198,7 @@ fn nanos_of(thread: &Path) -> Option<u64> {
     account.split_whitespace().next()?.parse().ok()
 }
 
-/// The value in the middle.
+/// Returns the median.
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]

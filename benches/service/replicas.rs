@@ -1,5 +1,5 @@
-//! What a second replica on the same PostgreSQL brings: polls per second of CPU of the services, which is what they
-//! can carry where each has processors of its own. One and two take turns with the same load.
+//! Measures the gain from a second replica on the same PostgreSQL: polls per second of service CPU, the
+//! capacity if each replica has its own processors. One and two replicas alternate under the same load.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) async fn run() {
             };
             let services: Vec<Poll<'_>> = servers.iter().map(poll).collect();
             let services: Vec<&Poll<'_>> = services.iter().collect();
-            // Warms up.
+            // The first call is a warm-up.
             many(&services).await;
             let used = || servers.iter().map(Server::cpu).sum::<Duration>();
             let before = used();

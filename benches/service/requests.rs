@@ -1,5 +1,5 @@
-//! What authentication, the count of requests and an Idempotency-Key add to a request: CPU of the service, in rounds that
-//! take turns. On PostgreSQL the database's own CPU comes on top.
+//! Measures the overhead of authentication, rate limiting and an Idempotency-Key: CPU of the service, in
+//! alternating rounds. On PostgreSQL, the database's own CPU is not included.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,14 +20,14 @@ pub(crate) async fn run() {
     measure("postgres", &[("EP_DATABASE_URL", database.url())]).await;
 }
 
-/// What is sent.
+/// The kind of request to send.
 #[derive(Clone, Copy)]
 enum Sent {
-    /// An estimate, by nobody.
+    /// An anonymous estimate.
     Anonymous,
     /// A dry run with a key.
     WithKey,
-    /// The same with an Idempotency-Key, another one each time.
+    /// A dry run with a key and a fresh Idempotency-Key.
     Idempotent,
 }
 
@@ -46,7 +46,7 @@ async fn measure(engine: &str, variables: &[(&str, &str)]) {
     let (limited, unlimited) = (Server::start(&data, &limited), Server::start(&data, &unlimited));
     let client = Client::builder().tcp_nodelay(true).no_proxy().build().expect("a client");
     let cases = [
-        ("an estimate for nobody", &unlimited, Sent::Anonymous),
+        ("an anonymous estimate", &unlimited, Sent::Anonymous),
         ("key", &unlimited, Sent::WithKey),
         ("key, counted", &limited, Sent::WithKey),
         ("key, Idempotency-Key", &unlimited, Sent::Idempotent),
@@ -59,7 +59,7 @@ async fn measure(engine: &str, variables: &[(&str, &str)]) {
             for _ in 0..REQUESTS {
                 send(&client, server, *sent, &key).await;
             }
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 used.push(server.cpu().saturating_sub(cpu) / REQUESTS);
             }
@@ -85,7 +85,7 @@ async fn send(client: &Client, server: &Server, sent: Sent, key: &str) {
             request("/api/poll/dry-run").bearer_auth(key).header("idempotency-key", unique)
         }
     };
-    let answer = request.send().await.expect("an answer");
-    assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap_or_default());
-    answer.bytes().await.expect("a body");
+    let response = request.send().await.expect("a response");
+    assert_eq!(response.status(), 200, "{}", response.text().await.unwrap_or_default());
+    response.bytes().await.expect("a body");
 }

@@ -1,4 +1,4 @@
-//! Resident memory per open stream on one poll that nobody answers, beside connections that are merely open.
+//! Measures the resident memory per open stream on one poll without responses, beside idle connections.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub(crate) async fn run() {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// A connection on which one request was answered.
+    /// A connection after one completed request.
     Connection,
     /// `GET /api/polls/{id}/events`.
     Events,
@@ -97,17 +97,17 @@ async fn measure(upstream: &str, kind: Kind) -> f64 {
     (server.resident_mib() - before) * 1024.0 / STREAMS as f64
 }
 
-/// Opens a stream and reads how its answer begins.
+/// Opens a stream and reads the beginning of its response.
 async fn open(address: &str, request: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).await.expect("connects");
     stream.write_all(request.as_bytes()).await.expect("sent");
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer).await.expect("an answer");
-    assert_eq!(&answer, b"HTTP/1.1 200");
+    let mut response = [0; 12];
+    stream.read_exact(&mut response).await.expect("a response");
+    assert_eq!(&response, b"HTTP/1.1 200");
     stream
 }
 
-/// A poll that stays open, as a task.
+/// Opens a poll that stays open, as a task. Returns the task's id.
 async fn begin(server: &Server, key: &str) -> String {
     let question = json!({
         "question": "Which of the two is the better one?",
@@ -120,6 +120,6 @@ async fn begin(server: &Server, key: &str) -> String {
     let client = Client::builder().no_proxy().build().expect("a client");
     let sent = client.post(format!("{}/api/a2a", server.url)).bearer_auth(key);
     let sent = sent.header("content-type", "application/json").body(rpc("SendMessage", &params));
-    let answer: Value = sent.send().await.expect("an answer").json().await.expect("JSON");
-    answer["result"]["task"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    let response: Value = sent.send().await.expect("a response").json().await.expect("JSON");
+    response["result"]["task"]["id"].as_str().unwrap_or_else(|| panic!("{response}")).to_owned()
 }

@@ -1,4 +1,4 @@
-//! An event stream, however it is cut into pieces. The first byte is the length of the pieces.
+//! An event stream, split into pieces. The first byte is the length of the pieces.
 
 #![no_main]
 
@@ -13,10 +13,10 @@ use futures::stream;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-/// The events before the last one, and what the last one says.
-type Read = (Vec<(&'static str, Value)>, Result<Value, (Kind, String)>);
+/// The events before the last one, and the data or error of the last one.
+type Events = (Vec<(&'static str, Value)>, Result<Value, (Kind, String)>);
 
-fn read(text: &[u8], length: usize) -> Read {
+fn read(text: &[u8], length: usize) -> Events {
     let pieces = text.chunks(length).map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece)));
     let steps = RefCell::new(Vec::new());
     let end = block_on(read_events(stream::iter(pieces), |name, data| steps.borrow_mut().push((name, data))));
@@ -27,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((&length, text)) = input.split_first() else { return };
     let whole = read(text, text.len().max(1));
     let pieces = read(text, usize::from(length).max(1));
-    // What precedes an error in the same piece is not shown.
+    // Events before an error in the same piece are not reported.
     if whole.1.is_ok() {
         assert_eq!(whole, pieces);
     }

@@ -1,4 +1,4 @@
-//! Bodies sent to the JSON-RPC endpoints of a whole service in process. The first byte names the endpoint.
+//! Bodies for the JSON-RPC endpoints of a whole service in process. The first byte selects the endpoint.
 
 #![no_main]
 #![expect(clippy::expect_used, reason = "a fuzz target fails by panicking")]
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use tower::ServiceExt;
 
-/// The longest response that is read, in bytes.
+/// Maximum length of a response, in bytes.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 struct Service {
@@ -53,7 +53,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     Service { runtime, router, key, _data: data }
 });
 
-/// Sends a body, and returns the status and the body of the response.
+/// Sends a body. Returns the status and the body of the response.
 async fn send(service: &Service, path: &str, version: &str, body: &[u8]) -> (u16, Vec<u8>) {
     let request = Request::post(path)
         .header(HOST, "127.0.0.1")
@@ -76,20 +76,23 @@ fuzz_target!(|input: &[u8]| {
         _ => ("/api/a2a/tasks/send", ""),
     };
     let service = &*SERVICE;
-    let (status, answer) = service.runtime.block_on(send(service, path, version, body));
+    let (status, response) = service.runtime.block_on(send(service, path, version, body));
     assert!(status < 500, "{status} from {path}");
-    // A notification over MCP is answered with nothing.
+    // An MCP notification gets an empty response.
     if status == 202 && path == "/api/mcp" {
-        return assert!(answer.is_empty());
+        return assert!(response.is_empty());
     }
-    let answer: Value = serde_json::from_slice(&answer).expect("a response in JSON");
+    let response: Value = serde_json::from_slice(&response).expect("a response in JSON");
     if path == "/api/a2a/tasks/send" {
         return;
     }
-    assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
-    // The envelope may be readable where its parameters are not.
+    assert_eq!(response["jsonrpc"], "2.0", "{response}");
+    // The envelope may be valid even if its parameters are not.
     if let Ok(sent) = serde_json::from_slice::<Value>(body) {
-        assert!(answer["id"].is_null() || Some(&answer["id"]) == sent.get("id"), "another id: {answer}");
+        assert!(
+            response["id"].is_null() || Some(&response["id"]) == sent.get("id"),
+            "another id: {response}"
+        );
     }
-    assert_ne!(answer["error"]["code"], -32603, "{answer}");
+    assert_ne!(response["error"]["code"], -32603, "{response}");
 });

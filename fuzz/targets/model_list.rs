@@ -1,4 +1,4 @@
-//! A model list.
+//! A list of models.
 
 #![no_main]
 

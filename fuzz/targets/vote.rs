@@ -1,4 +1,4 @@
-//! The body of a completion, read as a vote and as an error.
+//! The body of a completion, parsed as a vote and as an error.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ const OPTIONS: [&str; 4] = ["Earth", "Mars", "Earthrise now", "No"];
 fuzz_target!(|body: &[u8]| {
     for form in [AnswerForm::Text, AnswerForm::Letter] {
         let vote = readers::vote(body, &OPTIONS, form);
-        // The order in which the options are shown changes no vote for a text.
+        // The order of the options does not affect a vote by text.
         if form == AnswerForm::Text {
             let mut reversed = OPTIONS;
             reversed.reverse();

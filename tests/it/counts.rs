@@ -47,7 +47,7 @@ async fn one_vote_of_fifty_is_a_winner_without_confidence() {
         assert_eq!((&poll["confidence"], &poll["status"]), (&json!(0.0), &json!("partial")), "{action:?}");
         assert_eq!(poll["termination_reason"], "roster_exhausted");
         let said = notices(&poll);
-        assert!(said.contains("1 of the roster's 50 models were heard; 49 could not be"), "{said}");
+        assert!(said.contains("1 of the roster's 50 models responded; 49 did not"), "{said}");
         assert!(said.contains("49 of the 50 models that counted gave no vote (49 "), "{said}");
         let path = format!("/api/results/{}", poll["poll_id"].as_str().unwrap());
         let result = service.anonymous().get(&path).await.expect(200);
@@ -73,7 +73,7 @@ async fn models_that_were_heard_and_chose_nothing_are_no_votes() {
         said.contains(&format!("{silent} of the {counted} models that counted gave no vote ({silent} ")),
         "{said}"
     );
-    assert!(!said.contains("heard"), "{said}");
+    assert!(!said.contains("responded"), "{said}");
 }
 
 /// Whenever and however a poll ends: requested = succeeded + failed, and roster = requested + skipped.

@@ -183,7 +183,7 @@ async fn models_without_a_price_are_not_asked_where_polls_are_charged() {
     let votes = poll["votes"].as_array().unwrap();
     assert!(votes.iter().all(|vote| !vote["model_id"].as_str().unwrap().starts_with("local-")));
     assert!(
-        poll["notices"].to_string().contains("5 of the models asked for are left out"),
+        poll["notices"].to_string().contains("5 of the requested models are excluded"),
         "{}",
         poll["notices"]
     );

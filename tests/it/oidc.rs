@@ -275,7 +275,7 @@ async fn the_service_starts_without_its_provider_and_finds_it_later() {
     let client = service.anonymous();
     let reply = client.get("/api/auth/login").await;
     assert!(!reply.header("retry-after").is_empty());
-    assert!(reply.refused(503).contains("identity provider does not answer"));
+    assert!(reply.refused(503).contains("identity provider is not responding"));
     client.get("/api/health").await.expect(200);
     let _provider = IdentityProvider::start(&service.url, port).await;
     tokio::time::sleep(Duration::from_millis(2100)).await;

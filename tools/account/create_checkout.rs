@@ -1,4 +1,4 @@
-//! `create_checkout`: a page where the account is funded by card.
+//! `create_checkout`: opens a page to fund the account by card.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
@@ -7,15 +7,15 @@ use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, T
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Opens a page where the account is funded by card.
+/// Opens a page to fund the account by card.
 pub struct CreateCheckout;
 
-/// The least that can be paid, in cents.
+/// The minimum payment, in cents.
 const LEAST: u32 = 100;
-/// The most that can be paid at once, in cents.
+/// The maximum payment, in cents.
 const MOST: u32 = 100_000;
 
-/// How much.
+/// A request for a payment page.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct CheckoutRequest {
     /// The amount in whole US cents: 100 is $1.00.
@@ -23,10 +23,10 @@ pub struct CheckoutRequest {
     pub amount_cents: u32,
 }
 
-/// Where the card is entered.
+/// A payment page.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckoutLink {
-    /// The payment page, for a browser; it can be paid for an hour.
+    /// The URL of the payment page, for a browser; valid for one hour.
     #[schemars(extend("format" = "uri"))]
     pub url: String,
 }

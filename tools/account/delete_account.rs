@@ -25,12 +25,12 @@ pub struct AccountToDelete {
     pub forfeit_balance: bool,
 }
 
-/// The account is deleted.
+/// The confirmation of a deletion.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeletedAccount {
     /// Always true.
     pub deleted: bool,
-    /// The money that was given up, in USD.
+    /// The forfeited balance, in USD.
     #[schemars(with = "f64")]
     pub forfeited_usd: Usd,
 }
@@ -71,7 +71,7 @@ impl Tool for DeleteAccount {
     async fn call(cx: &Ctx, input: AccountToDelete) -> Result<DeletedAccount, Fault> {
         let user = cx.account()?;
         let account = cx.account_data().own_account(user).await?;
-        if !names(&account, input.confirm.trim()) {
+        if !identifies(&account, input.confirm.trim()) {
             let rule = "must be your account's id, its email address or its wallet's address, as export_account shows \
                         them, because the deletion cannot be undone";
             return Err(Fault::invalid("confirm", rule));
@@ -81,8 +81,8 @@ impl Tool for DeleteAccount {
     }
 }
 
-/// Returns true if a text names this account.
-fn names(account: &AccountRecord, text: &str) -> bool {
+/// Returns true if the text is the account's id, email address or wallet address.
+fn identifies(account: &AccountRecord, text: &str) -> bool {
     let wallets = account.identities.iter().filter(|identity| identity.kind == "wallet");
     account.id.to_string() == text.to_lowercase()
         || account.email.eq_ignore_ascii_case(text)
@@ -98,7 +98,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn an_account_is_deleted_by_whoever_names_it_and_gives_up_its_balance() {
+    async fn deletion_requires_the_account_id_and_forfeits_the_balance() {
         let service = Service::start().await;
         let user = service.user().await;
         let Caller::Session { user: id } = user else { panic!("{user:?}") };
@@ -107,8 +107,8 @@ mod tests {
             service.call::<DeleteAccount>(&user, input).await
         };
         assert_eq!(delete("yes", true).await.unwrap_err().kind(), Kind::InvalidInput);
-        let kept = delete(&id.to_string(), false).await.unwrap_err();
-        assert!(kept.kind() == Kind::Conflict && kept.message().contains("$1.00"), "{kept}");
+        let refused = delete(&id.to_string(), false).await.unwrap_err();
+        assert!(refused.kind() == Kind::Conflict && refused.message().contains("$1.00"), "{refused}");
         let deleted = delete(&id.to_string().to_uppercase(), true).await.unwrap();
         assert_eq!(deleted.value, json!({ "deleted": true, "forfeited_usd": 1.0 }));
         assert!(deleted.presentation.session.is_some());

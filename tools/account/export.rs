@@ -1,4 +1,4 @@
-//! Everything that is stored about an account, a page at a time.
+//! The data stored about an account, in pages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ use crate::keys::ListedKey;
 use crate::results::MAX_LIMIT;
 use crate::webhooks::Notification;
 
-/// A page of what is stored about an account.
+/// A page of an account's stored data.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct AccountExport {
     /// The account; null after the first page.
@@ -35,7 +35,7 @@ pub struct AccountExport {
     pub polls: Vec<ExportedPoll>,
     /// Its feedback on polls.
     pub feedback: Vec<ExportedFeedback>,
-    /// Notifications about the ends of its polls.
+    /// Notifications about completed polls.
     pub notifications: Vec<Notification>,
     /// The tasks of its agents (A2A).
     pub tasks: Vec<TaskRecord>,
@@ -70,35 +70,35 @@ pub struct ExportedPoll {
     pub preset: Option<String>,
     /// The confidence at which it could stop early.
     pub confidence_threshold: f64,
-    /// The most that it could spend, in USD.
+    /// The maximum cost, in USD.
     #[schemars(with = "f64")]
     pub max_cost_usd: Usd,
-    /// The models that it could ask, in their order.
+    /// The models on its roster, in roster order.
     pub models: Vec<String>,
-    /// The answers, in the order in which they came.
+    /// The responses, in order of arrival.
     pub votes: Vec<ExportedVote>,
     /// Outcome; null while it runs.
     pub end: Option<ExportedEnd>,
 }
 
-/// A model's answer.
+/// A model's response.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportedVote {
     /// The model that was asked.
     pub model_id: String,
-    /// The model that answered, where the upstream names another one.
+    /// The model that responded, if the upstream names another one.
     pub answered_by: Option<String>,
     /// The chosen option; null without a vote.
     pub option: Option<String>,
-    /// Why there is no vote; null with one.
+    /// The reason for the missing vote; null with a vote.
     pub reason: Option<Reason>,
-    /// That reason in words.
+    /// The reason in words.
     pub detail: Option<String>,
-    /// The order in which the model saw the options, as places in `options`, from 0.
+    /// The order in which the model saw the options, as zero-based indices into `options`.
     pub option_order: Vec<u32>,
     /// Response time of the model, in milliseconds.
     pub latency_ms: u32,
-    /// When its answer came, in milliseconds since the first call.
+    /// Time of its response, in milliseconds since the first call.
     pub at_ms: u32,
     /// Cost, in USD.
     #[schemars(with = "f64")]
@@ -108,7 +108,7 @@ pub struct ExportedVote {
 /// Outcome of a poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ExportedEnd {
-    /// When.
+    /// Time of its end.
     pub closed_at: Timestamp,
     /// The rule that ended it; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
@@ -168,7 +168,7 @@ impl ExportedVote {
             option,
             reason: no_vote.map(|no_vote| no_vote.reason),
             detail: no_vote.map(|no_vote| no_vote.detail.clone()),
-            option_order: ballot.option_order.iter().map(|place| *place as u32).collect(),
+            option_order: ballot.option_order.iter().map(|position| *position as u32).collect(),
             latency_ms: ballot.latency_ms,
             at_ms: ballot.at_ms,
             cost_usd: Usd(ballot.spend.amount),
@@ -176,9 +176,9 @@ impl ExportedVote {
     }
 }
 
-/// Start of a page: after the entry with this key, in one of the lists. Lists come in this order.
+/// The start of a page: the entry after this key in one of the lists. The variants are in list order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Place {
+enum ExportCursor {
     Transfers(i64),
     Polls(Option<(Timestamp, PollId)>),
     Feedback(String),
@@ -186,7 +186,7 @@ enum Place {
     Tasks(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ExportCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transfers(number) => write!(f, "transfers.{number}"),
@@ -199,7 +199,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for ExportCursor {
     type Err = Fault;
 
     fn from_str(cursor: &str) -> Result<Self, Fault> {
@@ -221,8 +221,8 @@ impl FromStr for Place {
     }
 }
 
-impl Place {
-    /// The beginning of the next list.
+impl ExportCursor {
+    /// Returns the start of the next list.
     const fn next_list(&self) -> Option<Self> {
         match self {
             Self::Transfers(_) => Some(Self::Polls(None)),
@@ -234,8 +234,8 @@ impl Place {
     }
 }
 
-/// A page of what is stored about an account, with up to `limit` entries in its lists. The operation, the page of an
-/// account and the operator's command share it.
+/// Returns a page of an account's data with at most `limit` entries in all lists. The tool, the account page
+/// and the operator's command share this function.
 pub async fn export_page(
     ports: &ToolPorts,
     user: UserId,
@@ -244,29 +244,29 @@ pub async fn export_page(
 ) -> Result<AccountExport, Fault> {
     let account = ports.account_data.own_account(user).await?;
     let mut export = AccountExport::default();
-    let mut place = if let Some(cursor) = cursor {
+    let mut position = if let Some(cursor) = cursor {
         cursor.parse()?
     } else {
         export.account = Some(account);
         export.keys = ports.keys.of_user(user).await?.into_iter().map(Into::into).collect();
-        Place::Transfers(0)
+        ExportCursor::Transfers(0)
     };
     let mut room = limit;
     loop {
-        let (count, last) = fill(ports, user, &place, room, &mut export).await?;
+        let (count, last) = fill(ports, user, &position, room, &mut export).await?;
         if count == room {
             export.next_cursor = last.map(|last| last.to_string());
             return Ok(export);
         }
         room -= count;
-        match place.next_list() {
-            Some(next) => place = next,
+        match position.next_list() {
+            Some(next) => position = next,
             None => return Ok(export),
         }
     }
 }
 
-/// Everything in one value: see [`export_page`].
+/// Returns the data of all pages; see [`export_page`].
 pub async fn whole_export(ports: &ToolPorts, user: UserId) -> Result<AccountExport, Fault> {
     let mut whole = export_page(ports, user, None, MAX_LIMIT).await?;
     while let Some(cursor) = whole.next_cursor.take() {
@@ -281,48 +281,50 @@ pub async fn whole_export(ports: &ToolPorts, user: UserId) -> Result<AccountExpo
     Ok(whole)
 }
 
-/// Adds up to `room` entries of one list; returns how many were read, and the place after the last one.
+/// Adds up to `room` entries of one list. Returns their number and the cursor after the last one.
 async fn fill(
     ports: &ToolPorts,
     user: UserId,
-    place: &Place,
+    position: &ExportCursor,
     room: u32,
     export: &mut AccountExport,
-) -> Result<(u32, Option<Place>), Fault> {
+) -> Result<(u32, Option<ExportCursor>), Fault> {
     let store = ports.account_data.store();
-    let (count, last) = match place {
-        Place::Transfers(after) => {
+    let (count, last) = match position {
+        ExportCursor::Transfers(after) => {
             let found = store.transfers_after(user, *after, room).await?;
-            let read = (found.len(), found.last().map(|found| Place::Transfers(found.number)));
+            let read = (found.len(), found.last().map(|found| ExportCursor::Transfers(found.number)));
             export.transfers.extend(found.into_iter().map(|NumberedTransfer { transfer, .. }| transfer));
             read
         }
-        Place::Polls(after) => {
+        ExportCursor::Polls(after) => {
             let after = after.as_ref().map(|(at, id)| (*at, id));
             let found = ports.history.polls_after(user, room, after).await?;
             for poll in &found {
-                // It may have been deleted meanwhile.
+                // The poll may have been deleted in the meantime.
                 let state = ports.polls.stored(&poll.id).await?;
                 export.polls.extend(state.as_ref().map(Into::into));
             }
-            let last = found.last().map(|poll| Place::Polls(Some((poll.created_at, poll.id.clone()))));
+            let last = found.last().map(|poll| ExportCursor::Polls(Some((poll.created_at, poll.id.clone()))));
             (found.len(), last)
         }
-        Place::Feedback(after) => {
+        ExportCursor::Feedback(after) => {
             let found = store.feedback_after(user, after, room).await?;
-            let read = (found.len(), found.last().map(|found| Place::Feedback(found.poll_id.to_string())));
+            let read =
+                (found.len(), found.last().map(|found| ExportCursor::Feedback(found.poll_id.to_string())));
             export.feedback.extend(found.into_iter().map(Into::into));
             read
         }
-        Place::Notifications(after) => {
+        ExportCursor::Notifications(after) => {
             let found = store.notifications_after(user, after, room).await?;
-            let read = (found.len(), found.last().map(|found| Place::Notifications(found.poll.to_string())));
+            let read =
+                (found.len(), found.last().map(|found| ExportCursor::Notifications(found.poll.to_string())));
             export.notifications.extend(found.into_iter().map(Into::into));
             read
         }
-        Place::Tasks(after) => {
+        ExportCursor::Tasks(after) => {
             let found = store.tasks_after(user, after, room).await?;
-            let read = (found.len(), found.last().map(|found| Place::Tasks(found.id.clone())));
+            let read = (found.len(), found.last().map(|found| ExportCursor::Tasks(found.id.clone())));
             export.tasks.extend(found);
             read
         }
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_hold_everything_once_whatever_their_size() {
+    async fn pages_of_any_size_contain_every_entry_once() {
         let service = Service::start().await;
         let user = service.user().await;
         for number in 0..3 {

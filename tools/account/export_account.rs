@@ -1,4 +1,4 @@
-//! `export_account`: everything that is stored about an account.
+//! `export_account`: exports the data stored about an account.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};

@@ -1,4 +1,4 @@
-//! `get_balance`: what is left to spend.
+//! `get_balance`: reads the available balance.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
@@ -12,16 +12,16 @@ use serde::Serialize;
 /// Reads the caller's balance.
 pub struct GetBalance;
 
-/// What is left to spend.
+/// The balance of an account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BalanceReply {
-    /// What a new poll can take, in whole cents, rounded down.
+    /// The amount available to a new poll, in whole cents, rounded down.
     pub balance_cents: i64,
     /// `balance_cents` formatted as dollars.
     pub balance: String,
-    /// Everything spent so far, in whole cents, rounded down.
+    /// The total spent so far, in whole cents, rounded down.
     pub usage_cents: i64,
-    /// Set aside for running polls, in whole cents, rounded down.
+    /// The amount held for running polls, in whole cents, rounded down.
     pub held_cents: i64,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn a_new_account_has_its_starter_credit_and_anonymous_callers_have_none() {
+    async fn a_new_account_has_its_starter_credit_and_anonymous_callers_have_no_balance() {
         let service = Service::start().await;
         let user = service.user().await;
         let balance = service.call::<GetBalance>(&user, json!({})).await.unwrap().value;

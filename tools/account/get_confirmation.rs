@@ -1,4 +1,4 @@
-//! `get_confirmation`: which polls an account wants to be asked about first.
+//! `get_confirmation`: reads the amount above which the account confirms polls.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -7,7 +7,7 @@ use ep_polling::money::Usd;
 
 use super::set_confirmation::Confirmation;
 
-/// Reads which polls the caller wants to be asked about.
+/// Reads the amount above which the caller confirms polls.
 pub struct GetConfirmation;
 
 impl Tool for GetConfirmation {

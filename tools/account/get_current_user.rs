@@ -1,4 +1,4 @@
-//! `get_current_user`: who is signed in.
+//! `get_current_user`: identifies the signed-in user.
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ctx::Ctx;
@@ -9,16 +9,16 @@ use ep_kernel::tool::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Says who is signed in.
+/// Identifies the signed-in user.
 pub struct GetCurrentUser;
 
-/// Who is signed in.
+/// The signed-in user.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CurrentUser {
     /// The account.
     pub user_id: UserId,
-    /// Its address. A wallet's account has one under `wallet.invalid`, where no mail arrives.
+    /// Its email address. A wallet's account has one under `wallet.invalid`, which receives no mail.
     #[schemars(extend("format" = "email"))]
     pub email: String,
 }

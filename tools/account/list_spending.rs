@@ -1,4 +1,4 @@
-//! `list_spending`: what the account has spent, by day.
+//! `list_spending`: lists the account's spending by day.
 
 use std::time::Duration;
 
@@ -12,32 +12,32 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Tells what the account has spent, by day.
+/// Lists the account's spending by day.
 pub struct ListSpending;
 
-/// How many days are told, today included.
+/// Number of days in the list, including today.
 const DAYS: i64 = 30;
 const DAY: Duration = Duration::from_hours(24);
 
-/// What an account has spent.
+/// The spending of an account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Spending {
     /// Each of the last 30 days (UTC), oldest first.
     pub days: Vec<SpendingOfDay>,
-    /// What all of them came to, in USD.
+    /// The total of these days, in USD.
     #[schemars(with = "f64")]
     pub total_usd: Usd,
 }
 
-/// What the polls of one day came to.
+/// The spending of one day.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SpendingOfDay {
     /// The day (UTC), for example 2026-01-31.
     #[schemars(extend("format" = "date"))]
     pub day: String,
-    /// How many polls were accepted on it and have ended.
+    /// Number of polls that were accepted on this day and have ended.
     pub polls: u32,
-    /// What they cost, in USD.
+    /// Their cost, in USD.
     #[schemars(with = "f64")]
     pub cost_usd: Usd,
 }

@@ -1,4 +1,4 @@
-//! `set_confirmation`: which polls an account wants to be asked about first.
+//! `set_confirmation`: sets the amount above which the account confirms polls.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::amount::Amount;
 
-/// Sets which polls the caller wants to be asked about.
+/// Sets the amount above which the caller confirms polls.
 pub struct SetConfirmation;
 
-/// From which amount on.
+/// The amount to set.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct ConfirmationToSet {
     /// Ask before a poll that can cost more than this, in USD; null for never.
@@ -21,10 +21,10 @@ pub struct ConfirmationToSet {
     pub above_usd: Option<Amount>,
 }
 
-/// What is set.
+/// The amount above which polls need confirmation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Confirmation {
-    /// Your client asks you before a poll that can cost more than this, in USD; null for never.
+    /// Your client asks you before a poll that can cost more than this, in USD; null to never ask.
     pub above_usd: Option<Usd>,
 }
 

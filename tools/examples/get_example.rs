@@ -1,4 +1,4 @@
-//! `get_example`: a program to start from.
+//! `get_example`: returns an example program.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::language::Language;
 
-/// Gives an example.
+/// Returns an example.
 pub struct GetExample;
 
 /// Which example.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Wanted {
+pub struct ExampleQuery {
     /// The language.
-    // Text, since an unknown one is not found rather than invalid.
+    // A string, so that an unknown language is reported as not found rather than as invalid input.
     #[schemars(with = "Language")]
     pub language: String,
 }
@@ -66,14 +66,17 @@ impl Tool for GetExample {
         ],
         faults: &[Kind::NotFound],
     };
-    type Input = Wanted;
+    type Input = ExampleQuery;
     type Output = Example;
 
-    async fn call(cx: &Ctx, wanted: Wanted) -> Result<Example, Fault> {
-        let language = Language::named(&wanted.language).ok_or_else(|| {
+    async fn call(cx: &Ctx, query: ExampleQuery) -> Result<Example, Fault> {
+        let language = Language::named(&query.language).ok_or_else(|| {
             let names = Language::ALL.map(Language::name).join(", ");
-            let given: String = wanted.language.chars().filter(|c| !c.is_control()).take(40).collect();
-            Fault::new(Kind::NotFound, format!("there is no example in {given}; the languages are {names}"))
+            let given: String = query.language.chars().filter(|c| !c.is_control()).take(40).collect();
+            Fault::new(
+                Kind::NotFound,
+                format!("there is no example in {given}; available languages: {names}"),
+            )
         })?;
         Ok(Example { language: language.name(), code: language.example(cx.links()) })
     }

@@ -1,4 +1,4 @@
-//! The languages that there are examples in.
+//! The languages of the examples.
 
 use ep_kernel::links::Links;
 use ep_kernel::tool::{Spec, Tool};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::polls::{PollFree, PollQuestion};
 use crate::results::GetPollResult;
 
-/// A language of examples.
+/// The language of an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema)]
 #[schemars(inline, rename_all = "kebab-case")]
 pub enum Language {
@@ -23,10 +23,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// Each of them.
+    /// All languages.
     pub const ALL: [Self; 4] = [Self::Curl, Self::Typescript, Self::Python, Self::McpConfig];
 
-    /// Its name.
+    /// Returns the name of the language.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Curl => "curl",
@@ -36,12 +36,12 @@ impl Language {
         }
     }
 
-    /// The language of this name.
+    /// Returns the language with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.name() == name)
     }
 
-    /// The example in this language, for the service of these links.
+    /// Returns the example in this language, with the URLs of this service.
     pub fn example(self, links: &Links) -> String {
         let mut text = self.template().to_owned();
         let mut fill =
@@ -64,7 +64,7 @@ impl Language {
         }
     }
 
-    /// The path of an operation. A poll's id in it is read from the poll.
+    /// Returns the path of an operation. The example takes a poll's id from the poll it opened.
     fn path(self, spec: &Spec) -> String {
         let path = spec.rest.map_or("", |rest| rest.path);
         let id = match self {
@@ -76,7 +76,8 @@ impl Language {
         path.replace("{poll_id}", id)
     }
 
-    /// The example of an operation's input, as a text of JSON, or as a value where that is the same.
+    /// Returns the example of an operation's input as JSON text, or as a value in languages where JSON is
+    /// valid source.
     fn body(self, spec: &Spec) -> String {
         let value: Value = serde_json::from_str(spec.example).unwrap_or_default();
         match self {
@@ -85,11 +86,11 @@ impl Language {
         }
     }
 
-    /// A text as this language quotes it.
+    /// Quotes a text for this language.
     fn quoted(self, text: &str) -> String {
         match self {
             Self::Curl => format!("'{}'", text.replace('\'', r"'\''")),
-            // A string of JSON is one of TypeScript and of Python, too.
+            // A JSON string is also a valid TypeScript and Python string.
             _ => Value::from(text).to_string(),
         }
     }

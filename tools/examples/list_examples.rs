@@ -1,4 +1,4 @@
-//! `list_examples`: which examples there are.
+//! `list_examples`: lists the available examples.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct ListExamples;
 pub struct Examples {
     /// The languages.
     pub available: [&'static str; Language::ALL.len()],
-    /// Where each of them is served, in the same order.
+    /// The URLs of the examples, in the same order.
     pub endpoints: [String; Language::ALL.len()],
 }
 

@@ -1,4 +1,4 @@
-//! Examples: programs that use the service, with its addresses filled in.
+//! Examples: programs that use the service, with its URLs filled in.
 
 mod get_example;
 mod language;

@@ -1,4 +1,4 @@
-//! Feedback: what accounts say of the outcomes of polls.
+//! Feedback of accounts on poll outcomes.
 
 mod get_feedback;
 mod submit_feedback;
@@ -12,15 +12,14 @@ use ep_kernel::fault::{Fault, Kind};
 
 use crate::results;
 
-/// The poll with this id, if there may be feedback on it: feedback is public, so private polls have none, not even for
-/// their owners.
+/// Returns the poll with this id. Fails for private polls, even for their owners, because feedback is public.
 async fn poll(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
     let state = results::readable(cx, id).await?;
     if state.record.plan.private {
         let id = &state.record.id;
         return Err(Fault::new(
             Kind::NotFound,
-            format!("poll {id} is private: feedback is public, so there is none on it"),
+            format!("poll {id} is private; feedback is public, so it is only for public polls"),
         ));
     }
     Ok(state)

@@ -1,4 +1,4 @@
-//! `submit_feedback`: says whether a poll's outcome was correct.
+//! `submit_feedback`: records feedback on a poll's outcome.
 
 use std::borrow::Cow;
 
@@ -31,7 +31,7 @@ pub struct FeedbackInput {
     pub notes: Option<Notes>,
 }
 
-/// How sure an account is, from 0 to 1.
+/// An account's certainty, from 0 to 1.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Confidence(f64);
@@ -58,13 +58,13 @@ impl JsonSchema for Confidence {
     }
 }
 
-/// A text of at most [`Notes::MAX_CHARS`] characters, or nothing.
+/// A text of at most [`Notes::MAX_CHARS`] characters; `None` if it is blank.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Notes(Option<String>);
 
 impl Notes {
-    /// Most characters of notes.
+    /// Maximum number of characters.
     pub const MAX_CHARS: usize = 2_000;
 }
 
@@ -93,7 +93,7 @@ impl JsonSchema for Notes {
     }
 }
 
-/// What was recorded.
+/// The recorded feedback.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Recorded {
     /// The id of your feedback on this poll; the same if you replace it.

@@ -1,12 +1,12 @@
-//! Routes that are no operations, but can be found.
+//! Routes that are not operations, but can be matched by intent.
 
 use super::matching::Consequence;
 
-/// A route that is no operation, and the phrases by which it is found.
+/// A route that is not an operation, with its trigger phrases.
 pub struct Beside {
     /// The name of its route.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
     /// Effect of a request to it.
     pub consequence: Consequence,
@@ -14,7 +14,7 @@ pub struct Beside {
     pub intents: &'static [&'static str],
 }
 
-/// Every such route, in the order of listings.
+/// All such routes, in listing order.
 pub const BESIDE: [Beside; 6] = [
     Beside {
         name: "deposit",

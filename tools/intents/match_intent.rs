@@ -1,4 +1,4 @@
-//! `match_intent`: which operation fits a sentence.
+//! `match_intent`: finds the operation for a sentence.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -21,66 +21,66 @@ use crate::TOOLS;
 /// Finds operations for a sentence.
 pub struct MatchIntent;
 
-/// Most characters of a sentence.
+/// Maximum number of characters of a sentence.
 const MAX_CHARS: usize = 1000;
-/// Most operations that an answer names.
+/// Maximum number of matches in a response.
 const MAX_MATCHES: usize = 5;
-/// The lowest score of a match, relative to the best one.
+/// The minimum score of a match, relative to the best one.
 const NEAR: f64 = 0.6;
-/// The languages that are understood (BCP 47).
+/// The supported languages (BCP 47).
 pub const LANGUAGES: [&str; 1] = ["en"];
 
-/// What somebody wants.
+/// A description of an intent.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Wish {
-    /// What is wanted, in plain words.
+pub struct IntentQuery {
+    /// The intent in plain words.
     pub text: QuestionText<1, MAX_CHARS>,
 }
 
-/// The operations that fit.
+/// The matching operations.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Matches {
-    /// The text.
+    /// The text of the request.
     pub text: String,
-    /// The operations that fit, best first, at most five. What changes, pays or ends something is among them only if the
-    /// text clearly asks for it.
+    /// The matching operations, best first, at most five. Operations that change, pay or end something are
+    /// included only if the text clearly asks for them.
     pub matches: Vec<IntentMatch>,
-    /// The first of them; null if nothing fits.
+    /// The best match; null if there is none.
     pub best_match: Option<IntentMatch>,
-    /// The languages that are understood.
+    /// The supported languages.
     pub languages: [&'static str; 1],
-    /// Everything that can be asked for, if nothing fits; otherwise empty.
+    /// All available operations if nothing matches; otherwise empty.
     pub available: Vec<Available>,
 }
 
-/// Something that can be asked for.
+/// An available operation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Available {
     /// The operation's name.
     pub operation: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
 }
 
-/// An operation that fits.
+/// A matching operation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct IntentMatch {
-    /// The operation's name, as in OpenAPI; for most of them also in MCP and A2A.
+    /// The operation's name in OpenAPI; usually the same in MCP and A2A.
     pub operation: &'static str,
-    /// Its name for people.
+    /// Its display name.
     pub title: &'static str,
-    /// True if it only reads: it changes nothing and costs nothing.
+    /// True if it is free and changes nothing.
     pub read_only: bool,
-    /// How well it fits, from 0 to 1: what the words have in common, no probability.
+    /// The similarity of the words, from 0 to 1; not a probability.
     #[schemars(range(min = 0, max = 1))]
     pub score: f64,
-    /// The phrase of this operation that fits best.
+    /// The phrase of this operation that matches best.
     pub phrase: &'static str,
-    /// The HTTP method of the request to send; null where there is none.
+    /// The HTTP method of its request; null if it has none.
     pub method: Option<&'static str>,
-    /// Its URL, with `{placeholders}` for members of the input.
+    /// Its URL, with `{placeholders}` for input fields.
     pub href: Option<String>,
-    /// The members that the input must have.
+    /// The required input fields.
     pub required: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl ToolOutput for Matches {
     }
 }
 
-/// Everything that can be asked for, and the index of its phrases.
+/// All targets, and the index of their phrases.
 static INDEX: LazyLock<(Vec<Target>, Index)> = LazyLock::new(|| {
     let operations = TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty()).map(Target::Operation);
     let targets: Vec<Target> = operations.chain(BESIDE.iter().map(Target::Beside)).collect();
@@ -98,7 +98,7 @@ static INDEX: LazyLock<(Vec<Target>, Index)> = LazyLock::new(|| {
     (targets, index)
 });
 
-/// Something that can be asked for.
+/// A target of a match: an operation or a route.
 enum Target {
     Operation(&'static Entry),
     Beside(&'static Beside),
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// The phrases by which it is recognised.
+    /// Returns its trigger phrases, title and name.
     fn phrases(&self) -> Vec<&'static str> {
         let intents = match self {
             Self::Operation(entry) => entry.spec.intents,
@@ -139,7 +139,7 @@ impl Target {
         intents.iter().copied().chain([self.title(), self.name()]).collect()
     }
 
-    /// The request to send, unless it has no REST binding here.
+    /// Returns the method and URL of its request, or `None` without a REST binding.
     fn request(&self, links: &Links) -> Option<(&'static str, String)> {
         let is_bound = match self {
             Self::Operation(entry) => entry.bindings().next().is_some(),
@@ -149,7 +149,7 @@ impl Target {
         request.map(|(method, url)| (method.as_str(), url))
     }
 
-    /// The fields that its input must have.
+    /// Returns the required fields of its input.
     fn required(&self) -> Vec<String> {
         let Self::Operation(entry) = self else { return Vec::new() };
         let required = entry.input().get("required").and_then(Value::as_array);
@@ -200,12 +200,12 @@ impl Tool for MatchIntent {
         ],
         faults: &[],
     };
-    type Input = Wish;
+    type Input = IntentQuery;
     type Output = Matches;
 
-    async fn call(cx: &Ctx, wish: Wish) -> Result<Matches, Fault> {
+    async fn call(cx: &Ctx, query: IntentQuery) -> Result<Matches, Fault> {
         let (targets, index) = &*INDEX;
-        let text = String::from(wish.text);
+        let text = String::from(query.text);
         let fits = index.fits(&text);
         let least = fits.first().map_or(0.0, |best| best.score * NEAR);
         let near = fits.into_iter().take(MAX_MATCHES).take_while(|fit| fit.score >= least);

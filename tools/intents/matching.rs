@@ -1,7 +1,7 @@
-//! Finds the signatures that fit a text best: by the words that they share, rare words counting more.
+//! Finds the signatures that match a text best: they share words with it, and rare words count more.
 //!
-//! Safety comes before hits. A signature that changes, pays or ends something fits only a text that clearly asks for
-//! it: see [`Index::is_clear`].
+//! Safety comes before recall. A signature that changes, pays or ends something matches only a text that
+//! clearly asks for it; see [`Index::is_clear`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,33 +10,33 @@ use super::words::{
     is_thing, words,
 };
 
-/// A signature that fits a text.
+/// A match between a text and a signature.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fit {
     /// The index of the signature.
     pub signature: usize,
-    /// The index of its phrase that fits best.
+    /// The index of its best-matching phrase.
     pub phrase: usize,
-    /// How well it fits, from 0 to 1.
+    /// The score of the match, from 0 to 1.
     pub score: f64,
 }
 
 /// The consequences of a request, which decide how clear a text must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consequence {
-    /// It reads.
+    /// Reads only.
     None,
-    /// It asks models, which may cost money; the text may hold any question.
+    /// Asks models, which may cost money. The text may contain any question.
     Consults,
-    /// It changes, pays or ends something.
+    /// Changes, pays or ends something.
     Changes,
 }
 
-/// Signatures, each the phrases by which an operation is asked for, prepared for comparisons.
+/// An index of signatures: the trigger phrases of each operation, prepared for comparison.
 pub struct Index {
     /// The weight of each known word.
     weights: BTreeMap<String, f64>,
-    /// The weight of a word that only one signature has.
+    /// The weight of a word that occurs in one signature only.
     greatest: f64,
     signatures: Vec<Signature>,
 }
@@ -46,7 +46,7 @@ struct Signature {
     phrases: Vec<BTreeSet<String>>,
     /// The words of all phrases.
     words: BTreeSet<String>,
-    /// The words that every phrase has.
+    /// The words that occur in every phrase.
     core: BTreeSet<String>,
 }
 
@@ -54,63 +54,64 @@ struct Signature {
 struct Text {
     weights: BTreeMap<String, f64>,
     total: f64,
-    /// The sum of the weights if unknown words count in full.
+    /// The sum of the weights, with unknown words counted in full.
     strict_total: f64,
-    /// Its words that name a subject of the service.
+    /// The words that name a subject of the service.
     subjects: Vec<String>,
-    /// Signatures with a lower score do not fit.
+    /// The minimum score of a match.
     threshold: f64,
     is_suspicious: bool,
     is_question: bool,
-    /// It names something that surely is of this service.
+    /// True if the text names a term that is specific to this service.
     is_specific: bool,
-    /// Number of its unknown words.
+    /// Number of unknown words.
     unknown: usize,
 }
 
-// Chosen on the phrases of `tests/it/intents*.json`, without those that are held out.
-/// The lowest score for a text that names a subject of the service, or asks to choose.
+// The constants below were chosen on the phrases of `tests/it/intents*.json`, without the held-out ones.
+/// The minimum score for a text that names a subject of the service, or asks to choose.
 const THRESHOLD: f64 = 0.36;
-/// The same for other texts, which easily share a verb with an operation.
+/// The minimum score for other texts, which easily share a verb with an operation.
 const THRESHOLD_OF_OTHERS: f64 = 0.56;
-/// The lowest score for an operation that changes something.
+/// The minimum score for an operation that changes something.
 const CLEAR: f64 = 0.5;
-/// The same for a text that might be about something else: any key, any card.
+/// The minimum score if the text might be about something else: any key, any card.
 const CLEARER: f64 = 0.55;
-/// The same for a question, which is rather about the service than for its models.
+/// The minimum score for a question, which is more likely about the service than for its models.
 const CLEARER_QUESTION: f64 = 0.6;
-/// Words that name an operation as well as a thing does.
+/// Words that identify an operation as clearly as the name of its object.
 const MEANS: [&str; 2] = ["card", "topup"];
-/// The least part of a text that such an operation must explain, unknown words counting in full.
+/// The minimum share of a text that such an operation must explain, with unknown words counted in full.
 const EXPLAINED: f64 = 0.45;
-/// The same for an operation that reads.
+/// The minimum share for an operation that only reads.
 const EXPLAINED_BY_READS: f64 = 0.3;
-/// The factor for the rank of an operation that changes something, if the text names no action: of two that fit alike,
-/// the harmless one comes first.
+/// The rank factor for an operation that changes something, if the text names no action. It sorts harmless
+/// operations first among similar matches.
 const HARMLESS_FIRST: f64 = 0.93;
-/// The score from which a text counts as a phrase itself.
+/// The score above which a text counts as one of the phrases.
 const SAME: f64 = 0.85;
 /// The weight of a filler, relative to another word.
 const FILLER: f64 = 0.2;
-/// The weight of an unknown word in a text that asks to choose, relative to the greatest: it names what to choose from.
+/// The relative weight of an unknown word in a text that asks to choose, because it probably names an option.
 const NAMED: f64 = 0.3;
-/// The factor for known words in such a text.
+/// The weight factor for known words in such a text.
 const BESIDE_CHOICE: f64 = 0.5;
-/// The weight of an unknown word in a text that names a subject of the service.
+/// The relative weight of an unknown word in a text that names a subject of the service.
 const BESIDE: f64 = 0.2;
-/// The weight of the best phrase in a score; the rest is the part of the text that the signature's words explain.
+/// The weight of the best phrase in a score. The rest is the share of the text that the signature's words
+/// explain.
 const PHRASE: f64 = 0.6;
-/// The factor for a score if text or phrase names a subject that the other lacks.
+/// The score factor if only one of text and phrase names a certain subject.
 const OTHER_SUBJECT: f64 = 0.9;
-/// The factor for the weight of a misspelt word.
+/// The weight factor for a misspelt word.
 const MISSPELT: f64 = 0.9;
-/// The most unknown words of a text that asks for an operation that changes something.
+/// Maximum number of unknown words in a text that asks for a change.
 const MAX_UNKNOWN: usize = 3;
-/// The number of words of a text that are compared.
+/// Maximum number of words compared.
 const MAX_WORDS: usize = 128;
 
 impl Index {
-    /// Prepares signatures: each its consequence and its phrases.
+    /// Builds an index of signatures from their consequences and phrases.
     pub fn new<'a>(signatures: impl IntoIterator<Item = (Consequence, Vec<&'a str>)>) -> Self {
         let prepared = signatures.into_iter().map(|(consequence, phrases)| {
             let phrases: Vec<BTreeSet<String>> =
@@ -134,13 +135,13 @@ impl Index {
         Self { weights: counts.into_iter().map(weigh).collect(), greatest, signatures }
     }
 
-    /// The signatures that fit a text, best first. Linear in the length of the text.
+    /// Returns the matching signatures, best first. Linear in the length of the text.
     pub fn fits(&self, text: &str) -> Vec<Fit> {
         if is_foreign(text) {
             return Vec::new();
         }
         let text = self.weighed(text);
-        let fit = |(place, signature): (usize, &Signature)| {
+        let fit = |(index, signature): (usize, &Signature)| {
             let phrases = signature.phrases.iter().map(|phrase| self.similarity(&text, phrase));
             let (phrase, similarity) = phrases.enumerate().max_by(|one, other| one.1.total_cmp(&other.1))?;
             let explained = text.explained_by(signature);
@@ -149,7 +150,7 @@ impl Index {
                 score *= OTHER_SUBJECT;
             }
             let fits = score >= text.threshold && Self::is_clear(&text, signature, score);
-            fits.then_some(Fit { signature: place, phrase, score: score.min(1.0) })
+            fits.then_some(Fit { signature: index, phrase, score: score.min(1.0) })
         };
         let mut fits: Vec<Fit> = self.signatures.iter().enumerate().filter_map(fit).collect();
         let has_action = text.weights.keys().any(|word| is_action(word));
@@ -161,8 +162,8 @@ impl Index {
         fits
     }
 
-    /// Returns true if a text asks for a signature clearly enough for its consequence. Texts that try to change the
-    /// rules, or speak for others, never do.
+    /// Returns true if a text asks for a signature clearly enough for its consequence. Always false for texts
+    /// that try to change the rules or speak for others.
     fn is_clear(text: &Text, signature: &Signature, score: f64) -> bool {
         let has = |word: &String| text.weights.contains_key(word);
         let explained = text.explained_by(signature) / text.strict_total;
@@ -189,7 +190,8 @@ impl Index {
         }
     }
 
-    /// Similarity of a text and a phrase: 1 if they are the same. Zero if the text negates a word of the phrase.
+    /// Returns the similarity of a text and a phrase: 1 if they are the same, 0 if the text negates a word of
+    /// the phrase.
     fn similarity(&self, text: &Text, phrase: &BTreeSet<String>) -> f64 {
         let has = |word: &String| text.weights.contains_key(word);
         if phrase.iter().any(|word| !has(word) && !is_filler(word) && has(&format!("{NEGATED}{word}"))) {
@@ -205,12 +207,13 @@ impl Index {
         shared / (text.total * all).sqrt() * if lacks { OTHER_SUBJECT } else { 1.0 }
     }
 
-    /// The words of a text with their weights, misspelt ones as those that they resemble.
+    /// Returns the words of a text with their weights. Misspelt words are replaced by the known words they
+    /// resemble.
     fn weighed(&self, text: &str) -> Text {
         let (is_suspicious, is_question, is_specific) =
             (is_suspicious(text), is_question(text), is_specific(text));
         let mut words = words(text);
-        // The last one may stand for a choice.
+        // Keeps the end of the text, because the last word may stand for a choice.
         words.drain(..words.len().saturating_sub(MAX_WORDS));
         let chooses = words.iter().any(|word| word == CHOICE);
         let subjects: Vec<String> = words.iter().filter(|word| is_subject(word)).cloned().collect();
@@ -252,7 +255,7 @@ impl Index {
         }
     }
 
-    /// The known word that an unknown one resembles.
+    /// Returns the known word that resembles an unknown one.
     fn nearest(&self, word: &str) -> Option<(&String, f64)> {
         let length = word.chars().count();
         let allowed = match length {
@@ -274,7 +277,7 @@ impl Index {
 }
 
 impl Text {
-    /// The weight of the words that a signature has too.
+    /// Returns the weight of the words that occur in the signature.
     fn explained_by(&self, signature: &Signature) -> f64 {
         let known = self.weights.iter().filter(|(word, _)| signature.words.contains(*word));
         known.map(|(_, weight)| weight).sum()
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_fit_by_meaning_and_despite_slips() {
+    fn texts_match_by_meaning_despite_typos() {
         assert_eq!(best("please delete this key"), Some(0));
         assert_eq!(best("cancle my pol"), Some(1));
         assert_eq!(best("Is Rust or Go the better choice here?"), Some(2));
@@ -308,14 +311,14 @@ mod tests {
     }
 
     #[test]
-    fn what_shares_a_verb_alone_does_not_fit() {
+    fn texts_that_share_only_a_verb_do_not_match() {
         for text in ["delete the repository", "cancel my magazine subscription", "", "?!", "qwertz"] {
             assert_eq!(best(text), None, "{text}");
         }
     }
 
     #[test]
-    fn what_is_negated_or_orders_other_rules_fits_nothing_that_changes() {
+    fn negated_or_suspicious_texts_match_no_operation_that_changes_something() {
         assert_eq!(best("do not revoke my key"), None);
         assert_eq!(best("don't delete anything, just show my keys"), Some(3));
         for text in

@@ -1,4 +1,4 @@
-//! Intents: which operation fits what somebody wants.
+//! Intents: finds the operation for a sentence.
 
 mod beside;
 mod match_intent;

@@ -1,16 +1,16 @@
-//! The words of a text, as texts are compared: in lower case, inflections removed, words of one meaning as one.
+//! Normalization of words for comparison: lower case, without inflection, synonyms merged.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-/// The stem that stands for a choice between things that the text names ("A or B?").
+/// The stem for a choice between options named in the text ("A or B?").
 pub const CHOICE: &str = "<choice>";
-/// The stem that stands for the id of a poll.
+/// The stem for a poll's id.
 const POLL_ID: &str = "<poll id>";
-/// The stem that stands for the address of a wallet.
+/// The stem for a wallet's address.
 const ADDRESS: &str = "wallet";
 
-/// Words of one meaning; the first of each line is what they are compared by.
+/// Synonyms. The first word of each line stands for all words of the line.
 const SYNONYMS: &[&str] = &[
     "poll survey questionnaire",
     "vote ballot elect",
@@ -83,7 +83,7 @@ const SYNONYMS: &[&str] = &[
     "service api",
 ];
 
-/// What the service is about: a text with one of these words is hardly about anything else.
+/// Subjects of the service: a text with one of these words is very probably about it.
 const SUBJECTS: [&str; 14] = [
     "poll",
     "result",
@@ -101,20 +101,20 @@ const SUBJECTS: [&str; 14] = [
     "reputation",
 ];
 
-/// Verbs of operations that change something: a text that names one of these asks for no other.
+/// Verbs of operations that change something. A text with one of these verbs asks for no other action.
 const ACTIONS: [&str; 7] = ["create", "revoke", "cancel", "topup", "transfer", "rotate", "start"];
 
-/// Other things that operations act on.
+/// Other objects of operations.
 const THINGS: [&str; 6] = ["account", "money", "session", "service", "agent", "endpoint"];
 
-/// Words that say little.
+/// Words with little meaning.
 const FILLERS: &str = " a page time times two three four five ten about actually am an and any are as at be been but by can could did do does doing dont for from give \
     had has have her here hey hi him his how i if im in into is it its just kindly let like me my myself need now of off on over above one or \
     our out please pls plz s should so some t than thank thanks that the their them then there these they thing this those to too \
     up us want was we were what whats when where which who whom why will with without yes you your id ok use using used \
     try know think find really howmany howmuch sofar would ";
 
-/// Two words that mean one.
+/// Pairs of words with one meaning.
 const PAIRS: &[(&str, &str, &str)] = &[
     ("api", "key", "key"),
     ("api", "token", "key"),
@@ -151,11 +151,11 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ("no", "longer", "nomore"),
 ];
 
-/// Prefix of the stem of a negated word: "do not wait" has the word `!wait`.
+/// The prefix of a negated word's stem: "do not wait" has the word `!wait`.
 pub const NEGATED: char = '!';
-/// Prefix of the stem of a past action: "the poll I started" has the word `~start`.
+/// The prefix of a past action's stem: "the poll I started" has the word `~start`.
 const PAST: char = '~';
-/// Words after which a past tense tells what was done before.
+/// Words before a past tense that describes an earlier action.
 const TELLERS: [&str; 5] = ["i", "ive", "we", "weve", "you"];
 /// Words that negate the rest of their clause.
 const NEGATORS: [&str; 17] = [
@@ -164,18 +164,18 @@ const NEGATORS: [&str; 17] = [
 ];
 /// Words that end a negation.
 const ENDS: [&str; 8] = ["but", "just", "only", "instead", "rather", "then", "simply", "however"];
-/// Pairs that negate nothing, or of which the second word alone does.
+/// Pairs that negate nothing, or in which only the second word negates.
 const HARMLESS_NEGATIONS: [(&str, &str); 6] =
     [("not", "sure"), ("never", "mind"), ("no", "idea"), ("no", "matter"), ("why", "not"), ("no", "problem")];
 /// Words that negate a following participle: "stop notifying me".
 const ENDINGS: [&str; 3] = ["stop", "quit", "cease"];
-/// Pairs that negate what follows.
+/// Pairs that negate the words after them.
 const NEGATING_PAIRS: [(&str, &str); 4] =
     [("instead", "of"), ("rather", "than"), ("under", "no"), ("stop", "from")];
-/// The meaning of a negated word, where it has a word of its own.
+/// Affirmative synonyms of negated words.
 const OPPOSITES: [(&str, &str); 2] = [("wait", "background"), ("block", "background")];
 
-/// The words of a text, in order, without numbers. Linear in its length.
+/// Returns the words of a text in order, without numbers. Linear in its length.
 pub fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace(['\'', '’'], "").replace('\n', ". ");
     let pieces = lower.split_whitespace().map(|piece| if piece.contains("://") { "url" } else { piece });
@@ -191,24 +191,24 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Adds the words of a clause, and those that are not negated as they are written.
+/// Adds the normalized words of a clause to `words`, and its affirmed words as written to `affirmed`.
 fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut Vec<&'a str>) {
     let raw: Vec<&str> =
         clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_word = |word: &&str| word.chars().any(char::is_alphabetic) || word.len() == 8;
-    // Numbers count for choices alone.
+    // Numbers count for choices only.
     let mut negated = false;
-    let mut place = 0;
-    while let Some(&word) = raw.get(place) {
-        let next = raw.get(place + 1).copied().unwrap_or_default();
+    let mut position = 0;
+    while let Some(&word) = raw.get(position) {
+        let next = raw.get(position + 1).copied().unwrap_or_default();
         let is = |pairs: &[(&str, &str)]| pairs.contains(&(word, next));
         if is(&HARMLESS_NEGATIONS) {
-            place += 2;
+            position += 2;
             continue;
         }
         if is(&NEGATING_PAIRS) {
             negated = true;
-            place += 2;
+            position += 2;
             continue;
         }
         if let Some((_, _, meaning)) =
@@ -218,17 +218,17 @@ fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut 
             if !negated {
                 affirmed.extend([word, next]);
             }
-            place += 2;
+            position += 2;
             continue;
         }
-        place += 1;
+        position += 1;
         if NEGATORS.contains(&word) || (ENDINGS.contains(&word) && next.ends_with("ing")) {
             negated = true;
             continue;
         }
         if word == "non" {
             push(&meaning_of(next), true, words);
-            place += 1;
+            position += 1;
             continue;
         }
         if ENDS.contains(&word) {
@@ -242,13 +242,13 @@ fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut 
             continue;
         }
         if word == "ep" && next.len() == 8 {
-            place += 2;
+            position += 2;
             push(POLL_ID, negated, words);
         } else if word.starts_with("0x") {
             push(ADDRESS, negated, words);
         } else if word == "x402" || word.chars().filter(char::is_ascii_digit).count() < 2 {
             let stem = meaning_of(word);
-            let before = &raw[place.saturating_sub(3)..place - 1];
+            let before = &raw[position.saturating_sub(3)..position - 1];
             let is_past = word.ends_with("ed") && before.iter().any(|word| TELLERS.contains(word));
             if is_past && !is_filler(&stem) {
                 push(&format!("{PAST}{stem}"), negated, words);
@@ -259,7 +259,7 @@ fn words_of_clause<'a>(clause: &'a str, words: &mut Vec<String>, affirmed: &mut 
     }
 }
 
-/// Adds a word, marked if it is negated. Fillers are not negated.
+/// Adds a word, with a prefix if it is negated. Fillers are never negated.
 fn push(stem: &str, negated: bool, words: &mut Vec<String>) {
     let opposite = OPPOSITES.iter().find(|(word, _)| negated && *word == stem);
     match opposite {
@@ -271,21 +271,21 @@ fn push(stem: &str, negated: bool, words: &mut Vec<String>) {
     }
 }
 
-/// Function words of languages that are not understood.
+/// Function words of unsupported languages.
 const FOREIGN: &str = " bitte ich mein meine meinen mir wie viel der das und ist nicht kein frag mehrere ob le les des est mon ma mes \
     tout une quel quelle el los las mi mis por favor qué cuál che il mio ";
 
-/// Words that no other field has in the sense of this service.
+/// Words with a meaning specific to this service.
 const SPECIFIC: &str =
     " api apikey poll polls webhook webhooks stripe usdc x402 siwe ethereum metamask credits ep ";
 
-/// Checks whether a text names something that surely is of this service: an API key, not any key.
+/// Returns true if a text names a term that is specific to this service: an API key, not any key.
 pub fn is_specific(text: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SPECIFIC.split_whitespace().collect());
     text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(word))
 }
 
-/// Checks whether a text is in another language than English.
+/// Returns true if a text is in another language than English.
 pub fn is_foreign(text: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FOREIGN.split_whitespace().collect());
     let lower = text.to_lowercase();
@@ -293,7 +293,7 @@ pub fn is_foreign(text: &str) -> bool {
     words().any(|word| WORDS.contains(word)) && !words().any(|word| FILLER_WORDS.contains(word))
 }
 
-/// Checks whether a text asks for something that there is, rather than for something to be done.
+/// Returns true if a text asks for information rather than for an action.
 pub fn is_question(text: &str) -> bool {
     const ASKS: [&str; 17] = [
         "why", "which", "what", "whats", "what's", "who", "when", "where", "is", "are", "am", "did", "does",
@@ -303,18 +303,18 @@ pub fn is_question(text: &str) -> bool {
     let mut words = lower.split_whitespace();
     let first = words.next().unwrap_or_default();
     let second = lower.split_whitespace().nth(1).unwrap_or_default();
-    // "How do I pay" asks for the way to do it.
+    // "How do I pay" asks how to perform an action.
     ASKS.contains(&first)
         || ["which", "what"].contains(&second) // "above which amount"
         || (first == "how" && !words.any(|word| ["i", "we", "to"].contains(&word)))
 }
 
-/// Words of texts that try to change the rules, or speak for others.
+/// Words of texts that try to change the rules or speak for others.
 const SUSPICIOUS: &str = " ignore ignoring disregard override bypass jailbreak pretend instructions instruction root sudo admin \
     administrator developer system everyone everyones everybody everybodys elses customers customer \
     users user victim victims repeat roleplay order none nothing translate poem ";
 
-/// Checks whether a text tries to change the rules, speaks for others, or holds markup.
+/// Returns true if a text tries to change the rules, speaks for others, or contains markup.
 pub fn is_suspicious(text: &str) -> bool {
     static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| SUSPICIOUS.split_whitespace().collect());
     let lower = text.to_lowercase().replace(['\'', '’'], "");
@@ -322,7 +322,7 @@ pub fn is_suspicious(text: &str) -> bool {
         || lower.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(word))
 }
 
-/// Whether a text asks to choose between things that it names.
+/// Returns true if a text asks to choose between options that it names.
 fn is_choice(text: &str, raw: &[&str]) -> bool {
     const ASKS: [&str; 14] = [
         "which", "should", "is", "are", "do", "does", "would", "better", "best", "prefer", "pick", "choose",
@@ -342,7 +342,7 @@ fn is_choice(text: &str, raw: &[&str]) -> bool {
         || compares
 }
 
-/// The word by which each word of [`SYNONYMS`] is compared, by its stem.
+/// The representative of each word of [`SYNONYMS`], by stem.
 static MEANINGS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let mut meanings = HashMap::new();
     for group in SYNONYMS {
@@ -355,10 +355,10 @@ static MEANINGS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     meanings
 });
 
-/// The words that say little.
+/// The set of [`FILLERS`].
 static FILLER_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| FILLERS.split_whitespace().collect());
 
-/// The word by which a word is compared.
+/// Returns the representative of a word.
 fn meaning_of(word: &str) -> String {
     if FILLER_WORDS.contains(word) {
         return word.to_owned();
@@ -367,7 +367,7 @@ fn meaning_of(word: &str) -> String {
     MEANINGS.get(&stem).cloned().unwrap_or(stem)
 }
 
-/// Endings of inflected words, and what stands in their place.
+/// Endings of inflected words, and their replacements.
 const SUFFIXES: [(&str, &str); 9] = [
     ("ations", "ate"),
     ("ation", "ate"),
@@ -380,9 +380,9 @@ const SUFFIXES: [(&str, &str); 9] = [
     ("s", ""),
 ];
 
-/// A word without its inflection: of English, and only roughly, the same for every text.
+/// Returns an English word without its inflection. The rules are rough, but the same for every text.
 fn stem(word: &str) -> String {
-    // What runs is something else than to run something, and what is balanced than a balance.
+    // "Running" and "balanced" differ in meaning from "run" and "balance".
     if ["running", "balanced"].contains(&word) {
         return word.to_owned();
     }
@@ -404,25 +404,25 @@ fn stem(word: &str) -> String {
     word.trim_end_matches('e').to_owned()
 }
 
-/// Whether a stem is that of a word that says little.
+/// Returns true for the stem of a word with little meaning.
 pub fn is_filler(stem: &str) -> bool {
-    // Any operation on a poll may be asked for with its id.
+    // A poll's id can occur in a request for any operation on the poll.
     stem == POLL_ID || FILLER_WORDS.contains(stem)
 }
 
-/// Checks whether a stem names an action.
+/// Returns true if a stem names an action.
 pub fn is_action(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| ACTIONS.into_iter().map(meaning_of).collect());
     STEMS.contains(stem)
 }
 
-/// Checks whether a stem names a thing, which alone asks for nothing.
+/// Returns true if a stem names a thing, which alone asks for nothing.
 pub fn is_thing(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| THINGS.into_iter().map(meaning_of).collect());
     is_subject(stem) || STEMS.contains(stem)
 }
 
-/// Whether a stem names what the service is about.
+/// Returns true if a stem names a subject of the service.
 pub fn is_subject(stem: &str) -> bool {
     static STEMS: LazyLock<HashSet<String>> =
         LazyLock::new(|| SUBJECTS.into_iter().map(meaning_of).collect());

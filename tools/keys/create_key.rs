@@ -1,4 +1,4 @@
-//! `create_key`: a new key for the caller's account.
+//! `create_key`: creates a key for the caller's account.
 
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
@@ -19,17 +19,17 @@ use crate::amount::Amount;
 /// Creates an API key.
 pub struct CreateKey;
 
-/// What the key is called.
+/// The properties of a new key.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct KeyToCreate {
-    /// What you call it, for example the program that uses it.
+    /// A label, for example the program that uses the key.
     #[serde(default)]
     pub label: Option<KeyLabel>,
     /// From when on it is refused, for example 2027-01-31T00:00:00Z; never, if left out. A key that expires creates keys
     /// that expire with it at the latest.
     #[serde(default)]
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for: reading; polls and reading; or all that your account may do with a key, which is the
+    /// The scope: reading; polls and reading; or all that your account may do with a key, which is the
     /// default of a key without any limit.
     #[serde(default)]
     pub scope: Option<KeyScope>,
@@ -48,30 +48,30 @@ pub struct KeyToCreate {
 /// A new key, with its plaintext.
 #[derive(Serialize, JsonSchema)]
 pub struct CreatedKey {
-    /// What it is revoked by.
+    /// The key's id, for revoking it.
     pub id: KeyId,
-    /// The key. It is in no other response.
+    /// The key. It is returned once.
     pub key: String,
-    /// Its first 10 characters, by which lists show it.
+    /// Its first 10 characters, as shown in lists.
     pub key_prefix: String,
-    /// What you call it; empty if nothing.
+    /// Its label; empty if it has none.
     pub label: String,
     /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it is refused; null for never.
+    /// Time of expiry; null for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// Its scope.
     pub scope: KeyScope,
-    /// The most that its polls may cost in all, in USD; null without a cap.
+    /// The most its polls may cost in total, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub cap_usd: Option<Usd>,
-    /// The most that its polls of one day (UTC) may cost, in USD; null without a cap.
+    /// The most its polls of one day (UTC) may cost, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub daily_cap_usd: Option<Usd>,
-    /// What it can spend, in USD, if it is pre-funded; null if it spends your account's money.
+    /// The funds of a pre-funded key, in USD; null if it spends your account's money.
     #[schemars(with = "Option<f64>")]
     pub funds_usd: Option<Usd>,
-    /// What to do with it now.
+    /// Advice about storing the key.
     pub warning: &'static str,
 }
 
@@ -116,17 +116,17 @@ impl Tool for CreateKey {
         let (owner, label) = (cx.account()?, label.unwrap_or_default());
         let limited = cap_usd.or(daily_cap_usd).or(funds_usd).is_some();
         if limited && !cx.settings().billing {
-            let text = "this service charges nobody, so a key can have neither a cap nor money: leave out cap_usd, \
+            let text = "this service charges nobody, so keys cannot have caps or funds: leave out cap_usd, \
                         daily_cap_usd and funds_usd";
             return Err(Fault::invalid("", text));
         }
         let amount = |amount: Option<Amount>| amount.map(|Amount(amount)| amount);
         let caps = SpendingCaps { total: amount(cap_usd), daily: amount(daily_cap_usd) };
         let funds = amount(funds_usd);
-        // Whoever could make further keys would not be limited.
+        // A key that can create keys could evade its limits.
         if limited && scope == Some(KeyScope::All) {
             let text =
-                "of a key with a cap or money of its own is polls or read: it must not make other keys";
+                "of a key with a cap or funds must be polls or read, because it cannot create other keys";
             return Err(Fault::invalid("scope", text));
         }
         let expires_at = Keys::expiry_of_created_key(cx.caller.key_terms(), expires_at)?;

@@ -14,22 +14,22 @@ use crate::amount::Amount;
 /// Moves money onto a pre-funded key.
 pub struct FundKey;
 
-/// Which key, and how much.
+/// A transfer to a key.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct KeyToFund {
     /// Its id, as `list_keys` shows it.
     #[schemars(with = "KeyId")]
     pub key_id: String,
-    /// How much to move from your account, in USD.
+    /// The amount to move from your account, in USD.
     pub amount_usd: Amount,
 }
 
-/// What is on the key.
+/// The funds of a key.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FundedKey {
     /// The key's id.
     pub key_id: KeyId,
-    /// What it can spend now, in USD.
+    /// The amount it can spend now, in USD.
     #[schemars(with = "f64")]
     pub funds_usd: Usd,
 }

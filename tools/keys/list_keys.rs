@@ -1,4 +1,4 @@
-//! `list_keys`: the keys of the caller's account.
+//! `list_keys`: lists the keys of the caller's account.
 
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
@@ -19,18 +19,18 @@ pub struct ListKeys;
 /// The keys of an account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct KeyList {
-    /// Newest first, revoked keys included.
+    /// The keys, newest first, including revoked ones.
     pub keys: Vec<ListedKey>,
 }
 
 /// A key without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedKey {
-    /// What it is revoked by.
+    /// The key's id, for revoking it.
     pub id: KeyId,
     /// Its first 10 characters.
     pub key_prefix: String,
-    /// What its owner calls it; empty if nothing.
+    /// Its label; empty if it has none.
     pub label: String,
     /// When it was last used, to within 15 seconds; null if never.
     pub last_used_at: Option<Timestamp>,
@@ -38,23 +38,23 @@ pub struct ListedKey {
     pub revoked_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it is refused; null for never.
+    /// Time of expiry; null for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// Its scope.
     pub scope: KeyScope,
-    /// The most that its polls may cost in all, in USD; null without a cap.
+    /// The most its polls may cost in total, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub cap_usd: Option<Usd>,
-    /// The most that its polls of one day (UTC) may cost, in USD; null without a cap.
+    /// The most its polls of one day (UTC) may cost, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub daily_cap_usd: Option<Usd>,
-    /// What its polls have cost, with what is held for running ones, in USD; null without a cap.
+    /// The cost of its polls, including holds for running ones, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub spent_usd: Option<Usd>,
-    /// The same for the polls of today (UTC).
+    /// The cost of today's polls (UTC), including holds, in USD; null without a cap.
     #[schemars(with = "Option<f64>")]
     pub spent_today_usd: Option<Usd>,
-    /// What it can spend, in USD, if it is pre-funded; null if it spends your account's money.
+    /// The funds of a pre-funded key, in USD; null if it spends your account's money.
     #[schemars(with = "Option<f64>")]
     pub funds_usd: Option<Usd>,
 }

@@ -1,4 +1,4 @@
-//! `revoke_key`: ends a key for good.
+//! `revoke_key`: revokes a key permanently.
 
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Revokes an API key.
 pub struct RevokeKey;
 
-/// Which key.
+/// The key to revoke.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct KeyToRevoke {
     /// Its id, as `list_keys` shows it.
@@ -19,7 +19,7 @@ pub struct KeyToRevoke {
     pub key_id: String,
 }
 
-/// The key is revoked.
+/// The response to a revocation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Revoked {
     /// Always true.
@@ -60,7 +60,7 @@ impl Tool for RevokeKey {
 
     async fn call(cx: &Ctx, input: KeyToRevoke) -> Result<Revoked, Fault> {
         let owner = cx.account()?;
-        // What is no id is the id of no key.
+        // An invalid id matches no key.
         let id = input.key_id.parse().map_err(|_| Keys::not_found())?;
         cx.keys().revoke(owner, id).await?;
         Ok(Revoked { revoked: true })

@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Lists the models.
 pub struct ListModels;
 
-/// The registry, and how long it stays as it is.
+/// The model registry and its freshness.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Listed {
@@ -79,11 +79,11 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn the_list_may_be_cached_for_an_hour_at_most() {
+    async fn the_list_is_cached_for_at_most_an_hour() {
         let service = Service::start().await;
         let answer = service.call::<ListModels>(&Service::anonymous(), json!({})).await.unwrap();
         assert_eq!((&answer.value["count"], &answer.value["simulated"]), (&json!(60), &json!(true)));
-        let Cache::Shared(time) = answer.presentation.cache else { panic!("it is not cached") };
+        let Cache::Shared(time) = answer.presentation.cache else { panic!("the response is not cacheable") };
         assert!(time <= Duration::from_hours(1));
     }
 }

@@ -1,4 +1,4 @@
-//! Models: who can vote.
+//! Models: the voters.
 
 mod list_models;
 

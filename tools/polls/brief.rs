@@ -1,16 +1,16 @@
-//! The brief form of polls: it repeats nothing of the request, and says what a confidence is about.
+//! The brief form of poll responses. It omits the fields of the request and qualifies each confidence.
 
 use ep_kernel::tool::Brief;
 use serde_json::{Map, Value};
 
-/// The caveat that a model reads beside every confidence.
+/// The caveat beside every confidence that a model reads.
 const CAVEAT: &str = "Agreement among models, not truth.";
-/// Characters of options that are named in full: about 60 tokens.
+/// Maximum total length of options shown in full, in characters: about 60 tokens.
 const NAMED_IN_FULL: usize = 240;
-/// Characters of each option otherwise.
+/// Length of a shortened option, in characters.
 const CUT: usize = 24;
 
-/// The brief form of a poll that its caller has just asked.
+/// The brief form of a poll that the caller has just opened.
 pub const ASKED: Brief = Brief {
     without: &[
         "question",
@@ -32,10 +32,10 @@ pub const ASKED: Brief = Brief {
     shorten,
 };
 
-/// The form of a poll that somebody else may have asked.
+/// The brief form of a poll that someone else may have opened.
 pub const READ: Brief = Brief { caveat: Some(CAVEAT), only_with: "confidence", ..Brief::WHOLE };
 
-/// Leaves out costs that are zero, and cuts long options.
+/// Removes zero costs and shortens long options.
 fn shorten(poll: &mut Map<String, Value>) {
     if let Some(Value::Object(costs)) = poll.get_mut("costs") {
         costs.retain(|_, cost| cost.as_f64() != Some(0.0));
@@ -49,7 +49,7 @@ fn shorten(poll: &mut Map<String, Value>) {
     }
 }
 
-/// An option by its number in the request, from 1, and its beginning: `3. Keep the existing…`.
+/// Formats an option as its one-based number and its beginning: `3. Keep the existing…`.
 fn numbered(index: usize, option: &str) -> String {
     let beginning: String = option.chars().take(CUT).collect();
     let more = if beginning.len() < option.len() { "…" } else { "" };
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn long_options_keep_their_order_and_stay_distinct() {
+    fn shortened_options_keep_their_order_and_stay_distinct() {
         let options: Vec<String> =
             (0..10).map(|n| format!("{}{n}", "the same beginning ".repeat(5))).collect();
         let tally: Map<String, Value> = options.iter().map(|option| (option.clone(), json!(1))).collect();

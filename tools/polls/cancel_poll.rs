@@ -1,4 +1,4 @@
-//! `cancel_poll`: ends a poll with the votes it has.
+//! `cancel_poll`: ends a poll early and keeps its votes.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::follow::follow;
 use super::get_poll_status::{PollQuery, PollStatus};
 use crate::results::owned;
 
-/// Ends a poll with the votes it has.
+/// Ends a poll early and keeps its votes.
 pub struct CancelPoll;
 
-/// How long a caller waits for the end: the process that runs the poll looks twice a second.
+/// Time to wait for the end. The process that runs the poll checks for cancellation twice a second.
 const WAIT: Duration = Duration::from_secs(2);
 
 impl Tool for CancelPoll {

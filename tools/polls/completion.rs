@@ -1,4 +1,4 @@
-//! What an account is told of a poll that has ended.
+//! The notification about a completed poll.
 
 use ep_kernel::executor::PollState;
 use ep_kernel::links::Links;
@@ -16,7 +16,7 @@ use crate::results::url_of;
 /// A notification (Standard Webhooks 1.0.0, "Payload structure").
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PollCompleted {
-    /// What has happened.
+    /// The type of the event.
     #[serde(rename = "type")]
     #[schemars(extend("const" = Self::NAME))]
     pub kind: &'static str,
@@ -26,24 +26,24 @@ pub struct PollCompleted {
     pub data: CompletedPoll,
 }
 
-/// A poll that has ended, in short.
+/// A summary of a completed poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CompletedPoll {
     /// Its id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the models that counted voted.
+    /// The status: all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
     /// The option with the most votes; null on a tie or without votes.
     pub winning_option: Option<String>,
-    /// Whether two or more options share the highest count.
+    /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
     /// Confidence that the whole roster would give this outcome; not a probability of being right.
     pub confidence: f64,
-    /// Why the poll ended; null where it was cancelled.
+    /// The reason why the poll ended; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
     /// URL of the result; public, unless the poll is private.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,10 +52,10 @@ pub struct CompletedPoll {
 }
 
 impl PollCompleted {
-    /// What it says has happened.
+    /// The event type.
     pub const NAME: &str = "poll.completed";
 
-    /// What is told of this poll; `None` while it runs.
+    /// Builds the notification; `None` while the poll runs.
     pub fn of(links: &Links, state: &PollState) -> Option<Self> {
         let closing = state.record.closing.as_ref()?;
         let Summary { status, outcome, winning_option, is_tie, tally, confidence, .. } =
@@ -74,7 +74,7 @@ impl PollCompleted {
         Some(Self { kind: Self::NAME, timestamp: closing.closed_at, data })
     }
 
-    /// The same in JSON.
+    /// Builds the notification as JSON.
     pub fn json(links: &Links, state: &PollState) -> Option<Value> {
         serde_json::to_value(Self::of(links, state)?).ok()
     }

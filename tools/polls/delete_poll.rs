@@ -21,7 +21,7 @@ pub struct PollToDelete {
     pub confirm: String,
 }
 
-/// The poll is deleted.
+/// The response to a deletion.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeletedPoll {
     /// The poll.
@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn a_poll_is_deleted_by_its_owner_who_confirms_it() {
+    async fn only_the_owner_can_delete_a_poll_and_must_confirm() {
         let service = Service::start().await;
         let (owner, other) = (service.user().await, service.user().await);
         let asked = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(delete(&other, id).await.unwrap_err().kind(), Kind::NotFound);
         assert_eq!(delete(&nobody, id).await.unwrap_err().kind(), Kind::NotFound);
         assert_eq!(delete(&owner, &yes).await.unwrap_err().kind(), Kind::InvalidInput);
-        // Its cost may still be charged.
+        // The deletion conflicts while the poll's cost is still being charged.
         while delete(&owner, id).await.is_err_and(|fault| fault.kind() == Kind::Conflict) {
             tokio::task::yield_now().await;
         }

@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use super::profile::Profile;
 
-/// Longest wait that a caller can ask for, in milliseconds.
+/// Maximum wait that a caller can request, in milliseconds.
 const MAX_WAIT_MS: u32 = 600_000;
 
-/// How votes become an outcome.
+/// The voting rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -29,7 +29,7 @@ pub enum PollType {
     Fptp,
 }
 
-/// How long a caller waits, in milliseconds.
+/// A caller's wait limit, in milliseconds.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(try_from = "u32")]
 #[schemars(inline, with = "u32", extend("maximum" = MAX_WAIT_MS))]
@@ -90,7 +90,7 @@ pub struct PollRequest {
 }
 
 impl PollRequest {
-    /// The draft, before its models are looked up.
+    /// Builds the draft. Its models are not looked up yet.
     pub fn draft(self) -> Result<Draft, Fault> {
         let question = self.question.or(self.prompt).ok_or_else(|| {
             Fault::invalid("question", "question is missing: say what to ask, in at least 10 characters")
@@ -110,7 +110,7 @@ impl PollRequest {
     }
 }
 
-/// Which models a request asks for: those it names, or those of its preset.
+/// Returns the models of a request: the named ones, or those of its preset.
 pub fn choice(
     preset: Option<String>,
     models: Option<ModelNames>,
@@ -118,10 +118,10 @@ pub fn choice(
     default: &str,
 ) -> Result<ModelChoice, Fault> {
     let source = match (preset, models) {
-        // Every model is no choice of its own: some agents fill in all arguments.
+        // `*` for all models is not a choice, because some agents fill in every argument.
         (Some(preset), Some(models)) if models.as_slice() == ["*"] => ModelSource::Preset(preset),
         (Some(_), Some(_)) => {
-            return Err(Fault::invalid("models", "models take the place of preset: send one of the two"));
+            return Err(Fault::invalid("models", "models replace preset: send one of the two"));
         }
         (_, Some(models)) => ModelSource::Named(models),
         (preset, None) => ModelSource::Preset(preset.unwrap_or_else(|| default.to_owned())),
@@ -129,7 +129,7 @@ pub fn choice(
     Ok(ModelChoice { source, exclude })
 }
 
-/// Looks the models up and plans the poll.
+/// Looks up the models and plans the poll.
 pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     let roster = cx.models().roster(&draft.models).await?;
     let charged = cx.settings().billing && cx.caller != Caller::Local;
@@ -137,8 +137,8 @@ pub async fn plan(cx: &Ctx, draft: Draft) -> Result<Plan, Fault> {
     Ok(cx.polls().plan(draft, roster))
 }
 
-/// Refuses a budget at which the poll might not ask even one model: members are asked in random order, and none is
-/// left out for its price.
+/// Rejects a budget that may be too small for a single call. Models are asked in random order, and none is
+/// excluded for its price.
 pub fn affordable(plan: &Plan) -> Result<(), Fault> {
     let (budget, least) = (plan.budget.amount(), plan.least_budget());
     if budget >= least {
@@ -152,7 +152,7 @@ pub fn affordable(plan: &Plan) -> Result<(), Fault> {
     Err(Fault::invalid("max_cost_usd", rule))
 }
 
-/// Leaves out the models without a listed price, where polls are charged: nobody would pay for them.
+/// Removes models without a listed price, because their calls could not be charged.
 fn priced(roster: Roster) -> Result<Roster, Fault> {
     let members: Vec<Member> =
         roster.members().iter().filter(|member| member.price.is_some()).cloned().collect();
@@ -163,14 +163,14 @@ fn priced(roster: Roster) -> Result<Roster, Fault> {
     if members.is_empty() {
         return Err(Fault::new(
             Kind::InvalidPreset,
-            "none of the models asked for has a listed price, and polls are charged to accounts here; choose others. \
-             If these models cost nothing, the operator can say so (upstream.unpriced_is_free), or charge nobody \
+            "none of the requested models has a listed price, and polls are charged to accounts here; choose others. \
+             If these models are free, the operator can set upstream.unpriced_is_free, or turn off charging \
              (billing.mode)",
         ));
     }
     let mut notices = roster.notices;
     notices.push(format!(
-        "{unpriced} of the models asked for are left out because they have no listed price and polls are charged \
+        "{unpriced} of the requested models are excluded because they have no listed price and polls are charged \
          to accounts here"
     ));
     Roster::new(members, roster.simulated, notices).map_err(Fault::internal)

@@ -1,4 +1,4 @@
-//! `dry_run_poll`: everything that is wrong with a poll, at once, and what it would cost.
+//! `dry_run_poll`: reports all errors of a poll request at once, and its price.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, FieldFault, Kind};
@@ -44,10 +44,10 @@ impl Tool for DryRunPoll {
         ],
         faults: &[Kind::NotConfigured, Kind::Unavailable],
     };
-    type Input = Unchecked;
+    type Input = UncheckedRequest;
     type Output = DryRun;
 
-    async fn call(cx: &Ctx, Unchecked(mut members): Unchecked) -> Result<DryRun, Fault> {
+    async fn call(cx: &Ctx, UncheckedRequest(mut members): UncheckedRequest) -> Result<DryRun, Fault> {
         let mut errors = Vec::new();
         let misspelt = misspelt(&members);
         let draft = loop {
@@ -60,7 +60,7 @@ impl Tool for DryRunPoll {
                     if wrong.is_empty() {
                         errors.push(fault.message().to_owned());
                     }
-                    // Continues with placeholders, to name also what is checked after decoding.
+                    // Continue with placeholders, to report errors that are found after decoding too.
                     let replaced = wrong.iter().map(|wrong| placeholder(&mut members, root(&wrong.field)));
                     if !replaced.fold(false, |any, one| any | one) {
                         return Ok(DryRun { dry_run: true, valid: false, errors, estimates: None });
@@ -87,7 +87,7 @@ fn root(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or(path)
 }
 
-/// Replaces a wrong member; false where that was tried already.
+/// Replaces or removes an invalid field. Returns false if that was tried before.
 fn placeholder(members: &mut Map<String, Value>, wrong: &str) -> bool {
     let placeholder = match wrong {
         "question" => json!("What would be asked?"),
@@ -97,18 +97,18 @@ fn placeholder(members: &mut Map<String, Value>, wrong: &str) -> bool {
     members.insert(wrong.to_owned(), placeholder.clone()) != Some(placeholder)
 }
 
-/// A poll request as it came: its rules are checked by the tool, which reports rather than refuses.
+/// An unchecked poll request. The tool checks it, to report errors instead of rejecting the request.
 #[derive(Debug, Deserialize)]
-pub struct Unchecked(Map<String, Value>);
+pub struct UncheckedRequest(Map<String, Value>);
 
-impl JsonSchema for Unchecked {
+impl JsonSchema for UncheckedRequest {
     fn inline_schema() -> bool {
         true
     }
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "UncheckedPollRequest".into()
     }
-    /// The members of a poll request, none of them required.
+    /// Returns the schema of a poll request without required fields.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = PollRequest::json_schema(generator);
         schema.remove("required");
@@ -123,7 +123,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn everything_that_is_wrong_is_named_at_once() {
+    async fn all_errors_are_reported_at_once() {
         let service = Service::start().await;
         let user = service.user().await;
         let input = json!({ "question": "short", "options": ["one"], "confidence_threshold": 7, "preset": "no such" });

@@ -1,4 +1,4 @@
-//! What a poll will cost and how long it will take, as far as that can be known beforehand.
+//! Estimates of a poll's cost and duration.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollExecutor;
@@ -16,49 +16,49 @@ const TYPICAL_OUTPUT_TOKENS: u64 = 40;
 /// Bytes per prompt token in ordinary text.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What is known about a poll beforehand.
+/// The estimates for a poll before it runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Estimates {
-    /// The preset that chose the models; null where the request named them.
+    /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
-    /// How many models may be asked.
+    /// Number of models that may be asked.
     pub models: u32,
-    /// Fewest answers after which the poll can stop by confidence.
+    /// The fewest responses after which the poll can stop by confidence.
     pub calls_at_least: u32,
-    /// The most models that can be asked: the same number as `models`.
+    /// Maximum number of calls: the same as `models`.
     pub calls_at_most: u32,
-    /// Cost with the fewest calls, to the cheapest models, each answered briefly, in USD.
+    /// Cost of the fewest calls, to the cheapest models, with brief responses, in USD.
     pub cost_usd_at_least: Usd,
-    /// Cost with all models, each answered briefly, in USD.
+    /// Cost of calls to all models, with brief responses, in USD.
     pub cost_usd_typical_full_roster: Usd,
-    /// The most it can cost, in USD: the worst case of the whole roster, or max_cost_usd if that is less
+    /// The maximum cost, in USD: the worst case of the whole roster, or max_cost_usd if that is less
     /// (estimate_poll: 1).
     pub cost_usd_at_most: Usd,
     /// Number of models with an unknown price; their cost is not included in the figures.
     pub models_of_unknown_price: u32,
-    /// Median time of this service's recent votes, in milliseconds; null before the first one.
+    /// Median time of this service's recent votes, in milliseconds; null before the first vote.
     pub typical_vote_ms: Option<u32>,
-    /// The longest a poll may take, in milliseconds.
+    /// Maximum duration of the poll, in milliseconds.
     pub latency_ms_at_most: u64,
     /// The confidence (that the whole roster would give the same outcome) at which the poll stops early.
     pub confidence_threshold: f64,
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     pub simulated: bool,
-    /// What to know about this roster.
+    /// Notices about the roster.
     pub notices: Vec<String>,
 }
 
 impl ToolOutput for Estimates {}
 
 impl Estimates {
-    /// The estimates of a poll.
+    /// Computes the estimates of a poll.
     pub fn new(cx: &Ctx, plan: &Plan) -> Self {
         let first_wave = PollExecutor::first_wave(plan);
         let typical_prompt = plan.prompt_tokens() / BYTES_PER_TOKEN;
         let typical = |price: Price| price.of(1, typical_prompt, TYPICAL_OUTPUT_TOKENS);
         let mut costs: Vec<MicroUsd> =
             plan.roster.iter().filter_map(|member| member.price).map(typical).collect();
-        // The order is not drawn yet: the least is the cost of the cheapest.
+        // The order of the models is not drawn yet, so the minimum is the cost of the cheapest models.
         costs.sort_unstable();
         let members = plan.roster.len();
         Self {
@@ -80,23 +80,24 @@ impl Estimates {
     }
 }
 
-/// A poll checked and priced; no model was asked.
+/// The result of a dry run: the poll was checked and priced; no model was asked.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DryRun {
     /// Always true.
     pub dry_run: bool,
-    /// Whether the poll would be accepted.
+    /// True if the poll would be accepted.
     pub valid: bool,
-    /// What to change before the poll would be accepted.
+    /// Errors to fix before the poll is accepted.
     pub errors: Vec<String>,
-    /// What it will cost and how long it will take; null where too much is wrong to say.
+    /// The estimated cost and duration; null if errors prevent an estimate.
     pub estimates: Option<Estimates>,
 }
 
 impl ToolOutput for DryRun {}
 
 impl DryRun {
-    /// A poll whose members are all right; its budget may be too small. `notices` are added to the plan's.
+    /// Builds the dry run of a valid request, which may still have too small a budget. `notices` are added to
+    /// those of the plan.
     pub fn of(cx: &Ctx, plan: &Plan, notices: Vec<String>) -> Self {
         let mut estimates = Estimates::new(cx, plan);
         estimates.notices.extend(notices);

@@ -1,4 +1,4 @@
-//! `estimate_poll`: what a poll of this shape costs, for anyone.
+//! `estimate_poll`: estimates the cost of a poll from its shape, for anyone.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
@@ -20,7 +20,7 @@ pub struct EstimatePoll;
 
 /// The shape of a poll.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Shape {
+pub struct PollShape {
     /// Which models (default fast_and_cheap).
     pub preset: Option<String>,
     /// Instead of a preset: 2 to 150 models, by id or with * for any text. In a query, once per name.
@@ -71,10 +71,10 @@ impl Tool for EstimatePoll {
         ],
         faults: &[Kind::InvalidPreset, Kind::NotConfigured, Kind::Unavailable],
     };
-    type Input = Shape;
+    type Input = PollShape;
     type Output = Estimates;
 
-    async fn call(cx: &Ctx, shape: Shape) -> Result<Estimates, Fault> {
+    async fn call(cx: &Ctx, shape: PollShape) -> Result<Estimates, Fault> {
         let count = shape.options as usize;
         if !(MIN_OPTIONS..=MAX_OPTIONS).contains(&count) {
             return Err(Fault::invalid(

@@ -1,4 +1,4 @@
-//! The text of a poll's result: a headline, and what else a model should know, in a few lines.
+//! The text of a poll's result for models: a headline and a few lines of facts.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,16 +14,17 @@ use ep_polling::time::Timestamp;
 
 use super::summary::{Status, Summary};
 
-/// Length of a headline and its facts together: about 300 tokens. All lengths here are those of [`length`].
+/// Maximum length of a headline with its facts: about 300 tokens. All lengths here are measured by
+/// [`length`].
 const LONGEST: usize = 1_150;
-/// Length of the vote counts; longer options are cut.
+/// Maximum length of the vote counts; longer options are shortened.
 pub const ROOM: usize = 360;
-/// Length of an option in a headline: 200 characters of ASCII.
+/// Maximum length of an option in a headline: 200 ASCII characters.
 const NAMED: usize = 200;
-/// Length of one notice.
+/// Maximum length of a notice.
 const NOTICE: usize = 260;
 
-/// The text of a poll that has ended: its headline, and facts beside it.
+/// The text of a closed poll: its headline and facts.
 #[derive(Debug)]
 pub struct ResultText {
     headline: String,
@@ -34,7 +35,7 @@ pub struct ResultText {
 }
 
 impl ResultText {
-    /// The text, with these notices; with the cost if the caller may know it.
+    /// Builds the text with these notices, and with the cost if the caller may see it.
     pub fn new(
         state: &PollState,
         closing: &Closing,
@@ -70,7 +71,7 @@ impl ResultText {
         }
     }
 
-    /// Adds all of it to the presentation of an answer about this poll.
+    /// Adds the text to the presentation of a response about this poll.
     pub fn present(&self, presentation: Presentation, id: &PollId) -> Presentation {
         presentation
             .summary(&*self.headline)
@@ -81,14 +82,14 @@ impl ResultText {
     }
 }
 
-/// What a poll came to, in one sentence.
+/// Returns the outcome of a poll in one sentence.
 fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
-    let place = url.map(|url| format!(": {url}")).unwrap_or_default();
+    let link = url.map(|url| format!(": {url}")).unwrap_or_default();
     let votes = summary.succeeded;
     match &summary.winning_option {
         Some(option) => {
             let won = summary.tally.0.iter().find(|(name, _)| name == option).map_or(0, |(_, votes)| *votes);
-            // Rounded down: a figure shown must not promise more than was reached.
+            // Round down, so that the figure never exceeds the confidence reached.
             let percent = (summary.confidence * 1000.0).floor() / 10.0;
             let sure = if percent > 0.0 {
                 format!(
@@ -98,14 +99,15 @@ fn headline(summary: &Summary, roster: usize, url: Option<&str>) -> String {
                 format!("too little to say what all {roster} models together would choose")
             };
             let option = cut(option, NAMED);
-            format!("“{option}” won {won} of {votes} votes; {sure}{place}")
+            format!("“{option}” won {won} of {votes} votes; {sure}{link}")
         }
-        None if summary.is_tie => format!("The lead is shared after {votes} votes{place}"),
-        None => format!("No model produced a vote{place}"),
+        None if summary.is_tie => format!("The lead is shared after {votes} votes{link}"),
+        None => format!("No model produced a vote{link}"),
     }
 }
 
-/// The votes of each option, most votes first, the options cut so that all of it has about the length `room`.
+/// Lists the votes per option, most votes first. Options are shortened so that the list has about the length
+/// `room`.
 pub fn counts(tally: &NamedTally, room: usize) -> String {
     let mut options: Vec<_> = tally.0.iter().collect();
     options.sort_by_key(|(_, votes)| std::cmp::Reverse(*votes));
@@ -115,7 +117,7 @@ pub fn counts(tally: &NamedTally, room: usize) -> String {
     counts.join("; ")
 }
 
-/// A text of at most this length and an ellipsis.
+/// Shortens a text to this length and appends an ellipsis.
 fn cut(text: &str, longest: usize) -> Cow<'_, str> {
     let mut length = 0;
     for (start, c) in text.char_indices() {
@@ -127,12 +129,13 @@ fn cut(text: &str, longest: usize) -> Cow<'_, str> {
     text.into()
 }
 
-/// How long a text is for a model: four are about a token.
+/// Returns the length of a text for a model; four units are about a token.
 fn length(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// Common tokens have several letters of an alphabet, one ideogram, or a part of an emoji.
+/// Returns the length of a character. Common tokens have several letters of an alphabet, one ideogram, or
+/// part of an emoji.
 fn width(c: char) -> usize {
     match c.len_utf8() {
         1 => 1,

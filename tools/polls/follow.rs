@@ -10,24 +10,24 @@ use ep_kernel::fault::Fault;
 use ep_polling::poll_id::PollId;
 use tokio::time::{Instant, timeout_at};
 
-/// How much longer than a poll may take a caller without a limit waits for it: it may have to wait for its turn.
+/// Extra time to wait beyond the poll's deadline, because the poll may be queued first.
 const QUEUE_WAIT: Duration = Duration::from_secs(20);
 
-/// The state of the poll when it ends, or when `wait_limit` is over: at the latest shortly before the call
-/// itself would be given up.
+/// Follows a poll as its owner. Returns its state when it ends, or when `wait_limit` has passed. The wait
+/// ends shortly before the call itself would time out.
 pub async fn follow(cx: &Ctx, id: &PollId, wait_limit: Option<Duration>) -> Result<PollState, Fault> {
     follow_as(cx, id, wait_limit, Watcher { seen: None, costs: true }).await
 }
 
-/// Who watches a poll.
+/// A watcher of a poll.
 pub struct Watcher {
-    /// The number of the last vote that it has seen.
+    /// The sequence number of the last vote it received.
     pub seen: Option<u32>,
-    /// Whether it may know what the votes cost.
+    /// True if it may see costs.
     pub costs: bool,
 }
 
-/// The same, to this watcher.
+/// Follows a poll as [`follow`] does, for this watcher.
 pub async fn follow_as(
     cx: &Ctx,
     id: &PollId,
@@ -45,7 +45,7 @@ pub async fn follow_as(
         report(cx, StartedEvent::NAME, 0, (0, started.roster_size), message, &PollEvent::Started(started));
     }
     loop {
-        // A timer fires a millisecond late, which is long enough for a quick poll to end.
+        // Timers fire a millisecond late, which is enough for a quick poll to end.
         if Instant::now() >= until {
             return Ok(follower.state());
         }

@@ -1,4 +1,4 @@
-//! The input of a free poll, in any of its forms.
+//! The input of a free poll, in all its forms.
 
 use ep_kernel::fault::Fault;
 use ep_kernel::schema;
@@ -42,7 +42,7 @@ pub struct FreeRequest {
     pub exclude: Option<ModelNames>,
 }
 
-/// Which free poll.
+/// The theme of a free poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -53,7 +53,7 @@ pub enum Theme {
     FreeSearch,
 }
 
-/// The question and its options; options are proposed for questions of a plain form.
+/// Returns the question and its options. Options are derived from questions of a simple form.
 pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> {
     let combined = request.poll.as_deref().map(combined).transpose()?;
     let (from_poll, poll_options) =
@@ -76,8 +76,8 @@ pub fn read(request: FreeRequest) -> Result<(FreeQuestion, FreeOptions), Fault> 
     Ok((question, options))
 }
 
-/// Reads a poll's request from what an agent says: members of it, `Question? [Option A, Option B]`, a question of a
-/// plain form, or the options of a question that is known.
+/// Reads a poll request from an agent's message: its fields, `Question? [Option A, Option B]`, a question of
+/// a simple form, or the options for a known question.
 pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
     let members = match said {
         Said::Members(said) => with(known, said),
@@ -104,7 +104,7 @@ pub fn understand(known: &Map<String, Value>, said: Said<'_>) -> Understood {
     }
 }
 
-/// The members that plain words have, after what is known.
+/// Returns the fields in plain words, given the known fields.
 fn words_after(known: &Map<String, Value>, words: &str) -> Result<Map<String, Value>, Fault> {
     if known.contains_key("question")
         && let Some(options) = listed(words)
@@ -115,14 +115,14 @@ fn words_after(known: &Map<String, Value>, words: &str) -> Result<Map<String, Va
     Question::new(question.as_str()).map_err(|rule| Fault::invalid("question", rule.to_string()))?;
     let options = options.or_else(|| propose(question.as_str()));
     if options.is_none() && known.contains_key("question") {
-        return Err(Fault::invalid("options", "these words hold no options of the question before"));
+        return Err(Fault::invalid("options", "this text contains no options for the previous question"));
     }
     let options = options.map(|options| ("options".to_owned(), json!(Vec::from(options))));
     let question = ("question".to_owned(), json!(String::from(question)));
     Ok([question].into_iter().chain(options).collect())
 }
 
-/// Options alone: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one in each line.
+/// Parses options without a question: `[Tea, Coffee]`, `Tea, Coffee`, `Tea or Coffee`, or one per line.
 fn listed(words: &str) -> Option<FreeOptions> {
     let words = words.trim().trim_start_matches('[').trim_end_matches([']', '.', '?']);
     if words.contains('[') {
@@ -134,7 +134,7 @@ fn listed(words: &str) -> Option<FreeOptions> {
     FreeOptions::new(&options).ok()
 }
 
-/// `Question? [Option A, Option B]`.
+/// Parses `Question? [Option A, Option B]`.
 fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
     let invalid = |detail: String| Fault::invalid("poll", detail);
     let (question, rest) = poll.rsplit_once('[').unwrap_or((poll, ""));
@@ -152,13 +152,13 @@ fn combined(poll: &str) -> Result<(FreeQuestion, Option<FreeOptions>), Fault> {
     Ok((question, Some(options)))
 }
 
-/// How a yes/no question begins.
+/// First words of yes/no questions.
 const OPENINGS: &[&str] = &[
     "is", "are", "was", "were", "am", "do", "does", "did", "can", "could", "will", "would", "should", "has",
     "have", "had", "may", "might", "must", "shall",
 ];
 
-/// Options for questions of a plain English form: "Is …?" and "… A or B?".
+/// Derives the options of questions in a simple English form: "Is …?" and "… A or B?".
 fn propose(question: &str) -> Option<FreeOptions> {
     let text = question.trim_end_matches(['?', ' ', '.']);
     let plain = text.strip_suffix(" or not").unwrap_or(text);
@@ -181,8 +181,8 @@ fn alternatives(text: &str) -> Option<FreeOptions> {
         let commas = list.replace(" or ", ", ");
         commas.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
     } else {
-        // "Should I use Rust or Go": as many words before the "or" as behind it. Anything more involved is
-        // left to the caller.
+        // Accepts "Should I use Rust or Go": the same number of words before and after the "or". The caller
+        // must send the options of longer questions.
         let (before, after) = text.rsplit_once(" or ")?;
         if before.contains([',', ':']) || before.contains(" or ") {
             return None;
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn proposes_for_plain_forms_only() {
+    fn options_are_derived_from_simple_forms_only() {
         let list = |options: &[&str]| Some(options.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(proposed("Is a tomato a fruit?"), list(&["Yes", "No"]));
         assert_eq!(proposed("Tea or coffee?"), list(&["Tea", "coffee"]));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_combined_form() {
+    fn the_combined_form_is_parsed() {
         let (question, options) = combined("Best drink? [Tea, Coffee]").unwrap();
         assert_eq!(question.as_str(), "Best drink?");
         assert_eq!(Vec::from(options.unwrap()), ["Tea", "Coffee"]);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn understands_words_and_asks_for_what_is_missing() {
+    fn plain_words_are_parsed_and_missing_fields_requested() {
         let input = |value: Value| Understood::Input(value.as_object().unwrap().clone());
         let both = json!({ "question": "Which is better, Rust or Go?", "options": ["Rust", "Go"] });
         assert_eq!(said(&json!({}), "Which is better, Rust or Go?"), input(both));

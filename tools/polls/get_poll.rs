@@ -1,4 +1,4 @@
-//! `get_poll`: a poll as its owner sees it.
+//! `get_poll`: reads a poll with the fields for its owner.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::PollState;
@@ -9,10 +9,10 @@ use super::get_poll_status::PollQuery;
 use super::reply::{PollReply, PollResponse, RunningPoll};
 use crate::results::{owned, result_url};
 
-/// Reads a poll as its owner sees it.
+/// Reads a poll with the fields for its owner.
 pub struct GetPoll;
 
-/// A poll's response, or how far it is.
+/// Returns a poll's response, or its progress while it runs.
 pub fn reply(cx: &Ctx, state: &PollState, notices: Vec<String>) -> PollReply {
     let url = result_url(cx, &state.record.id);
     if let Some(closing) = &state.record.closing {

@@ -1,4 +1,4 @@
-//! `get_poll_status`: how far a poll is.
+//! `get_poll_status`: reads the progress of a poll.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::reply::POLL_AFTER_MS;
 use super::summary::{Status, Summary};
 use crate::results::owned;
 
-/// Reads how far a poll is.
+/// Reads the progress of a poll.
 pub struct GetPollStatus;
 
 /// Which poll.
@@ -29,30 +29,30 @@ pub struct PollQuery {
     pub poll_id: String,
 }
 
-/// How far a poll is.
+/// The progress of a poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PollStatus {
     /// Its id.
     pub poll_id: PollId,
-    /// `queued`, `running`, or whether all, some or none of the models that counted voted.
+    /// The status: `queued` or `running`; then all, some or none of the models that counted voted.
     pub status: Status,
-    /// How many polls at most run before this one does, itself included, while it waits for its turn.
+    /// Maximum position in the queue, from 1; absent unless it is queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u32>,
     /// The winning option, or the literal `tie`, or the literal `no_votes`; null while it runs.
     pub outcome: Option<String>,
     /// Votes so far.
     pub tally: NamedTally,
-    /// Confidence so far that the whole roster, all of it heard, would give this outcome: it is about these models'
-    /// agreement, and says nothing about whether they are right.
+    /// Confidence so far that the whole roster would give this outcome: agreement among these models, not
+    /// truth.
     pub confidence: f64,
-    /// Models that have answered, or could not.
+    /// Number of models that responded or failed to.
     pub answered: u32,
-    /// Models that may be asked.
+    /// Number of models that may be asked.
     pub roster_size: u32,
-    /// Whether its owner ended it.
+    /// True if its owner cancelled it.
     pub cancelled: bool,
-    /// Why it ended; null while it runs, and where it was cancelled.
+    /// The reason why it ended; null while it runs, or if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
     /// When it was accepted.
     pub created_at: Timestamp,
@@ -61,7 +61,7 @@ pub struct PollStatus {
 }
 
 impl PollStatus {
-    /// How far this poll is.
+    /// Returns the progress of this poll.
     pub fn of(cx: &Ctx, state: &PollState) -> Self {
         let record = &state.record;
         let running = Self {

@@ -1,4 +1,4 @@
-//! `list_polls`: the polls of an account, a page at a time.
+//! `list_polls`: lists the polls of an account, in pages.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -26,31 +26,31 @@ pub struct PollPage {
     pub limit: u32,
     /// `next_cursor` of the page before.
     #[serde(default)]
-    #[schemars(transform = like_a_place)]
+    #[schemars(transform = cursor_pattern)]
     pub cursor: Option<String>,
 }
 
 /// A page of an account's polls.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PollList {
-    /// Newest first.
+    /// The polls, newest first.
     pub polls: Vec<ListedPoll>,
-    /// Where the next page begins; null on the last one.
+    /// Cursor of the next page; null on the last one.
     pub next_cursor: Option<String>,
 }
 
-/// One poll of the list.
+/// A poll of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedPoll {
     /// Its id.
     pub poll_id: PollId,
-    /// `running`, or whether all, some or none of the models that counted voted.
+    /// The status: `running`; then all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`; null while it runs.
     pub outcome: Option<String>,
     /// Votes per option, so far.
     pub tally: NamedTally,
-    /// What it cost, unused calls included, in USD; null while it runs.
+    /// Its cost, including unused calls, in USD; null while it runs.
     #[schemars(with = "Option<f64>")]
     pub cost_usd: Option<Usd>,
     /// When it was accepted.
@@ -72,14 +72,14 @@ impl From<PastPoll> for ListedPoll {
     }
 }
 
-/// Says what a place in the list looks like: a time, and the id of a poll.
-fn like_a_place(schema: &mut Schema) {
+/// Adds the cursor's pattern to its schema: a time and a poll's id.
+fn cursor_pattern(schema: &mut Schema) {
     let id = PollId::PATTERN.trim_start_matches('^');
     schema.insert("pattern".to_owned(), format!(r"^[0-9]{{1,15}}\.{id}").into());
 }
 
-/// A place in the list: after this poll.
-fn place(cursor: &str) -> Result<(Timestamp, PollId), Fault> {
+/// Parses a cursor: the page starts after this poll.
+fn parse_cursor(cursor: &str) -> Result<(Timestamp, PollId), Fault> {
     let wrong = || Fault::invalid("cursor", "must be the next_cursor of an earlier page");
     let (at, id) = cursor.split_once('.').ok_or_else(wrong)?;
     let at = Timestamp::from_millis(at.parse().map_err(|_| wrong())?);
@@ -119,9 +119,9 @@ impl Tool for ListPolls {
 
     async fn call(cx: &Ctx, page: PollPage) -> Result<PollList, Fault> {
         check_limit(page.limit)?;
-        let after = page.cursor.as_deref().map(place).transpose()?;
+        let after = page.cursor.as_deref().map(parse_cursor).transpose()?;
         let after = after.as_ref().map(|(at, id)| (*at, id));
-        // One more than is shown tells whether there is a next page.
+        // One extra poll shows that there is a next page.
         let mut found = cx.history().polls_after(cx.account()?, page.limit + 1, after).await?;
         let more = found.len() > page.limit as usize;
         found.truncate(page.limit as usize);

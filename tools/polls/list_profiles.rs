@@ -1,4 +1,4 @@
-//! `list_profiles`: named bundles of preset, threshold and cost.
+//! `list_profiles`: lists named bundles of preset, threshold and cost.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct ListProfiles;
 /// The profiles.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Profiles {
-    /// Each profile and what it stands for, most careful first.
+    /// The profiles and their settings, most careful first.
     pub profiles: Vec<Bundle>,
     /// The presets a poll can name.
     pub presets: Vec<String>,

@@ -1,4 +1,4 @@
-//! Polls: asking, pricing, choosing how.
+//! Polls: opening, estimating and configuring them.
 
 pub mod brief;
 mod cancel_poll;

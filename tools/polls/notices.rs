@@ -1,4 +1,4 @@
-//! What to know about a poll beside its outcome, in full sentences.
+//! Notices about a poll, in full sentences.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use ep_kernel::ports::{Closing, PollRecord};
 
 use super::summary::{Status, Summary};
 
-/// What anyone should know about this poll: its roster, and why models gave no vote.
+/// Returns the notices for any reader: about the roster, and about models without a vote.
 pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
     let mut notices = state.record.plan.notices.clone();
     let Some((closing, summary)) = ended else { return notices };
@@ -23,13 +23,13 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
             notices.push(format!("none of {counted} models gave a vote ({why})"));
         }
         Status::Failed => {
-            notices.push("the poll ended before any model had answered".to_owned());
+            notices.push("the poll ended before any model had responded".to_owned());
         }
         Status::Success | Status::Running | Status::Queued => {}
     }
     if closing.reason.is_none() {
         notices.push(
-            "the poll was cancelled, or interrupted until its time was over: it ended with the votes it had"
+            "the poll was cancelled, or interrupted until its deadline passed; it ended with the votes received so far"
                 .to_owned(),
         );
     }
@@ -42,13 +42,13 @@ pub fn notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<St
             rest => format!("; the other {rest} were not needed or not asked"),
         };
         notices.push(format!(
-            "{heard} of the roster's {roster} models were heard; {unheard} could not be and {counts} for the strongest rival in the confidence{rest}"
+            "{heard} of the roster's {roster} models responded; {unheard} did not and {counts} for the runner-up in the confidence{rest}"
         ));
     }
     notices
 }
 
-/// What the poll's owner should know: also what limited its cost.
+/// Returns the notices for the poll's owner, including limits on its cost.
 pub fn owner_notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> Vec<String> {
     let mut notices = notices(state, ended);
     let PollRecord { plan, held, .. } = &*state.record;
@@ -62,7 +62,7 @@ pub fn owner_notices(state: &PollState, ended: Option<(&Closing, &Summary)>) -> 
     notices
 }
 
-/// Why models gave no vote: each reason with its number, most frequent first.
+/// Lists the reasons for missing votes with their counts, most frequent first.
 fn reasons(state: &PollState) -> String {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for no_vote in state.ballots.iter().filter_map(|ballot| ballot.vote.as_ref().err()) {

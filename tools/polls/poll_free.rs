@@ -1,4 +1,4 @@
-//! `poll_free`: a poll without an account, by open-weight models that charge nothing.
+//! `poll_free`: asks open-weight models that charge nothing, without an account.
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub struct PollFree;
 pub struct FreeReply {
     /// The question.
     pub question: String,
-    /// What could be chosen.
+    /// The options.
     pub options: Vec<String>,
     /// The option with the most votes; null on a tie or without votes.
     pub answer: Option<String>,
@@ -44,15 +44,15 @@ pub struct FreeReply {
     pub theme: &'static str,
     /// The result's id.
     pub poll_id: PollId,
-    /// Where the full result is.
+    /// URL of the full result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// Confidence that all free models, each of them heard, would give this answer: agreement, not truth.
+    /// Confidence that all free models would give this answer: agreement, not truth.
     pub confidence: f64,
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     pub simulated: bool,
-    /// What to know about this poll: its roster, and models that gave no vote or could not be heard.
+    /// Notices about this poll: its roster, and models that gave no vote or did not respond.
     pub notices: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct FreeReply {
 pub enum FreeAnswer {
     /// The poll has ended.
     Complete(FreeReply),
-    /// It was only checked and priced.
+    /// It was only validated and priced.
     DryRun(DryRun),
 }
 
@@ -136,7 +136,7 @@ impl Tool for PollFree {
         let Some(closing) = &state.record.closing else {
             return Err(Fault::new(
                 Kind::PollFailed,
-                format!("poll {id} did not end; ask for its result later"),
+                format!("poll {id} has not ended yet; request its result later"),
             ));
         };
         let summary = Summary::new(&state, closing);
@@ -157,7 +157,7 @@ impl Tool for PollFree {
     }
 }
 
-/// The vote counts in sentences.
+/// Describes the vote counts in sentences.
 fn reasoning(summary: &Summary) -> String {
     let counts: Vec<String> =
         summary.tally.0.iter().map(|(option, votes)| format!("{option}: {votes}")).collect();
@@ -170,10 +170,10 @@ fn reasoning(summary: &Summary) -> String {
         None => "No free model produced a vote.".to_owned(),
     };
     if silent > 0 {
-        let _ = write!(text, " {silent} gave no usable answer.");
+        let _ = write!(text, " {silent} gave no readable vote.");
     }
     if summary.unheard > 0 {
-        let _ = write!(text, " {} could not be heard.", summary.unheard);
+        let _ = write!(text, " {} did not respond.", summary.unheard);
     }
     if summary.skipped > 0 {
         let _ = write!(text, " {} more were not needed.", summary.skipped);
@@ -191,7 +191,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn free_models_answer_plain_questions_for_nothing() {
+    async fn free_polls_derive_options_and_reject_paid_features() {
         let service = Service::start().await;
         let asked = |members| service.call::<PollFree>(const { &Caller::Local }, members);
         let answer = asked(json!({ "q": "Is a tomato botanically a fruit?" })).await.unwrap().value;

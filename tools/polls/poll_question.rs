@@ -83,8 +83,8 @@ impl Tool for PollQuestion {
 
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<PollReply, Fault> {
         let (request, misspelt) = raw.decode()?;
-        // An event stream is followed to its end, and who does not wait at all waits for nothing; elsewhere the
-        // caller's wait limit applies.
+        // An event stream is followed to its end, and a caller that does not wait at all gets no wait.
+        // Otherwise the caller's wait limit applies.
         let streamed = cx.is_watched() && cx.wait_limit.is_none();
         let wait = request.wait_ms.filter(|_| !streamed && cx.wait_limit != Some(Duration::ZERO));
         let wait_limit = wait.map(|WaitMs(wait)| Duration::from_millis(u64::from(wait))).or(cx.wait_limit);
@@ -97,30 +97,30 @@ impl Tool for PollQuestion {
         let id = planned.open(cx).await?;
         tokio::select! {
             state = follow(cx, &id, wait_limit) => Ok(reply(cx, &state?, misspelt)),
-            // Nobody will ever read it.
+            // The client has cancelled and will not read the response.
             () = cx.withdrawn(), if !lasts => {
                 cx.polls().cancel(&id).await?;
-                let message = format!("the request was taken back; poll {id} ends with the votes it has");
+                let message = format!("the request was cancelled; poll {id} ends with the votes received so far");
                 Err(Fault::new(Kind::PollFailed, message).about(id))
             }
         }
     }
 }
 
-/// A poll that has been planned for a request, and is not open yet.
+/// A planned poll that is not open yet.
 pub struct PlannedPoll {
     plan: Plan,
     notify: Option<WebhookUrl>,
 }
 
 impl PlannedPoll {
-    /// Checks a request and plans its poll.
+    /// Validates a request and plans its poll.
     pub async fn new(cx: &Ctx, request: PollRequest) -> Result<Self, Fault> {
         let notify = notify(cx, request.notify_url.as_deref())?;
         Ok(Self { plan: plan(cx, request.draft()?).await?, notify })
     }
 
-    /// Opens it for the caller.
+    /// Opens the poll for the caller.
     pub async fn open(self, cx: &Ctx) -> Result<PollId, Fault> {
         let Self { plan, notify } = self;
         affordable(&plan)?;
@@ -135,7 +135,7 @@ impl PlannedPoll {
     }
 }
 
-/// Where this poll's owner wants to be told of its end.
+/// Returns the URL to notify when the poll ends.
 fn notify(cx: &Ctx, url: Option<&str>) -> Result<Option<WebhookUrl>, Fault> {
     let Some(url) = url else { return Ok(None) };
     if cx.caller.user().is_none() {
@@ -153,7 +153,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn a_poll_is_answered_once_and_is_not_cached() {
+    async fn the_response_of_a_poll_is_not_cached() {
         let service = Service::start().await;
         let input = json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"] });
         let answer = service.call::<PollQuestion>(&service.user().await, input).await.unwrap();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_wait_of_zero_is_answered_at_once_with_the_running_poll() {
+    async fn a_wait_of_zero_returns_the_running_poll_at_once() {
         let service = Service::start().await;
         let input =
             json!({ "question": "Which of the two is better?", "options": ["Alpha", "Beta"], "wait_ms": 0 });
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_old_name_of_the_question_is_accepted_and_none_is_refused() {
+    async fn the_old_name_of_the_question_is_accepted_and_a_missing_question_is_rejected() {
         let service = Service::start().await;
         let user = service.user().await;
         let asked = |members: serde_json::Value| service.call::<PollQuestion>(&user, members);

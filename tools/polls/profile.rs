@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The preset of a poll that names none.
 pub const DEFAULT_PRESET: &str = "fast_and_cheap";
 
-/// How careful a poll is.
+/// A trade-off between confidence and cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -23,20 +23,20 @@ pub enum Profile {
     Quick,
 }
 
-/// What a profile stands for.
+/// The settings of a profile.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Bundle {
     /// The profile's name.
     pub name: Profile,
-    /// When to choose it.
+    /// Advice on when to choose it.
     pub description: &'static str,
     /// The preset that names the roster.
     pub preset: &'static str,
     /// The confidence (that the whole roster would give the same outcome) at which a poll stops early.
     pub confidence_threshold: f64,
-    /// The most the poll may spend, in USD.
+    /// The maximum cost of the poll, in USD.
     pub max_cost_usd: Usd,
-    /// How many calls may be in flight.
+    /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
 }
 
@@ -44,7 +44,7 @@ impl Profile {
     /// All profiles, most careful first.
     pub const ALL: [Self; 3] = [Self::Conservative, Self::Balanced, Self::Quick];
 
-    /// What it stands for.
+    /// Returns its settings.
     pub fn bundle(self) -> Bundle {
         let (description, preset, threshold, micro_usd, pace) = match self {
             Self::Conservative => (
@@ -73,12 +73,12 @@ impl Profile {
         Bundle { name: self, description, preset, confidence_threshold: threshold, max_cost_usd, pace }
     }
 
-    /// Its threshold.
+    /// Returns its threshold.
     pub fn threshold(self) -> Threshold {
         Threshold::new(self.bundle().confidence_threshold).unwrap_or_default()
     }
 
-    /// Its budget.
+    /// Returns its budget.
     pub fn budget(self) -> Budget {
         Budget::from_amount(self.bundle().max_cost_usd.0).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! A poll request as it came, before it is decoded.
+//! A poll request before it is decoded.
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use serde_json::{Map, Value};
 use super::PollQuestion;
 use super::draft::PollRequest;
 
-/// A poll request and the names of all its members, also of those that it does not know.
+/// A poll request with all its field names, including unknown ones.
 #[derive(Debug, Deserialize)]
 pub struct RawPollRequest(pub Map<String, Value>);
 
 impl RawPollRequest {
-    /// Refuses an input that is no poll request.
+    /// Rejects an input that is not a poll request.
     pub fn check(input: Value) -> Result<(), Fault> {
         schema::decode::<PollRequest>(input)?.draft().map(drop)
     }
 
-    /// Decodes it, and says which unknown members look like misspelt ones.
+    /// Decodes the request, with a notice for each field that looks misspelt.
     pub fn decode(self) -> Result<(PollRequest, Vec<String>), Fault> {
         let notices = misspelt(&self.0);
         Ok((schema::decode(Value::Object(self.0))?, notices))
     }
 }
 
-/// A notice for each member that looks like a misspelt one: it could be a limit on money that has no effect.
+/// Returns a notice for each unknown field that looks misspelt: it could be a spending limit without effect.
 pub fn misspelt(members: &Map<String, Value>) -> Vec<String> {
     let Some(entry) = crate::find(PollQuestion::SPEC.name) else { return Vec::new() };
     let found = schema::misspelt(entry.input(), members);
@@ -37,7 +37,7 @@ pub fn misspelt(members: &Map<String, Value>) -> Vec<String> {
         .iter()
         .map(|name| {
             format!(
-                "{} has no effect: it is not a member of a poll; did you mean {}?",
+                "{} has no effect: it is not a field of a poll; did you mean {}?",
                 name.given, name.nearest
             )
         })

@@ -1,4 +1,4 @@
-//! What a poll answers: the interface's poll response, its vote results, and how far a running poll is.
+//! Poll responses: the interface's poll response, vote results, and the progress of a running poll.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -23,15 +23,15 @@ use super::facts::{self, ResultText};
 use super::notices::owner_notices;
 use super::summary::{Families, Status, Summary, family};
 
-/// What `poll_question` answers.
+/// The response of `poll_question`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PollReply {
     /// The poll has ended.
     Complete(Box<PollResponse>),
-    /// It still runs.
+    /// It is still running.
     Running(RunningPoll),
-    /// It was only checked and priced.
+    /// It was only validated and priced.
     DryRun(DryRun),
 }
 
@@ -52,53 +52,53 @@ impl ToolOutput for PollReply {
 pub struct PollResponse {
     /// The result's id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the models that counted voted.
+    /// The status: all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
     /// The question.
     pub question: String,
-    /// What could be chosen.
+    /// The options.
     pub options: Vec<String>,
-    /// How votes became the outcome.
+    /// The voting rule.
     pub poll_type: PollType,
     /// The option with the most votes; null on a tie or without votes.
     pub winning_option: Option<String>,
-    /// Whether two or more options share the highest count.
+    /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: f64,
-    /// The most the poll could spend, in USD.
+    /// The maximum cost of the poll, in USD.
     pub max_cost_usd: Usd,
-    /// Whether the poll ended before every model had answered.
+    /// True if the poll ended before every model had responded.
     pub early_terminated: bool,
-    /// Why the poll ended; null where it was cancelled.
+    /// The reason why the poll ended; null if it was cancelled.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without an answer when the poll ended: never asked, or still in flight. The roster is the votes and these.
+    /// Models without a response when the poll ended: never asked, or still in flight. The roster is the
+    /// votes and these.
     pub models_skipped: u32,
-    /// Of the skipped models, those that were in flight: not counted, but paid for.
+    /// Skipped models that were in flight: not counted, but paid for.
     pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Every answer, in the order in which they came.
+    /// Every response, in order of arrival.
     pub votes: Vec<VoteResult>,
-    /// How long it took.
+    /// The duration of the poll.
     pub timing: Timing,
-    /// What it cost.
+    /// The cost of the poll.
     pub costs: Costs,
-    /// Confidence that the whole roster, all of it heard, would give this outcome: it is about these models' agreement,
-    /// and says nothing about whether they are right. Models that could not be heard count against it. 0 where nothing
-    /// can be said.
+    /// Confidence that the whole roster would give this outcome: agreement among these models, not truth.
+    /// Models that did not respond count against it. 0 if it cannot be computed.
     pub confidence: f64,
-    /// How the votes spread over model families: a weak proxy for how independent they are.
+    /// Distribution of the votes over model families: a weak proxy for independence.
     pub families: Families,
-    /// The preset that chose the models; null where the request named them.
+    /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
-    /// How many calls could be in flight.
+    /// The pace, which sets the number of calls in flight.
     pub pace: Pace,
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     pub simulated: bool,
-    /// What to know about this poll: its roster, models that gave no vote or could not be heard, what limited it.
+    /// Notices about this poll: its roster, models that gave no vote or did not respond, and its limits.
     pub notices: Vec<String>,
     /// URL of the result; public, unless the poll is private.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,51 +110,51 @@ pub struct PollResponse {
     text: ResultText,
 }
 
-/// One model's answer.
+/// One model's response.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct VoteResult {
-    /// Who was asked.
+    /// The model that was asked.
     pub model_id: String,
-    /// Whether it voted.
+    /// True if it voted.
     pub success: bool,
     /// The option it chose; null if it cast no vote.
     pub chosen_option: Option<String>,
     /// Always `vote`; kept for compatibility.
     #[schemars(extend("const" = "vote"))]
     pub transition: &'static str,
-    /// From request to answer, in milliseconds.
+    /// Time from request to response, in milliseconds.
     pub latency_ms: u32,
     /// Cost in USD; `cost_basis` says whether it is reported, computed or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usd")]
     pub estimated_cost: Option<Usd>,
-    /// How the cost was determined. If it is unknown, an amount of 0 does not mean that the answer was free.
+    /// Source of the cost. If it is unknown, an amount of 0 does not mean that the response was free.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "SpendBasis")]
     pub cost_basis: Option<SpendBasis>,
-    /// Why there is no vote.
+    /// Error message if there is no vote.
     pub error: Option<String>,
-    /// Machine-readable reason why there is no vote.
+    /// Machine-readable reason for the missing vote.
     pub error_code: Option<Reason>,
-    /// The model's maker and product line, as its id tells them.
+    /// The model's maker and product line, derived from its id.
     pub family: String,
     /// The order in which this model saw the options, as zero-based indices into `options`.
     pub option_order: Vec<usize>,
-    /// The model that answered, if it is not the one that was asked.
+    /// The model that responded, if it is not the one that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub answered_by: Option<String>,
-    /// The form in which the model answered; absent if it did not answer.
+    /// The form of the response; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BallotMode")]
     pub ballot_mode: Option<BallotMode>,
-    /// Whether the model reasoned before it answered; absent if that is not known.
+    /// True if the model reasoned before it voted; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub reasoned: Option<bool>,
 }
 
-/// One model's answer, without what it cost, which the owner of a poll can ask for.
+/// One model's response without its cost, which only the poll's owner can request.
 pub struct PublicVote;
 
 impl JsonSchema for PublicVote {
@@ -171,37 +171,37 @@ impl JsonSchema for PublicVote {
     }
 }
 
-/// How long a poll took.
+/// The duration of a poll.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Timing {
-    /// From the first call to the last answer that counted, in milliseconds.
+    /// From the first call to the last response that counted, in milliseconds.
     pub gather_ms: u64,
     /// From acceptance to the end, in milliseconds.
     pub total_ms: u64,
 }
 
-/// What a poll cost.
+/// The cost of a poll.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Costs {
-    /// What the poll cost, in USD: the answers that counted and, as soon as it is known, the unused calls.
+    /// The total cost, in USD: responses that counted and, once known, unused calls.
     pub total_estimated_cost: Usd,
-    /// Of that, the unused calls (`models_unused`). While null they have not finished, and the total can still rise:
-    /// get_poll_result with `costs: true` tells the final cost.
+    /// The part for unused calls (`models_unused`). While null they are still running, and the total can
+    /// rise: get_poll_result with `costs: true` returns the final cost.
     pub unused_calls_cost: Option<Usd>,
-    /// Number of answers with an unknown cost; not included in the total.
+    /// Number of responses with an unknown cost, which is not in the total.
     pub unknown_cost_calls: u32,
 }
 
-/// A poll that still runs, or waits for its turn.
+/// A poll that is queued or running.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(transform = ep_kernel::schema::interim)]
 pub struct RunningPoll {
-    /// The result's id: ask for it later.
+    /// The result's id, to request it later.
     pub poll_id: PollId,
-    /// `queued` while it waits for its turn, then `running`.
+    /// `queued` until it starts, then `running`.
     #[schemars(extend("enum" = ["queued", "running"]))]
     pub status: Status,
-    /// How many polls at most run before this one does, itself included, while it waits for its turn.
+    /// Maximum position in the queue, from 1; absent unless it is queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u32>,
     /// The question.
@@ -210,18 +210,18 @@ pub struct RunningPoll {
     pub tally: NamedTally,
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is too early
-    /// to say.
+    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is
+    /// too early to say.
     pub confidence: f64,
-    /// Models that have answered, or could not.
+    /// Number of models that responded or failed to.
     pub answered: u32,
-    /// Models that may be asked.
+    /// Number of models that may be asked.
     pub roster_size: u32,
-    /// What to know about this poll.
+    /// Notices about this poll.
     pub notices: Vec<String>,
     /// Wait this many milliseconds, then call get_poll_result again.
     pub poll_after_ms: u32,
-    /// Where the result will be.
+    /// URL of the future result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
@@ -235,7 +235,7 @@ impl ToolOutput for RunningPoll {
         let summary = match self.queue_position {
             Some(position) => format!("Poll {poll_id} is queued: number {position} in line."),
             None => format!(
-                "Poll {poll_id} is still running: {answered} of up to {roster_size} models have answered."
+                "Poll {poll_id} is still running: {answered} of up to {roster_size} models have responded."
             ),
         };
         let votes = facts::counts(&self.tally, facts::ROOM);
@@ -250,7 +250,7 @@ impl ToolOutput for RunningPoll {
 }
 
 impl RunningPoll {
-    /// How far a poll is; `queue_position` is where it stands in line, if it waits for its turn.
+    /// Returns the progress of a poll. `queue_position` is its position in the queue, if it is queued.
     pub fn new(state: &PollState, queue_position: Option<u32>, result_url: Option<String>) -> Self {
         let plan = &state.record.plan;
         let mut projection = EventProjection::new(&state.record);
@@ -274,11 +274,11 @@ impl RunningPoll {
     }
 }
 
-/// How long a caller should wait before it asks for a running poll again, in milliseconds.
+/// The delay before a caller polls again, in milliseconds.
 pub const POLL_AFTER_MS: u32 = 2_000;
 
 impl PollResponse {
-    /// The response of a closed poll.
+    /// Builds the response of a closed poll.
     pub fn new(state: &PollState, closing: &Closing, result_url: Option<String>) -> Self {
         let PollRecord { id, plan, created_at, .. } = &*state.record;
         let summary = Summary::new(state, closing);
@@ -317,7 +317,7 @@ impl PollResponse {
 }
 
 impl Costs {
-    /// What a closed poll cost, as far as it is known.
+    /// Computes the cost of a closed poll, as far as it is known.
     pub fn new(state: &PollState, closing: &Closing) -> Self {
         let spent: MicroUsd = state.ballots.iter().map(|ballot| ballot.spend.amount).sum();
         let unknown = state.ballots.iter().filter(|ballot| ballot.spend.basis == SpendBasis::Unknown).count();
@@ -329,7 +329,7 @@ impl Costs {
     }
 }
 
-/// Every answer of a poll, in the order in which they came.
+/// Returns every response of a poll, in order of arrival.
 pub fn votes(state: &PollState, with_costs: bool) -> Vec<VoteResult> {
     state.ballots.iter().map(|ballot| vote(&state.record, ballot, with_costs)).collect()
 }

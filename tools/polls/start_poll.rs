@@ -20,18 +20,18 @@ use super::{GetPoll, GetPollStatus, WatchPoll};
 /// Opens a poll without waiting for it.
 pub struct StartPoll;
 
-/// A poll that was opened, and where it is read.
+/// A newly opened poll and its URLs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StartedPoll {
     /// Its id.
     pub poll_id: PollId,
-    /// Where to read how far it is.
+    /// URL of its progress.
     pub status_url: String,
-    /// Where its result will be.
+    /// URL of its result.
     pub result_url: String,
-    /// Its event stream.
+    /// URL of its event stream.
     pub events_url: String,
-    /// What to know about the request.
+    /// Notices about the request.
     pub notices: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ impl Tool for StartPoll {
     async fn call(cx: &Ctx, raw: RawPollRequest) -> Result<StartedPoll, Fault> {
         let (request, notices) = raw.decode()?;
         if request.dry_run {
-            return Err(Fault::invalid("dry_run", "has an operation of its own: dry_run_poll"));
+            return Err(Fault::invalid("dry_run", "is not supported here: call dry_run_poll instead"));
         }
         let poll_id = PlannedPoll::new(cx, request).await?.open(cx).await?;
         let url = |name: &str| cx.links().url(name, &[("poll_id", poll_id.as_str())]);

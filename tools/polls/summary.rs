@@ -1,4 +1,4 @@
-//! What a poll came to: what its response, its public result and their texts share.
+//! The summary of a poll, shared by its response, its public result and their texts.
 
 use std::collections::HashMap;
 
@@ -10,25 +10,25 @@ use ep_polling::tally::{NamedTally, Outcome};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How a poll went.
+/// The status of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Status {
     /// Every model that counted voted.
     Success,
-    /// Some voted and some gave no vote: a notice says how many, and why.
+    /// Some models voted and some did not; a notice gives the numbers and reasons.
     Partial,
     /// No model voted.
     Failed,
     /// The poll still runs.
     Running,
-    /// It waits for its turn.
+    /// The poll waits in the queue.
     Queued,
 }
 
 impl Status {
-    /// How a poll went of whose models so many counted, and so many of these voted.
+    /// Returns the status of a closed poll from its numbers of models that counted and that voted.
     pub const fn of(counted: u32, succeeded: u32) -> Self {
         match succeeded {
             0 => Self::Failed,
@@ -37,12 +37,12 @@ impl Status {
         }
     }
 
-    /// How a listed poll went, or that it runs.
+    /// Returns the status of a listed poll.
     pub fn of_listed(poll: &PastPoll) -> Self {
         poll.end.map_or(Self::Running, |_| Self::of(poll.answered, poll.tally.votes()))
     }
 
-    /// The word used in answers.
+    /// Returns the name used in responses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -54,18 +54,18 @@ impl Status {
     }
 }
 
-/// Distribution of the votes over model families (maker and product line). It is a weak proxy for independence:
-/// models of different families make much the same errors, so many families are still few independent opinions.
+/// Distribution of the votes over model families (maker and product line). It is a weak proxy for
+/// independence, because models of different families often make the same errors.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 pub struct Families {
     /// Families with at least one vote.
     pub heard: u32,
-    /// How evenly the votes spread over families: the inverse Simpson index of the votes per family. Not a number of
+    /// Effective number of families: the inverse Simpson index of votes per family. Not a number of
     /// independent opinions.
     pub effective: f64,
 }
 
-/// The option that won.
+/// Returns the option that won.
 pub fn winning_option(outcome: Outcome, options: &[String]) -> Option<String> {
     match outcome {
         Outcome::Winner(option) => options.get(option).cloned(),
@@ -73,42 +73,42 @@ pub fn winning_option(outcome: Outcome, options: &[String]) -> Option<String> {
     }
 }
 
-/// The winning option, or the literal `tie`, or the literal `no_votes`.
+/// Returns the winning option, or the literal `tie`, or the literal `no_votes`.
 pub fn outcome_text(outcome: Outcome, options: &[String]) -> String {
     winning_option(outcome, options)
         .unwrap_or_else(|| if outcome == Outcome::Tie { "tie" } else { "no_votes" }.to_owned())
 }
 
-/// What a poll that has ended came to.
+/// The summary of a closed poll.
 pub struct Summary {
-    /// Whether all, some or none of the models that counted voted.
+    /// The status: all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`.
     pub outcome: String,
     /// The winning option.
     pub winning_option: Option<String>,
-    /// Whether the highest count is shared.
+    /// True if the highest count is shared.
     pub is_tie: bool,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Number of models that counted: votes, no votes, and models that could not be heard.
+    /// Number of models that counted: with a vote, without one, or without a response.
     pub counted: u32,
-    /// Of these, the votes.
+    /// Number of votes.
     pub succeeded: u32,
-    /// Of these, the models that could not be heard.
+    /// Number of models that counted but did not respond.
     pub unheard: u32,
-    /// Models without an answer when the poll ended: never asked, or still in flight.
+    /// Models without a response when the poll ended: never asked, or still in flight.
     pub skipped: u32,
-    /// Of the skipped models, those that had been asked: their answers came too late to count.
+    /// Skipped models that had been asked: their responses came too late to count.
     pub unused: u32,
     /// Confidence that the whole roster would give this outcome.
     pub confidence: f64,
-    /// How the votes spread.
+    /// Distribution of the votes over model families.
     pub families: Families,
 }
 
 impl Summary {
-    /// Sums a closed poll up.
+    /// Summarizes a closed poll.
     pub fn new(state: &PollState, closing: &Closing) -> Self {
         let plan = &state.record.plan;
         let tally = state.tally();
@@ -135,12 +135,12 @@ fn unheard(state: &PollState) -> u32 {
     state.ballots.iter().filter(|ballot| ballot.answer() == FinalAnswer::Unknown).count() as u32
 }
 
-/// The family of the model that cast this ballot.
+/// Returns the family of the model that cast this ballot.
 pub fn family<'a>(record: &'a PollRecord, ballot: &Ballot) -> &'a str {
     record.plan.roster.get(ballot.position as usize).map_or("", |member| &member.family)
 }
 
-/// How the votes spread over model families.
+/// Returns the distribution of the votes over model families.
 pub fn families(state: &PollState) -> Families {
     let mut sizes: HashMap<&str, u32> = HashMap::new();
     for ballot in state.ballots.iter().filter(|ballot| ballot.vote.is_ok()) {

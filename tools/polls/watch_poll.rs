@@ -1,4 +1,4 @@
-//! `watch_poll`: the events of a poll.
+//! `watch_poll`: streams the events of a poll.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::get_poll::reply;
 use super::reply::PollReply;
 use crate::results::owned;
 
-/// The events of a poll.
+/// Streams the events of a poll.
 pub struct WatchPoll;
 
-/// Which poll, and from where on.
+/// A poll to watch, from a given vote on.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WatchedPoll {
     /// The poll's id: EP-<date>-<suffix>.
@@ -69,7 +69,7 @@ impl Tool for WatchPoll {
     }
 }
 
-/// A watcher who has seen the votes up to this number.
+/// Returns a watcher that has received the votes up to this number.
 pub fn watcher(state: &PollState, seen: Option<u32>, costs: bool) -> Result<Watcher, Fault> {
     let known = state.ballots.len() as u32;
     if seen.is_some_and(|seen| seen > known) {

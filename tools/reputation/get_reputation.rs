@@ -1,4 +1,4 @@
-//! `get_reputation`: how the service does.
+//! `get_reputation`: reads the service's performance figures.
 
 use std::time::Duration;
 
@@ -14,42 +14,42 @@ use serde::Serialize;
 
 use super::{mean, mean_usd, rounded};
 
-/// Reads the service's figures.
+/// Reads the service's performance figures.
 pub struct GetReputation;
 
-/// How the service does.
+/// The performance of the service.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ServiceReputation {
-    /// The share of the last 24 hours' minutes in which the service ran; null in its first hour.
+    /// The share of minutes in the last 24 hours in which the service ran; null in its first hour.
     pub uptime_24h: Option<f64>,
-    /// The same for the last 30 days.
+    /// The share of minutes in the last 30 days in which the service ran.
     pub uptime_30d: Option<f64>,
-    /// Since when uptime is measured.
+    /// The start of the uptime measurement.
     pub measured_since: Option<Timestamp>,
-    /// The share of polls that ended with at least one vote, by a rule; cancelled polls do not count. Null below 30
-    /// votes, as all averages.
+    /// The share of polls that a rule ended with at least one vote; cancelled polls do not count. Null below
+    /// 30 votes, as all averages.
     pub success_rate: Option<f64>,
-    /// From acceptance to the end of a poll, in milliseconds; cancelled polls do not count.
+    /// Mean time from acceptance to the end of a poll, in milliseconds; cancelled polls do not count.
     pub average_latency_ms: Option<f64>,
-    /// What the calls of a poll cost, free polls included, in USD.
+    /// Mean cost of a poll's calls, including free polls, in USD.
     pub average_cost_usd: Option<f64>,
-    /// What these figures come from.
+    /// The counts behind these figures.
     pub totals: Totals,
-    /// When they were computed: at most 5 minutes ago.
+    /// Time of computation, at most 5 minutes ago.
     pub computed_at: Timestamp,
     #[serde(skip)]
     fresh_for: Duration,
 }
 
-/// How much there was.
+/// The counts behind the figures.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Totals {
-    /// Polls of real models that anyone may read, that have ended.
+    /// Closed public polls of real models.
     pub polls: i64,
-    /// Of these, polls of models that charge nothing.
+    /// Polls among these that asked free models.
     pub free_polls: i64,
-    /// Of these, polls that their owner cancelled.
+    /// Polls among these that their owner cancelled.
     pub cancelled_polls: i64,
     /// Models asked.
     pub calls: i64,

@@ -1,4 +1,4 @@
-//! `list_model_reputation`: how each model does.
+//! `list_model_reputation`: reads the performance figures of each model.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{mean, mean_usd, rounded};
 
-/// Reads the models' figures.
+/// Reads the performance figures of the models.
 pub struct ListModelReputation;
 
 /// Which models.
@@ -29,79 +29,79 @@ pub struct ModelQuery {
     pub limit: u32,
 }
 
-/// Most models of one list.
+/// Maximum number of models in a list.
 const MOST: u32 = 1_000;
 
 const fn most() -> u32 {
     MOST
 }
 
-/// How the models do.
+/// The performance of the models.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ModelReputations {
     /// Models that have been asked, those with the most votes first.
     pub models: Vec<ModelReputation>,
-    /// Fewest votes from which a model's figures are told.
+    /// Minimum number of votes for a model's figures.
     pub minimum_votes: i64,
-    /// When these figures were computed: at most 5 minutes ago.
+    /// Time of computation, at most 5 minutes ago.
     pub computed_at: Timestamp,
     #[serde(skip)]
     fresh_for: Duration,
 }
 
-/// How a model does. Below 30 votes, all but the counts is null.
+/// The performance of a model. Below 30 votes, all but the counts is null.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ModelReputation {
     /// The model.
     pub model_id: String,
-    /// How often it was asked.
+    /// Number of calls.
     pub calls: i64,
-    /// How often it voted.
+    /// Number of votes.
     pub votes: i64,
     /// The share of calls that ended in a vote.
     pub success_rate: Option<f64>,
-    /// The share of calls that it declined to answer.
+    /// The share of calls that it refused.
     pub refused_rate: Option<f64>,
-    /// The share of calls whose answer named no option, or several.
+    /// The share of calls with no readable choice, or with several.
     pub unreadable_rate: Option<f64>,
-    /// The share of calls that brought no answer at all: too late, unreachable, rate-limited, rejected.
+    /// The share of calls without a response: timeout, unreachable, rate-limited or rejected.
     pub unheard_rate: Option<f64>,
-    /// What a vote took, in milliseconds.
+    /// Mean time of a vote, in milliseconds.
     pub average_latency_ms: Option<f64>,
-    /// What a call cost where that is known, in USD.
+    /// Mean cost of a call where known, in USD.
     pub average_cost_usd: Option<f64>,
-    /// The share of its votes that were for the winner; ties and polls that no rule ended do not count.
+    /// The share of its votes for the winner; ties and polls that no rule ended do not count.
     pub with_outcome_rate: Option<f64>,
-    /// Whether it prefers the option that it is shown first or last.
+    /// Its preference for the option shown first or last.
     pub slot_bias: Option<SlotBias>,
-    /// How its votes agree with what accounts say of the outcomes; null without feedback.
+    /// Agreement of its votes with feedback on outcomes; null without feedback.
     pub feedback: Option<FeedbackAgreement>,
 }
 
-/// How far a model chooses options for the place at which they are shown. The order is drawn anew for each model of each
-/// poll.
+/// A model's bias for the position at which an option is shown. The order is drawn anew for each model in
+/// each poll.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct SlotBias {
-    /// The votes that this comes from.
+    /// Number of votes behind these figures.
     pub votes: i64,
-    /// The share of its votes for the option shown first, minus the share that chance would give it.
+    /// The share of its votes for the option shown first, minus the share expected by chance.
     pub first_slot_excess: f64,
-    /// The same for the option shown last.
+    /// The share of its votes for the option shown last, minus the share expected by chance.
     pub last_slot_excess: f64,
-    /// How large an excess chance alone makes in 19 of 20 models, either way.
+    /// The excess, in either direction, within which chance alone keeps 19 of 20 models.
     pub chance_margin: f64,
 }
 
-/// How a model's votes agree with feedback.
+/// Agreement of a model's votes with feedback.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct FeedbackAgreement {
-    /// Its votes in polls whose outcome accounts have judged.
+    /// Its votes in polls with feedback on the outcome.
     pub judged_votes: i64,
-    /// The share of these that were for an outcome judged correct, or against one judged incorrect. Where accounts
-    /// disagree, a vote counts in the proportion in which they do.
+    /// The share of these that were for an outcome called correct, or against one called incorrect. If
+    /// accounts disagree, a vote counts in proportion.
     pub accuracy: Option<f64>,
 }
 

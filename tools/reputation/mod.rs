@@ -1,4 +1,4 @@
-//! Reputation: what polls tell about the service and its models.
+//! Reputation: performance figures of the service and its models, from past polls.
 
 mod get_reputation;
 mod list_model_reputation;
@@ -8,12 +8,12 @@ pub use list_model_reputation::ListModelReputation;
 
 use ep_polling::reputation::WHOLE;
 
-/// A share, or a mean, rounded to six digits after the point; `None` of nothing.
+/// Returns a mean or share, rounded to six decimal places, or `None` if the count is zero.
 fn mean(sum: i64, count: i64) -> Option<f64> {
     (count > 0).then(|| rounded(sum as f64 / count as f64))
 }
 
-/// Micro-USD on average, in USD.
+/// Returns a mean of micro-USD, in USD.
 fn mean_usd(sum: i64, count: i64) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64 / WHOLE as f64)
 }

@@ -1,4 +1,4 @@
-//! A poll as a Mermaid flow chart.
+//! Mermaid flow charts of polls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,17 +8,17 @@ use ep_polling::tally::Outcome;
 
 use crate::polls::summary::{family, outcome_text};
 
-/// Families drawn on their own; smaller ones are drawn as one.
+/// Maximum number of families drawn separately; smaller ones are merged.
 const MAX_FAMILIES: usize = 12;
-/// Characters of a label; longer texts are cut. An option is never that long.
+/// Maximum length of a label, in characters. Options are always shorter.
 const MAX_LABEL: usize = 300;
 
-/// The votes of a family.
+/// The votes of a model family.
 #[derive(Debug, Default)]
 struct Family {
-    /// Per option.
+    /// Votes per option.
     votes: BTreeMap<usize, u32>,
-    /// Models that gave none.
+    /// Number of models without a vote.
     silent: u32,
 }
 
@@ -35,29 +35,29 @@ impl Family {
     }
 }
 
-/// The flow chart of a poll: its question, the families of the models that were asked, its options, its outcome.
+/// Returns the flow chart of a poll: question, families of the models asked, options and outcome.
 pub fn diagram(state: &PollState) -> String {
     let plan = &state.record.plan;
     let tally = state.tally();
     let families = families(state);
     let silent: u32 = families.iter().map(|(_, family)| family.silent).sum();
     let mut text = format!("flowchart LR\n    question{}\n", node(&plan.question));
-    for (place, option) in plan.options.iter().enumerate() {
-        let votes = tally.counts().get(place).copied().unwrap_or_default();
+    for (index, option) in plan.options.iter().enumerate() {
+        let votes = tally.counts().get(index).copied().unwrap_or_default();
         let _ =
-            writeln!(text, "    option{place}{}", node(&format!("{option} ({})", counted(votes, "vote"))));
+            writeln!(text, "    option{index}{}", node(&format!("{option} ({})", counted(votes, "vote"))));
     }
     if silent > 0 {
         let _ = writeln!(text, "    silent{}", node(&format!("No vote ({})", counted(silent, "model"))));
     }
-    for (place, (name, family)) in families.iter().enumerate() {
+    for (index, (name, family)) in families.iter().enumerate() {
         let models = counted(family.models(), "model");
-        let _ = writeln!(text, "    question --> family{place}{}", node(&format!("{name} ({models})")));
+        let _ = writeln!(text, "    question --> family{index}{}", node(&format!("{name} ({models})")));
         for (option, votes) in &family.votes {
-            let _ = writeln!(text, "    family{place} -->|\"{votes}\"| option{option}");
+            let _ = writeln!(text, "    family{index} -->|\"{votes}\"| option{option}");
         }
         if family.silent > 0 {
-            let _ = writeln!(text, "    family{place} -.->|\"{}\"| silent", family.silent);
+            let _ = writeln!(text, "    family{index} -.->|\"{}\"| silent", family.silent);
         }
     }
     let asked = state.ballots.len();
@@ -68,19 +68,19 @@ pub fn diagram(state: &PollState) -> String {
             plan.roster.len()
         )
     } else {
-        format!("Still running: {asked} of {} models have answered", plan.roster.len())
+        format!("Still running: {asked} of {} models have responded", plan.roster.len())
     };
     let _ = writeln!(text, "    outcome{}", node(&end));
     let most = tally.counts().iter().copied().max().unwrap_or_default();
     let leading = tally.counts().iter().enumerate().filter(|(_, votes)| most > 0 && **votes == most);
     let arrow = if matches!(tally.outcome(), Outcome::Winner(_)) { "==>" } else { "-.->" };
-    for (place, _) in leading {
-        let _ = writeln!(text, "    option{place} {arrow} outcome");
+    for (index, _) in leading {
+        let _ = writeln!(text, "    option{index} {arrow} outcome");
     }
     text
 }
 
-/// The families of the models that were asked, largest first; small ones as one.
+/// Returns the families of the models asked, largest first, with small ones merged.
 fn families(state: &PollState) -> Vec<(String, Family)> {
     let mut families: BTreeMap<&str, Family> = BTreeMap::new();
     for ballot in &state.ballots {
@@ -108,13 +108,13 @@ fn counted(count: u32, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The label of a node.
+/// Returns the label of a node.
 fn node(text: &str) -> String {
     format!("[\"{}\"]", label(text))
 }
 
-/// A text inside the quotes of a label. What Mermaid could take for syntax (quotes, entities, directives, styles,
-/// Markdown, HTML) becomes the number of the character, which Mermaid shows as the character.
+/// Escapes a text for a quoted label. Possible Mermaid syntax (quotes, entities, directives, styles,
+/// Markdown, HTML) becomes character codes, which Mermaid displays as characters.
 fn label(text: &str) -> String {
     let mut label = String::new();
     let mut visible =
@@ -122,7 +122,7 @@ fn label(text: &str) -> String {
     for c in visible.by_ref().take(MAX_LABEL) {
         match c {
             ' ' | ',' | '?' | '!' | '(' | ')' | '\'' => label.push(c),
-            // Mermaid itself writes numbers of characters with these two, until it draws.
+            // Mermaid uses these two characters internally to mark character codes.
             c if c != 'ﬂ' && c != '¶' && (c.is_alphanumeric() || !c.is_ascii()) => label.push(c),
             c => {
                 let _ = write!(label, "#{};", u32::from(c));
@@ -133,7 +133,7 @@ fn label(text: &str) -> String {
     if visible.next().is_some() { format!("{label}…") } else { label.to_owned() }
 }
 
-/// Whether nobody sees a character, or it changes the direction of the text around it.
+/// Returns true for invisible characters, and for those that change the text direction.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_hold_no_syntax() {
+    fn labels_contain_no_syntax() {
         assert_eq!(label("Tea, or (green) coffee?"), "Tea, or (green) coffee?");
         assert_eq!(label("a\"b#c;d\n`e`"), "a#34;b#35;c#59;d #96;e#96;");
         assert_eq!(label("%%{init: {}}%% <b>end</b>").matches(['%', '{', '<', '>', '"', ':']).count(), 0);

@@ -1,4 +1,4 @@
-//! `draw_poll`: a poll as a Mermaid flow chart.
+//! `draw_poll`: draws a poll as a Mermaid flow chart.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::{Fault, Kind};
@@ -29,9 +29,9 @@ pub struct DrawnPoll {
 pub struct Drawing {
     /// The poll's id.
     pub poll_id: PollId,
-    /// The flow chart, in Mermaid's language.
+    /// The flow chart, in Mermaid syntax.
     pub diagram: String,
-    /// Whether it will never change, and anyone may see it.
+    /// True if the diagram is final and public.
     #[serde(skip)]
     settled: bool,
 }

@@ -1,4 +1,4 @@
-//! `get_poll_result`: a poll's public result, without its caller, and without costs unless its owner asks for them.
+//! `get_poll_result`: reads a poll's public result, without its caller; its owner can add costs.
 
 use std::time::Duration;
 
@@ -44,44 +44,43 @@ pub struct ResultQuery {
     pub wait_ms: Option<u32>,
 }
 
-/// Longest wait for a result, in milliseconds.
+/// Maximum wait for a result, in milliseconds.
 const MAX_RESULT_WAIT_MS: u32 = 60_000;
 
-/// What a poll came to, or its votes so far.
+/// The result of a poll, or its votes so far.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PollResult {
     /// The poll's id.
     pub poll_id: PollId,
-    /// Whether all, some or none of the models that counted voted, or `running`, or
-    /// `queued`.
+    /// The status: `queued` or `running`; then all, some or none of the models that counted voted.
     pub status: Status,
     /// The winning option, or the literal `tie`, or the literal `no_votes`; null while the poll runs.
     pub outcome: Option<String>,
     /// The question.
     pub question: Option<String>,
-    /// What could be chosen.
+    /// The options.
     pub options: Vec<String>,
     /// Always `fptp`: first past the post.
     pub poll_type: &'static str,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
-    /// Whether two or more options share the highest count.
+    /// True if two or more options share the highest count.
     pub is_tie: bool,
     /// The confidence at which the poll could stop early.
     pub confidence_threshold: Option<f64>,
-    /// The most the poll could spend, in USD; null where nothing can be spent, because its models are free.
+    /// The maximum cost, in USD; null if its models are free.
     pub max_cost_usd: Option<Usd>,
-    /// Whether the poll ended before every model had answered.
+    /// True if the poll ended before every model had responded.
     pub early_terminated: bool,
-    /// Why the poll ended; null where it was cancelled, and while it runs.
+    /// The reason why the poll ended; null if it was cancelled, and while it runs.
     pub termination_reason: Option<TerminationReason>,
-    /// Models without an answer when the poll ended: never asked, or still in flight; 0 while it runs.
+    /// Models without a response when the poll ended: never asked, or still in flight; 0 while it runs.
     pub models_skipped: u32,
-    /// Of the skipped models, those that were in flight: not counted.
+    /// Skipped models that were in flight: not counted.
     pub models_unused: u32,
     /// Votes per option.
     pub tally: NamedTally,
-    /// Every answer, in the order in which they came.
+    /// Every response, in order of arrival.
     #[schemars(with = "Vec<PublicVote>")]
     pub votes: Vec<VoteResult>,
     /// Number of models that responded: `models_succeeded` and `models_failed`. The roster is these and
@@ -89,62 +88,62 @@ pub struct PollResult {
     pub models_requested: u32,
     /// Number of models that voted.
     pub models_succeeded: u32,
-    /// Number of models that gave no vote, or could not be heard.
+    /// Number of models that gave no vote, or did not respond.
     pub models_failed: u32,
-    /// How long it took.
+    /// The duration of the poll.
     pub timing: Timing,
     /// When the poll was accepted.
     pub created_at: Timestamp,
-    /// Confidence that the whole roster, all of it heard, would give this outcome (while the poll runs: would choose
-    /// the leader): it is about these models' agreement, and says nothing about whether they are right.
+    /// Confidence that the whole roster would give this outcome (or, while the poll runs, choose the leader):
+    /// agreement among these models, not truth.
     pub confidence: f64,
-    /// How the votes spread over model families: a weak proxy for how independent they are.
+    /// Distribution of the votes over model families: a weak proxy for independence.
     pub families: Families,
-    /// The preset that chose the models; null where the request named them.
+    /// The preset that chose the models; null if the request named them.
     pub preset: Option<String>,
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     pub simulated: bool,
-    /// What to know about this poll: its roster, and models that gave no vote or could not be heard.
+    /// Notices about this poll: its roster, and models that gave no vote or did not respond.
     pub notices: Vec<String>,
-    /// This result's address.
+    /// URL of this result.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
-    /// What it cost, where its owner asked for that with `costs: true` and it has ended.
+    /// The cost of a closed poll, if its owner requested it with `costs: true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Costs")]
     pub costs: Option<Costs>,
-    /// How far a running poll is.
+    /// The progress of a running poll.
     #[serde(flatten)]
     pub progress: Option<Progress>,
     #[serde(skip)]
-    shown: Shown,
+    shown: ResultView,
 }
 
-/// How far a running poll is.
+/// The progress of a running poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Progress {
     /// The option with strictly the most votes so far; null if there is none.
     pub leader: Option<String>,
-    /// Models that have answered, or could not.
+    /// Number of models that responded or failed to.
     pub answered: u32,
-    /// Models that may be asked.
+    /// Number of models that may be asked.
     pub roster_size: u32,
-    /// How many polls at most run before this one does, itself included, while it waits for its turn.
+    /// Maximum position in the queue, from 1; absent unless it is queued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_position: Option<u32>,
-    /// Wait this many milliseconds, then ask again.
+    /// Wait this many milliseconds, then request it again.
     pub poll_after_ms: u32,
 }
 
-/// How a result is presented.
+/// The presentation of a result.
 #[derive(Debug)]
-enum Shown {
-    /// Anyone may keep it: it never changes.
+enum ResultView {
+    /// A public result, which is cacheable because it never changes.
     Public(ResultText),
-    /// For this caller: private, or with costs.
+    /// A result for this caller only: private, or with costs.
     Private(ResultText),
-    /// Still running.
+    /// A poll that is still running.
     Interim(RunningPoll),
 }
 
@@ -153,9 +152,9 @@ impl ToolOutput for PollResult {
 
     fn presentation(&self) -> Presentation {
         match &self.shown {
-            Shown::Public(text) => text.present(Presentation::immutable(), &self.poll_id),
-            Shown::Private(text) => text.present(Presentation::default(), &self.poll_id),
-            Shown::Interim(running) => running.presentation(),
+            ResultView::Public(text) => text.present(Presentation::immutable(), &self.poll_id),
+            ResultView::Private(text) => text.present(Presentation::default(), &self.poll_id),
+            ResultView::Interim(running) => running.presentation(),
         }
     }
 }
@@ -211,17 +210,17 @@ impl Tool for GetPollResult {
     }
 }
 
-/// The refusal of a caller who does not own the poll whose costs are asked for.
+/// Returns the error for a caller that requests the costs of another account's poll.
 fn costs_are_the_owners(cx: &Ctx, state: &PollState) -> Fault {
     let (kind, advice) = match cx.caller.user() {
-        None => (Kind::Unauthenticated, "send an API key of the account that asked it, or leave costs out"),
-        Some(_) => (Kind::NotFound, "this account did not ask it; leave costs out"),
+        None => (Kind::Unauthenticated, "send an API key of the account that opened it, or leave costs out"),
+        Some(_) => (Kind::NotFound, "this account did not open it; leave costs out"),
     };
-    Fault::new(kind, format!("what poll {} cost is shown to its owner only: {advice}", state.record.id))
+    Fault::new(kind, format!("the costs of poll {} are shown only to its owner; {advice}", state.record.id))
 }
 
-/// What the votes so far come to.
-struct Counted {
+/// The counts of the votes so far.
+struct VoteCounts {
     tally: NamedTally,
     succeeded: u32,
     families: Families,
@@ -229,7 +228,7 @@ struct Counted {
 }
 
 impl PollResult {
-    /// What a poll came to, or its votes so far; with what they cost, for its owner alone.
+    /// Builds the result of a poll, or its votes so far. Only the owner may request costs.
     pub(super) fn of(cx: &Ctx, state: &PollState, costs: bool) -> Self {
         let url = result_url(cx, &state.record.id);
         let age = cx.clock().now().since(state.record.created_at);
@@ -250,9 +249,9 @@ impl PollResult {
         let final_costs = costs.then(|| Costs::new(state, closing));
         let cost = final_costs.map(|costs| costs.total_estimated_cost);
         let text = ResultText::new(state, closing, &summary, result_url.as_deref(), &notices, cost);
-        let shown = if plan.private || costs { Shown::Private(text) } else { Shown::Public(text) };
+        let shown = if plan.private || costs { ResultView::Private(text) } else { ResultView::Public(text) };
         let Summary { tally, succeeded, families, .. } = summary;
-        let counted = Counted { tally, succeeded, families, notices };
+        let counted = VoteCounts { tally, succeeded, families, notices };
         Self {
             status: summary.status,
             outcome: Some(summary.outcome),
@@ -279,7 +278,7 @@ impl PollResult {
         let running = RunningPoll::new(state, queue_position, result_url.clone());
         let gather_ms = state.ballots.last().map_or(0, |ballot| ballot.at_ms.into());
         let tally = state.tally();
-        let counted = Counted {
+        let counted = VoteCounts {
             succeeded: tally.votes(),
             tally: tally.named(&state.record.plan.options),
             families: families(state),
@@ -296,14 +295,20 @@ impl PollResult {
                 queue_position,
                 poll_after_ms: running.poll_after_ms,
             }),
-            ..Self::votes_so_far(state, counted, result_url, Shown::Interim(running))
+            ..Self::votes_so_far(state, counted, result_url, ResultView::Interim(running))
         }
     }
 
-    /// What the ballots tell, whether or not the poll has ended, without the single votes.
-    fn votes_so_far(state: &PollState, counted: Counted, result_url: Option<String>, shown: Shown) -> Self {
+    /// Builds the fields derived from the ballots, whether or not the poll has ended. Single votes are left
+    /// out.
+    fn votes_so_far(
+        state: &PollState,
+        counted: VoteCounts,
+        result_url: Option<String>,
+        shown: ResultView,
+    ) -> Self {
         let plan = &state.record.plan;
-        let Counted { tally, succeeded, families, notices } = counted;
+        let VoteCounts { tally, succeeded, families, notices } = counted;
         let ballots = state.ballots.len() as u32;
         Self {
             poll_id: state.record.id.clone(),
@@ -350,7 +355,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn results_are_public_and_immutable_private_ones_their_owners() {
+    async fn results_are_public_and_immutable_and_private_ones_are_for_their_owner() {
         let service = Service::start().await;
         let (owner, other) = (service.user().await, service.user().await);
         for private in [false, true] {

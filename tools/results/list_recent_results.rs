@@ -1,4 +1,4 @@
-//! `list_recent_results`: the caller's latest polls.
+//! `list_recent_results`: lists the caller's latest polls.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -19,17 +19,17 @@ pub struct ListRecentResults;
 /// The latest polls of an account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RecentList {
-    /// Newest first.
+    /// The polls, newest first.
     pub results: Vec<RecentResult>,
 }
 
-/// One poll of the list.
+/// A poll of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecentResult {
-    /// The poll's id, by which `get_poll_result` reads all of it.
+    /// The poll's id, for `get_poll_result`.
     pub result_id: PollId,
-    /// What it came to.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: ListedOutcome,
     /// When the poll was accepted.
@@ -44,7 +44,7 @@ impl From<PastPoll> for RecentResult {
     }
 }
 
-/// How many polls are listed.
+/// Number of polls in the list.
 const RECENT: u32 = 5;
 
 impl Tool for ListRecentResults {

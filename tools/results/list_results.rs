@@ -1,4 +1,4 @@
-//! `list_results`: the polls that the caller's account has asked.
+//! `list_results`: lists the polls of the caller's account.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -16,14 +16,14 @@ use crate::polls::summary::{Status, winning_option};
 /// Lists the caller's polls.
 pub struct ListResults;
 
-/// Which of them.
+/// A query for polls of the account.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Page {
-    /// How many at most.
+    /// Maximum number of polls.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = MAX_LIMIT))]
     pub limit: u32,
-    /// How many newer ones to leave out.
+    /// Number of newer polls to skip.
     #[serde(default)]
     pub offset: u32,
     /// Words that the question contains, each of them, in any order and case.
@@ -35,20 +35,20 @@ pub struct Page {
     pub running: bool,
 }
 
-/// The most characters of a search.
+/// Maximum length of a search, in characters.
 const MAX_SEARCH: usize = 200;
-/// The most words of a search.
+/// Maximum number of words in a search.
 const MAX_WORDS: usize = 16;
 
-/// The most of one page.
+/// Maximum length of a page.
 pub const MAX_LIMIT: u32 = 100;
 
-/// How many a page has unless its caller says otherwise.
+/// Returns the default length of a page.
 pub const fn default_limit() -> u32 {
     20
 }
 
-/// Refuses a page that is too long, or empty.
+/// Rejects a page that is too long or empty.
 pub fn check_limit(limit: u32) -> Result<(), Fault> {
     if (1..=MAX_LIMIT).contains(&limit) {
         Ok(())
@@ -60,24 +60,24 @@ pub fn check_limit(limit: u32) -> Result<(), Fault> {
 /// The polls of an account.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ResultList {
-    /// Newest first.
+    /// The polls, newest first.
     pub results: Vec<HistoryResult>,
 }
 
-/// One poll of the list.
+/// A poll of the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryResult {
-    /// The poll's id, by which `get_poll_result` reads all of it.
+    /// The poll's id, for `get_poll_result`.
     pub result_id: PollId,
     /// The question.
     pub question: String,
-    /// Whether all, some or none of the models that counted voted; `running` until the poll has ended.
+    /// The status: `running`; then all, some or none of the models that counted voted.
     pub status: Status,
-    /// What it came to.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: ListedOutcome,
-    /// What the poll cost its owner, unused calls included, in USD; null while it runs.
+    /// The poll's cost, including unused calls, in USD; null while it runs.
     pub total_cost_usd: Option<String>,
     /// From acceptance to the end, in milliseconds; null while it runs.
     pub total_ms: Option<u64>,
@@ -85,7 +85,7 @@ pub struct HistoryResult {
     pub created_at: Timestamp,
 }
 
-/// What a listed poll came to.
+/// The outcome of a listed poll.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedOutcome {
@@ -93,7 +93,7 @@ pub struct ListedOutcome {
     pub poll_type: &'static str,
     /// The option with the most votes; null on a tie, without votes, and while the poll runs.
     pub winning_option: Option<String>,
-    /// Whether two or more options share the highest count; false while the poll runs.
+    /// True if two or more options share the highest count; false while the poll runs.
     pub is_tie: bool,
     /// Number of models that responded, with a vote or without.
     pub models_requested: u32,
@@ -118,7 +118,7 @@ impl From<PastPoll> for HistoryResult {
 }
 
 impl ListedOutcome {
-    /// What this poll came to.
+    /// Returns the outcome of this poll.
     pub fn of(poll: &PastPoll) -> Self {
         let outcome = poll.end.map(|_| poll.tally.outcome());
         Self {
@@ -131,7 +131,7 @@ impl ListedOutcome {
     }
 }
 
-/// An amount as a decimal figure without a currency sign.
+/// Formats an amount as decimal text without a currency sign.
 fn dollars(amount: MicroUsd) -> String {
     amount.to_string().trim_start_matches('$').to_owned()
 }

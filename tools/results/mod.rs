@@ -1,4 +1,4 @@
-//! Results: what polls came to, for anyone.
+//! Public results of polls.
 
 mod diagram;
 mod draw_poll;
@@ -21,18 +21,19 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::links::Links;
 use ep_polling::poll_id::PollId;
 
-/// Where a result can be read, where anything is served.
+/// Returns the URL of a result, or `None` if nothing is served.
 pub fn result_url(cx: &Ctx, id: &PollId) -> Option<String> {
     url_of(cx.links(), id)
 }
 
-/// The same, by these links.
+/// Returns the URL of a result from these links.
 pub(crate) fn url_of(links: &Links, id: &PollId) -> Option<String> {
     let name = <GetPollResult as ep_kernel::tool::Tool>::SPEC.name;
     links.has(name).then(|| links.url(name, &[("poll_id", id.as_str())]))
 }
 
-/// The poll with this id, if the caller may read it. To anyone but its owner a private poll does not exist.
+/// Returns the poll with this id if the caller may read it. A private poll is reported as not found to anyone
+/// but its owner.
 pub async fn readable(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
     let missing = || Fault::no_such_poll(id);
     let parsed: PollId = id.parse().map_err(|_| missing())?;
@@ -40,14 +41,14 @@ pub async fn readable(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
     state.filter(|state| may_read(&cx.caller, state)).ok_or_else(missing)
 }
 
-/// The caller's own poll with this id. To anyone else it does not exist.
+/// Returns the caller's own poll with this id. It is reported as not found to anyone else.
 pub async fn owned(cx: &Ctx, id: &str) -> Result<PollState, Fault> {
     let state = readable(cx, id).await?;
     if owns(&cx.caller, &state) {
         return Ok(state);
     }
     let text =
-        format!("this account has not asked poll {}; get_poll_result reads public results", state.record.id);
+        format!("this account did not open poll {}; get_poll_result reads public results", state.record.id);
     Err(Fault::new(Kind::NotFound, text))
 }
 
@@ -55,7 +56,7 @@ fn may_read(caller: &Caller, state: &PollState) -> bool {
     !state.record.plan.private || owns(caller, state)
 }
 
-/// Whether the caller asked this poll. The operator's own process may act as every owner.
+/// Returns true if the caller opened this poll. The operator's process may act for every owner.
 fn owns(caller: &Caller, state: &PollState) -> bool {
     *caller == Caller::Local || caller.user().is_some_and(|user| state.record.owner == Some(user))
 }

@@ -1,4 +1,4 @@
-//! `watch_result`: the events of a poll that anyone may read.
+//! `watch_result`: streams the events of a poll that the caller may read.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::get_poll_result::PollResult;
 use super::readable;
 use crate::polls::{follow_as, watcher};
 
-/// The events of a poll, for whoever may read its result.
+/// Streams the events of a poll to anyone who may read its result.
 pub struct WatchResult;
 
-/// Which poll, and from where on.
+/// A poll to watch, from a given vote on.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WatchedResult {
     /// The poll's id: EP-<date>-<suffix>.

@@ -1,4 +1,4 @@
-//! `get_health`: what a probe asks.
+//! `get_health`: reports the health of the service to probes.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// Reports health.
 pub struct GetHealth;
 
-/// Whether a part works.
+/// The health of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -23,19 +23,19 @@ pub enum Working {
     Error,
 }
 
-/// How the service is.
+/// The health of the service.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Health {
-    /// Always `ok`: it answers.
+    /// Always `ok` in a response.
     #[schemars(extend("const" = "ok"))]
     pub status: &'static str,
-    /// Whether the database can be read and written.
+    /// The state of the database: `ok` if it can be read and written.
     pub db: Working,
     /// The version of the program. The OpenAPI document has the version of the interface.
     pub version: &'static str,
-    /// The commit it was built from, shortened.
+    /// The abbreviated commit of the build.
     pub git_commit: Option<&'static str>,
-    /// Now.
+    /// The current time.
     pub timestamp: Timestamp,
 }
 
@@ -87,7 +87,7 @@ mod tests {
     use crate::testing::Service;
 
     #[tokio::test]
-    async fn a_healthy_service_says_so() {
+    async fn a_healthy_service_reports_ok() {
         let service = Service::start().await;
         let health = service.call::<GetHealth>(&Service::anonymous(), json!({})).await.unwrap().value;
         let expected = json!({ "status": "ok", "db": "ok", "version": "1.2.3", "git_commit": null,

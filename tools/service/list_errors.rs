@@ -1,4 +1,4 @@
-//! `list_errors`: every error code and its recovery actions.
+//! `list_errors`: lists every error code and its recovery actions.
 
 use std::time::Duration;
 
@@ -13,21 +13,21 @@ use serde::Serialize;
 /// Lists the errors.
 pub struct ListErrors;
 
-/// One kind of error, as problem details (RFC 9457) name it.
+/// A kind of error, in the terms of problem details (RFC 9457).
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CatalogEntry {
-    /// The URI that names the kind of problem.
+    /// The URI of the problem type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in a few words.
+    /// The title of the problem type.
     pub title: &'static str,
     /// The HTTP status.
     pub status: u16,
     /// The stable code.
     pub code: &'static str,
-    /// Whether the same request may succeed later, unchanged.
+    /// True if the same request may succeed later, unchanged.
     pub retryable: bool,
-    /// What the caller can do.
+    /// The recovery actions for the caller.
     pub recovery_actions: Vec<RecoveryAction>,
 }
 

@@ -1,4 +1,4 @@
-//! `challenge_wallet`: a message for a wallet to sign.
+//! `challenge_wallet`: creates a message for a wallet to sign.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -8,15 +8,15 @@ use ep_polling::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Writes a message for a wallet to sign.
+/// Creates a message for a wallet to sign.
 pub struct ChallengeWallet;
 
-/// Which wallet, and what for.
+/// A wallet and the purpose of its signature.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WalletToChallenge {
     /// The wallet's address, in lower case or with its checksum (EIP-55).
     pub address: WalletAddress,
-    /// What the signature is for: a message for one purpose is refused for any other. `any` fits each, once.
+    /// The purpose of the signature; a message is valid only for its purpose. `any` fits all, once.
     #[serde(default = "any")]
     pub purpose: Purpose,
 }
@@ -30,11 +30,11 @@ const fn any() -> Purpose {
 pub struct WalletChallenge {
     /// The text to sign as it is (EIP-191, `personal_sign`).
     pub message: String,
-    /// The nonce in it, for wallets that write the message themselves (EIP-4361).
+    /// The nonce in the message, for wallets that write the message themselves (EIP-4361).
     pub nonce: String,
     /// The wallet's address with its checksum.
     pub address: WalletAddress,
-    /// Until when the message can be used.
+    /// Time of expiry of the message.
     pub expires_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Wallets: signing in, and an account's keys by signature.
+//! Wallets: signing in, and managing an account's keys by signature.
 
 mod challenge_wallet;
 mod revoke_key_by_wallet;
@@ -10,7 +10,7 @@ pub use revoke_key_by_wallet::RevokeKeyByWallet;
 pub use rotate_key_by_wallet::RotateKeyByWallet;
 pub use verify_wallet::VerifyWallet;
 
-/// A message for the examples of inputs; nobody has signed it.
+/// An unsigned message for input examples.
 macro_rules! example_message {
     () => {
         "polls.example.com wants you to sign in with your Ethereum account:\\n\

@@ -1,4 +1,4 @@
-//! `revoke_key_by_wallet`: ends a key, by the wallet's signature.
+//! `revoke_key_by_wallet`: revokes a key by a wallet's signature.
 
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
@@ -12,7 +12,7 @@ use super::example_message;
 /// Revokes an API key of a wallet's account.
 pub struct RevokeKeyByWallet;
 
-/// A signed message, and which key.
+/// A signed message and the key to revoke.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SignedRevocation {
     /// The message that was signed.
@@ -24,7 +24,7 @@ pub struct SignedRevocation {
     pub key_id: String,
 }
 
-/// The key is revoked.
+/// The response to a revocation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RevokedByWallet {
     /// Always true.
@@ -62,7 +62,7 @@ impl Tool for RevokeKeyByWallet {
     type Output = RevokedByWallet;
 
     async fn call(cx: &Ctx, input: SignedRevocation) -> Result<RevokedByWallet, Fault> {
-        // What is no id is the id of no key.
+        // An invalid id matches no key.
         let key = input.key_id.parse().ok();
         cx.wallets().revoke_key(&input.message, &input.signature, key).await?;
         Ok(RevokedByWallet { revoked: true, key_id: input.key_id })

@@ -1,4 +1,4 @@
-//! `rotate_key_by_wallet`: replaces all keys by one, by the wallet's signature.
+//! `rotate_key_by_wallet`: replaces all keys with a new one, by a wallet's signature.
 
 use ep_kernel::caller::KeyId;
 use ep_kernel::ctx::Ctx;
@@ -12,21 +12,21 @@ use serde::Serialize;
 use super::example_message;
 use super::verify_wallet::SignedMessage;
 
-/// Replaces all API keys of a wallet's account by a new one.
+/// Replaces all API keys of a wallet's account with a new one.
 pub struct RotateKeyByWallet;
 
 /// The new key, with its plaintext.
 #[derive(Serialize, JsonSchema)]
 pub struct RotatedKey {
-    /// How many keys were revoked.
+    /// Number of revoked keys.
     pub revoked_count: u32,
-    /// The key. It is in no other response.
+    /// The key. It is returned once.
     pub api_key: String,
-    /// What it is revoked by.
+    /// The key's id, for revoking it.
     pub key_id: KeyId,
-    /// Its first 10 characters, by which lists show it.
+    /// Its first 10 characters, as shown in lists.
     pub key_prefix: String,
-    /// What to do with it now.
+    /// Advice about storing the key.
     pub warning: &'static str,
 }
 

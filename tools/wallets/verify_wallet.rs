@@ -33,9 +33,9 @@ pub struct WalletAccount {
     pub address: WalletAddress,
     /// The account.
     pub user_id: UserId,
-    /// Whether the account has just been made.
+    /// True if the account is new.
     pub is_new_user: bool,
-    /// The first key of a new account. It is in no other response.
+    /// The first key of a new account. It is returned once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
     /// Notice about the new account.
@@ -45,13 +45,13 @@ pub struct WalletAccount {
     session: SessionChange,
 }
 
-/// The notice to a repeated request.
+/// The notice in response to a repeated request.
 const SHOWN_BEFORE: &str = "the API key of this account was in the first response, and is not shown again; if it was lost, \
                             replace it with POST /api/wallet/rotate-key";
 
 impl ToolOutput for WalletAccount {
     fn presentation(&self) -> Presentation {
-        // Anyone who has the signed message can repeat the request.
+        // Anyone with the signed message can repeat the request.
         let repeated = self.api_key.as_ref().map(|_| {
             let Self { address, user_id, is_new_user, .. } = self;
             json!({ "address": address, "user_id": user_id, "is_new_user": is_new_user, "notice": SHOWN_BEFORE })

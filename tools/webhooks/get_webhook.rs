@@ -1,4 +1,4 @@
-//! `get_webhook`: where an account hears of its polls, and what became of what it was told.
+//! `get_webhook`: reads an account's webhook and its recent notifications.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -14,27 +14,27 @@ use serde::Serialize;
 /// Reads the caller's webhook.
 pub struct GetWebhook;
 
-/// What the account has set, and what became of its notifications.
+/// The account's webhook and its recent notifications.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WebhookReply {
-    /// Where your account hears of all its polls; null for nowhere.
+    /// The URL notified about all your polls; null if none is set.
     pub url: Option<String>,
-    /// The newest 20, newest first.
+    /// The newest 20 notifications, newest first.
     pub notifications: Vec<Notification>,
 }
 
-/// What is told of one poll.
+/// A notification about one poll.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Notification {
     /// The poll; also the id of the notification (`webhook-id`).
     pub poll_id: PollId,
-    /// Where it is sent.
+    /// The URL it is sent to.
     pub url: String,
-    /// How far it is.
+    /// Its delivery state.
     pub state: NotificationState,
-    /// How many attempts there were.
+    /// Number of delivery attempts.
     pub attempts: u32,
-    /// Why the last attempt failed; null if none has.
+    /// The error of the last failed attempt; null if none failed.
     pub last_error: Option<String>,
     /// When the poll was accepted.
     pub created_at: Timestamp,

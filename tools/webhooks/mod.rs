@@ -1,4 +1,4 @@
-//! Where an account hears that its polls have ended.
+//! Webhooks: notifications about completed polls.
 
 mod get_webhook;
 mod rotate_webhook_secret;

@@ -1,4 +1,4 @@
-//! `rotate_webhook_secret`: a new secret to check notifications with.
+//! `rotate_webhook_secret`: creates a new secret for verifying notifications.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -15,7 +15,7 @@ pub struct RotateWebhookSecret;
 /// The new secret.
 #[derive(Serialize, JsonSchema)]
 pub struct WebhookSecret {
-    /// What to check signatures with (Standard Webhooks). It is in no other response.
+    /// The secret for verifying signatures (Standard Webhooks). It is returned once.
     pub secret: String,
 }
 

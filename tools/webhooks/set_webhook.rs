@@ -1,4 +1,4 @@
-//! `set_webhook`: where an account hears of its polls.
+//! `set_webhook`: sets the URL for notifications about an account's polls.
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Sets the caller's webhook.
 pub struct SetWebhook;
 
-/// Where.
+/// The webhook to set.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct WebhookToSet {
     /// An https URL; null for nowhere.
@@ -18,10 +18,10 @@ pub struct WebhookToSet {
     pub url: Option<String>,
 }
 
-/// What is set.
+/// The account's webhook.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WebhookSet {
-    /// Where your account hears of all its polls; null for nowhere.
+    /// The URL notified about all your polls; null if none is set.
     pub url: Option<String>,
 }
 

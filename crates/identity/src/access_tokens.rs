@@ -1,4 +1,4 @@
-//! Access tokens of the identity provider: JWTs of RFC 9068, signed with one of its keys.
+//! Verification of access tokens of the identity provider: JWTs of RFC 9068, signed with one of its keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,30 +21,30 @@ use serde_json::Value;
 
 use crate::provider::{ALGORITHMS, Metadata, Provider};
 
-/// Longest token, in bytes.
+/// Maximum length of a token, in bytes.
 const MAX_TOKEN: usize = 8 * 1024;
-/// How far the issuer's clock may be from ours.
+/// Allowed clock skew between the issuer and this service.
 const SKEW: Duration = Duration::from_mins(1);
-/// Longest subject, in bytes (OpenID Connect Core 1.0 §2).
+/// Maximum length of a subject, in bytes (OpenID Connect Core 1.0 §2).
 const MAX_SUBJECT: usize = 255;
-/// Most keys that one signature is checked with: a provider may give two of them the same id, or none.
+/// Maximum number of keys tried per signature, because a provider may repeat or omit key ids.
 const MAX_KEYS: usize = 4;
 
-/// Proves access tokens of one issuer, for this service.
+/// A verifier of one issuer's access tokens for this service.
 pub struct IssuerTokens {
     provider: Provider,
-    /// The identifiers of this service as a resource (RFC 8707), of which a token's audience must hold one, with or
-    /// without a slash at the end.
+    /// Identifiers of this service as a resource (RFC 8707). A token's audience must contain one of them,
+    /// with or without a trailing slash.
     resources: Vec<String>,
     clock: Arc<dyn Clock>,
 }
 
-/// A token, of which nothing is proven.
+/// A parsed token that is not verified yet.
 struct Token<'t> {
     algorithm: CoreJwsSigningAlgorithm,
     key_id: Option<String>,
     claims: Claims,
-    /// What is signed (RFC 7515 §5.1).
+    /// The signing input (RFC 7515 §5.1).
     signed: &'t str,
     signature: Vec<u8>,
 }
@@ -77,7 +77,7 @@ struct Claims {
     email: Value,
     #[serde(default)]
     email_verified: Value,
-    /// The key that its sender must prove to have (RFC 7800).
+    /// The key whose possession the sender must prove (RFC 7800).
     cnf: Option<IgnoredAny>,
 }
 
@@ -90,12 +90,13 @@ enum Audience {
 }
 
 impl IssuerTokens {
-    /// Proves tokens of this provider for any of these resources, whose identifiers end without a slash.
+    /// Creates a verifier of this provider's tokens for these resources. Their identifiers must have no
+    /// trailing slash.
     pub fn new(provider: Provider, resources: Vec<String>, clock: Arc<dyn Clock>) -> Self {
         Self { provider, resources, clock }
     }
 
-    /// Refuses claims that are not for this service, or not for now.
+    /// Rejects claims for another service or another time.
     fn check(&self, claims: &Claims) -> Result<(), Fault> {
         let audiences = match &claims.aud {
             Audience::One(audience) => std::slice::from_ref(audience),
@@ -107,7 +108,7 @@ impl IssuerTokens {
         if !audiences.iter().any(is_ours) {
             let wanted = self.resources.join(" or ");
             let text =
-                format!("it is for another service; ask for one whose audience (resource) is {wanted}");
+                format!("it is for another service; request one with the audience (resource) {wanted}");
             return Err(refused(&text));
         }
         let now = self.clock.now();
@@ -127,7 +128,7 @@ impl IssuerTokens {
         Ok(())
     }
 
-    /// Checks the signature, with keys fetched anew if the token names one that is not known.
+    /// Verifies the signature. Fetches the keys again if the token names an unknown one.
     async fn check_signature(&self, token: &Token<'_>) -> Result<(), Fault> {
         let known = self.provider.metadata().await?;
         let mut is_signed = token.is_signed_by(&known);
@@ -146,14 +147,14 @@ impl IssuerTokens {
 impl TokenVerifier for IssuerTokens {
     async fn verify(&self, token: &SecretString) -> Result<ProvenToken, Fault> {
         let token = Token::read(token.expose_secret())?;
-        // First what costs nothing: keys are fetched for no token that would be refused anyway.
+        // Check the claims first, so that an invalid token never causes a request for keys.
         if token.claims.iss != self.provider.issuer() {
             return Err(refused("it was not issued by this service's identity provider"));
         }
         self.check(&token.claims)?;
         self.check_signature(&token).await?;
         let Claims { iss: issuer, sub: subject, scope, email, email_verified, .. } = token.claims;
-        // Some providers send it as text.
+        // Some providers send the claim as a string.
         let checked = email.as_str().filter(|_| email_verified == true || email_verified == "true");
         Ok(ProvenToken {
             email: Email::of_subject(&issuer, &subject, checked),
@@ -164,7 +165,7 @@ impl TokenVerifier for IssuerTokens {
 }
 
 impl<'t> Token<'t> {
-    /// Reads a JWT that is signed (RFC 7515 §7.1).
+    /// Parses a signed JWT (RFC 7515 §7.1).
     fn read(text: &'t str) -> Result<Self, Fault> {
         if text.len() > MAX_TOKEN {
             return Err(refused(&format!("it is longer than {MAX_TOKEN} bytes")));
@@ -175,7 +176,7 @@ impl<'t> Token<'t> {
         let (header, claims) = parts.ok_or_else(|| refused(neither))?;
         let Header { alg, typ, kid, crit } = decode(header).ok_or_else(|| refused(neither))?;
         let typ = typ.unwrap_or_default().to_ascii_lowercase();
-        // An ID token, say, is no access token (RFC 9068 §4).
+        // Other types, such as ID tokens, are not access tokens (RFC 9068 §4).
         if !matches!(typ.as_str(), "at+jwt" | "application/at+jwt") {
             return Err(refused("its type is not at+jwt (RFC 9068)"));
         }
@@ -191,7 +192,8 @@ impl<'t> Token<'t> {
         Ok(Self { algorithm, key_id: kid, claims, signed, signature })
     }
 
-    /// Whether one of the provider's keys has signed it; `None` if that key may be a new one.
+    /// Returns true if one of the provider's keys has signed the token, or `None` if that key may be a new
+    /// one.
     fn is_signed_by(&self, metadata: &Metadata) -> Option<bool> {
         let is_named = |key: &&CoreJsonWebKey| match &self.key_id {
             Some(id) => key.key_id().is_some_and(|known| known.as_str() == id),
@@ -199,7 +201,7 @@ impl<'t> Token<'t> {
         };
         let mut keys = metadata.jwks().keys().iter().filter(is_named).take(MAX_KEYS).peekable();
         keys.peek()?;
-        // A key of another kind or use than the algorithm's is refused there.
+        // Verification fails for a key of another type or use than the algorithm's.
         let verifies = |key: &CoreJsonWebKey| {
             key.verify_signature(&self.algorithm, self.signed.as_bytes(), &self.signature).is_ok()
         };
@@ -212,13 +214,13 @@ fn decode<T: DeserializeOwned>(part: &str) -> Option<T> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// A time in seconds since 1970 (RFC 7519 §2).
+/// Converts a time in seconds since 1970 (RFC 7519 §2).
 fn at(seconds: f64) -> Timestamp {
-    // Saturates.
+    // The conversion saturates.
     Timestamp::from_millis((seconds * 1e3) as i64)
 }
 
-/// Nothing of the token is in the message.
+/// Builds the error of a rejected token. The reason must not quote the token.
 fn refused(why: &str) -> Fault {
     Fault::wrong_credential(format!("this access token is not accepted: {why}"))
 }

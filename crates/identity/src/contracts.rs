@@ -1,4 +1,4 @@
-//! Contract wallets: a node of their chain says whether they accept a signature.
+//! Verification of contract wallets' signatures by a node of their chain.
 
 use std::time::Duration;
 
@@ -6,23 +6,24 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_outgoing::{Node, NodeError};
 use serde_json::{Value, json};
 
-/// The validator of EIP-6492 as it is deployed for one call: it takes an address, a hash and a signature, and gives 1
-/// if the signature is valid for a deployed wallet (EIP-1271), one that is not deployed yet, or a key.
+/// The validator of EIP-6492, deployed for a single call. It takes an address, a hash and a signature. It
+/// returns 1 if the signature is valid for a deployed wallet (EIP-1271), an undeployed wallet, or a key.
 const VALIDATOR: &str = include_str!("eip6492_validator.hex");
 
-/// When to try again.
+/// The retry delay after a failed check.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Asks a node about contract wallets.
+/// A verifier of contract wallets' signatures.
 pub struct ContractWallets(Node);
 
 impl ContractWallets {
-    /// Wallets on the chain of this node.
+    /// Creates a verifier for wallets on the chain of this node.
     pub const fn new(node: Node) -> Self {
         Self(node)
     }
 
-    /// Whether the wallet at this address accepts a signature of this hash. Fails if the node cannot say.
+    /// Returns true if the wallet at this address accepts a signature of this hash. Fails if the node does
+    /// not respond.
     pub(crate) async fn accepts(
         &self,
         address: [u8; 20],
@@ -30,8 +31,8 @@ impl ContractWallets {
         signature: &[u8],
     ) -> Result<bool, Fault> {
         self.ask(address, hash, signature).await.map_err(|cause| {
-            tracing::warn!(error = %cause, "a contract wallet could not be checked");
-            let text = "signatures of contract wallets cannot be checked right now; try again in a moment";
+            tracing::warn!(error = %cause, "failed to verify a contract wallet's signature");
+            let text = "signatures of contract wallets cannot be verified right now; try again in a moment";
             Fault::new(Kind::Unavailable, text).retry_after(RETRY_AFTER).caused_by(Box::new(cause))
         })
     }
@@ -50,7 +51,7 @@ impl ContractWallets {
     }
 }
 
-/// The arguments `(address, bytes32, bytes)` in the contract ABI.
+/// Encodes the arguments `(address, bytes32, bytes)` for the contract ABI.
 fn arguments(address: [u8; 20], hash: [u8; 32], signature: &[u8]) -> Vec<u8> {
     let number = |value: usize| {
         let mut word = [0; 32];
@@ -59,7 +60,8 @@ fn arguments(address: [u8; 20], hash: [u8; 32], signature: &[u8]) -> Vec<u8> {
     };
     let mut word = [0; 32];
     word[12..].copy_from_slice(&address);
-    // The third argument is of any length: its place, 96 bytes from the start; there its length and its bytes.
+    // The third argument has a variable length. Its slot contains its offset, 96 bytes, where its length and
+    // bytes follow.
     let mut encoded = [word, hash, number(96), number(signature.len())].concat();
     encoded.extend_from_slice(signature);
     encoded.resize(encoded.len().next_multiple_of(32), 0);

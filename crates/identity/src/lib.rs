@@ -1,4 +1,4 @@
-//! Proves who signs in and who calls: wallets, users of an identity provider, and its access tokens.
+//! Authentication by wallet, by identity provider, and by the provider's access tokens.
 
 mod access_tokens;
 mod contracts;

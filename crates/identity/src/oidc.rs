@@ -25,39 +25,39 @@ use subtle::ConstantTimeEq;
 
 use crate::provider::{ALGORITHMS, Metadata, Provider, unavailable};
 
-/// How long a visitor may take at the provider.
+/// Maximum time that a visitor may spend at the provider.
 pub const FLOW_LIFETIME: Duration = Duration::from_mins(10);
-/// What the cookie's encryption is bound to.
+/// The cookie's name, which its encryption is bound to.
 const FLOW_COOKIE: &str = "ep_oidc";
-/// Longest ID token that is kept for signing out, in bytes.
+/// Maximum length of an ID token stored for signing out, in bytes.
 const MAX_KEPT_TOKEN: usize = 16 * 1024;
 
 /// The service as a client of its provider.
 #[derive(Debug, Clone)]
 pub struct OidcConfig {
-    /// The service's id there.
+    /// The client id.
     pub client_id: String,
-    /// Its secret there.
+    /// The client secret.
     pub client_secret: SecretString,
-    /// Where the provider sends visitors back to.
+    /// The URL to which the provider redirects visitors after signing in.
     pub redirect_url: String,
-    /// Where it sends them once they are signed out.
+    /// The URL to which the provider redirects visitors after signing out.
     pub signed_out_url: String,
 }
 
-/// What signing in works with.
+/// The dependencies of sign-in.
 pub struct OidcPorts {
-    /// Makes each sign-in usable once.
+    /// The store of used states, which makes each sign-in usable once.
     pub used_nonces: Arc<dyn SessionStore>,
-    /// Encrypts what the browser keeps meanwhile.
+    /// Encrypts the cookie.
     pub sealer: Sealer,
-    /// The time of day.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// The source of randomness.
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Signs visitors in at one provider.
+/// A sign-in client of one identity provider.
 pub struct Oidc {
     ports: OidcPorts,
     provider: Provider,
@@ -67,41 +67,41 @@ pub struct Oidc {
     signed_out_url: PostLogoutRedirectUrl,
 }
 
-/// A visitor on the way to the provider.
+/// A sign-in that has begun.
 #[derive(Debug)]
 pub struct BegunSignIn {
-    /// Where to send the browser.
+    /// The URL to redirect the browser to.
     pub url: String,
-    /// What the browser must bring back, encrypted.
+    /// The encrypted cookie that the browser must send back.
     pub cookie: SecretString,
 }
 
-/// The parameters with which the provider sends a visitor back.
+/// The query parameters of the redirect back from the provider.
 #[derive(Default, Deserialize)]
 pub struct Callback {
     /// The authorization code.
     pub code: Option<String>,
     /// The state of the request.
     pub state: Option<String>,
-    /// Who answers (RFC 9207).
+    /// The issuer of the response (RFC 9207).
     pub iss: Option<String>,
-    /// Why the provider refused (RFC 6749 §4.1.2.1).
+    /// The error code of the provider (RFC 6749 §4.1.2.1).
     pub error: Option<String>,
 }
 
-/// A visitor whom the provider has signed in.
+/// A completed sign-in.
 pub struct ProviderSignIn {
-    /// Who it is.
+    /// The identity of the visitor.
     pub identity: Identity,
-    /// The address that the provider has checked, or one where no mail arrives.
+    /// The email address verified by the provider, or a placeholder that receives no mail.
     pub email: Email,
-    /// The ID token, by which the provider is told whom to sign out.
+    /// The ID token, used as a hint when signing out at the provider.
     pub id_token: Option<String>,
-    /// Where the visitor wanted to go.
+    /// The path that the visitor requested.
     pub return_to: String,
 }
 
-/// What the browser keeps while its visitor is at the provider.
+/// The state of a sign-in, stored in the browser's cookie.
 #[derive(Serialize, Deserialize)]
 struct Flow {
     state: String,
@@ -121,7 +121,7 @@ type Client = CoreClient<
 >;
 
 impl Oidc {
-    /// A client of this provider. Fails if a URL cannot be parsed.
+    /// Creates a client of this provider. Fails if a URL cannot be parsed.
     pub fn new(provider: Provider, config: OidcConfig, ports: OidcPorts) -> Result<Self, url::ParseError> {
         Ok(Self {
             provider,
@@ -133,7 +133,7 @@ impl Oidc {
         })
     }
 
-    /// Sends a visitor to the provider, and afterwards to `return_to`, a path of this service.
+    /// Begins a sign-in. Afterwards the visitor returns to `return_to`, a path of this service.
     pub async fn begin(&self, return_to: String) -> Result<BegunSignIn, Fault> {
         let metadata = self.provider.metadata().await?;
         let random = || hex::encode(self.ports.entropy.bytes::<32>());
@@ -152,14 +152,14 @@ impl Oidc {
         Ok(BegunSignIn { url: url.into(), cookie: cookie.into() })
     }
 
-    /// Takes a visitor back who was sent away with this cookie. [`Kind::Unauthenticated`] if anything is wrong.
+    /// Completes the sign-in that began with this cookie. Returns [`Kind::Unauthenticated`] if a check fails.
     pub async fn finish(&self, cookie: &SecretString, callback: Callback) -> Result<ProviderSignIn, Fault> {
         let flow = self.flow(cookie, &callback).await?;
         let metadata = self.provider.metadata().await?;
         let named = callback.iss.as_deref();
         let must_be_named = metadata.additional_metadata().authorization_response_iss_parameter_supported;
         if named.map_or(must_be_named, |iss| iss != metadata.issuer().as_str()) {
-            return Err(refused("another identity provider has answered"));
+            return Err(refused("the response came from another identity provider"));
         }
         if let Some(error) = callback.error {
             let code: String =
@@ -170,12 +170,13 @@ impl Oidc {
         let tokens = self.exchange(&metadata, code, flow.verifier).await?;
         let id_token = tokens.id_token().ok_or_else(|| refused("the identity provider sent no ID token"))?;
         let claims = self.claims(&metadata, id_token, &Nonce::new(flow.nonce)).await?;
-        // OpenID Connect Core 1.0 §3.1.3.7, step 5: the audience may name several clients, the authorized party one.
+        // OpenID Connect Core 1.0 §3.1.3.7, step 5: the audience may list several clients, but only one is
+        // the authorized party.
         if claims.authorized_party().is_some_and(|party| *party != self.client_id) {
             return Err(refused("the identity provider's ID token was issued to another client"));
         }
         let (issuer, subject) = (claims.issuer().to_string(), claims.subject().to_string());
-        // An address that nobody has checked may be anybody's.
+        // Ignore an unverified address: it may belong to another person.
         let checked = claims.email().filter(|_| claims.email_verified() == Some(true));
         Ok(ProviderSignIn {
             email: Email::of_subject(&issuer, &subject, checked.map(|email| email.as_str())),
@@ -185,8 +186,8 @@ impl Oidc {
         })
     }
 
-    /// Where a browser is sent to be signed out at the provider, too (RP-Initiated Logout 1.0); `None` if the
-    /// provider offers no such place, or does not answer.
+    /// Returns the URL for signing out at the provider too (RP-Initiated Logout 1.0). Returns `None` if the
+    /// provider has no such endpoint or does not respond.
     pub async fn sign_out_url(&self, id_token: &SecretString) -> Option<String> {
         let metadata = self.provider.metadata().await.ok()?;
         let endpoint = metadata.additional_metadata().end_session_endpoint.clone()?;
@@ -198,7 +199,8 @@ impl Oidc {
         Some(request.http_get_url().into())
     }
 
-    /// What the browser kept, if it fits the callback and comes back for the first time, in time.
+    /// Returns the state from the cookie if it matches the callback, has not expired, and was not used
+    /// before.
     async fn flow(&self, cookie: &SecretString, callback: &Callback) -> Result<Flow, Fault> {
         let foreign = "this sign-in was not begun in this browser, or took longer than ten minutes";
         let text =
@@ -228,19 +230,19 @@ impl Oidc {
         let exchanged = request.request_async(self.provider.http()).await;
         exchanged.map_err(|error| match error {
             RequestTokenError::ServerResponse(_) => refused("the identity provider did not accept the code"),
-            // Its message may hold what the provider sent.
+            // Do not log the error itself, because it may quote the provider's response.
             other => {
                 let cause = match &other {
                     RequestTokenError::Request(cause) => cause.to_string(),
-                    _ => "the answer could not be read".to_owned(),
+                    _ => "the response could not be parsed".to_owned(),
                 };
-                tracing::warn!(error = cause, "the identity provider did not exchange a code");
+                tracing::warn!(error = cause, "failed to exchange an authorization code");
                 unavailable()
             }
         })
     }
 
-    /// The claims of an ID token, once its signature, issuer, audience, time and nonce have been checked.
+    /// Returns the claims of an ID token after verifying its signature, issuer, audience, time and nonce.
     async fn claims(
         &self,
         metadata: &Arc<Metadata>,
@@ -252,12 +254,12 @@ impl Oidc {
         let client = self.client(metadata);
         let mut checked = id_token.claims(&self.verifier(&client), nonce).cloned();
         if checked.as_ref().is_err_and(|error| *error == no_key) {
-            // The provider may have changed its keys.
+            // The provider may have rotated its keys.
             let client = self.client(&*self.provider.metadata_with_new_keys(metadata).await?);
             checked = id_token.claims(&self.verifier(&client), nonce).cloned();
         }
         checked.map_err(|error| {
-            tracing::warn!(error = %error, "an ID token was refused");
+            tracing::warn!(error = %error, "rejected an ID token");
             refused("the identity provider's ID token is not valid")
         })
     }

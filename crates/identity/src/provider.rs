@@ -1,4 +1,5 @@
-//! What is known of the identity provider: fetched when it is first needed, so that the service starts without it.
+//! Metadata of the identity provider. It is fetched on first use, so that the service starts without the
+//! provider.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -22,22 +23,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
-/// How long the provider may take for one answer.
+/// Timeout of a request to the provider.
 const TIMEOUT: Duration = Duration::from_secs(4);
-/// Longest answer of the provider, in bytes.
+/// Maximum length of a response, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
-/// How long what is known of the provider is good enough for [`Provider::renew`].
+/// Age from which [`Provider::renew`] fetches the metadata again.
 const FRESH: Duration = Duration::from_hours(1);
-/// How long it is used, where the provider does not answer.
+/// Age up to which the metadata is used if the provider does not respond.
 const STALE: Duration = Duration::from_hours(24);
-/// The least time between two fetches for keys that are not known yet: anybody can name such a key.
+/// Minimum time between fetches for unknown keys, because anyone can send a token that names one.
 const BETWEEN_KEY_FETCHES: Duration = Duration::from_mins(1);
-/// How long a provider that did not answer is left alone while nothing is known of it.
+/// Retry delay after a failure while no metadata is cached.
 const BETWEEN_FAILURES: Duration = Duration::from_secs(2);
-/// How long it is left alone while something is known, but not the key that a token names.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(30);
+/// Retry delay after a failure to fetch a token's key while older metadata is cached.
+const BETWEEN_KEY_FAILURES: Duration = Duration::from_secs(30);
 
-/// Signatures by a key pair. One by a shared secret, or none, is never accepted.
+/// Accepted signature algorithms: key pairs only, never a shared secret or none.
 pub(crate) const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -50,7 +51,7 @@ pub(crate) const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::EdDsa,
 ];
 
-/// Members of the provider's metadata that Discovery does not define.
+/// Fields of the provider's metadata that Discovery does not define.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct FurtherMetadata {
     /// OpenID Connect RP-Initiated Logout 1.0 §2.1.
@@ -77,20 +78,20 @@ pub(crate) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// An identity provider (OpenID Connect Discovery 1.0), as far as it is known.
+/// An identity provider (OpenID Connect Discovery 1.0) with cached metadata.
 #[derive(Clone)]
-pub struct Provider(Arc<Shared>);
+pub struct Provider(Arc<ProviderState>);
 
-struct Shared {
+struct ProviderState {
     issuer: IssuerUrl,
     http: Http,
     tasks: Tasks,
-    known: Mutex<Known>,
-    /// Held by the one who asks the provider.
-    asking: Arc<tokio::sync::Mutex<()>>,
+    known: Mutex<CachedMetadata>,
+    /// Held while fetching, so that only one task fetches at a time.
+    fetch_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Sends requests of the protocol.
+/// A client for OpenID Connect requests.
 pub(crate) struct Http(Client);
 
 impl<'c> AsyncHttpClient<'c> for Http {
@@ -112,7 +113,7 @@ impl<'c> AsyncHttpClient<'c> for Http {
     }
 }
 
-/// The same, keeping the first answer: the metadata as the provider wrote it.
+/// An HTTP client that records the first response: the provider's original metadata.
 struct Recorder<'h> {
     http: &'h Http,
     first: OnceLock<Vec<u8>>,
@@ -133,17 +134,17 @@ impl<'c> AsyncHttpClient<'c> for Recorder<'_> {
 }
 
 #[derive(Clone, Default)]
-struct Known {
+struct CachedMetadata {
     metadata: Option<(Arc<Metadata>, Instant)>,
-    /// The metadata as the provider wrote it.
+    /// The provider's original metadata document.
     document: Arc<Value>,
     failed_at: Option<Instant>,
-    /// When it was last fetched for a key that was not known.
-    looked_for_key_at: Option<Instant>,
+    /// Time of the last fetch for an unknown key.
+    key_fetched_at: Option<Instant>,
 }
 
-impl Known {
-    /// What was fetched no longer ago.
+impl CachedMetadata {
+    /// Returns the metadata if it is younger than this.
     fn within(&self, longest: Duration) -> Option<Arc<Metadata>> {
         let (metadata, fetched_at) = self.metadata.as_ref()?;
         (fetched_at.elapsed() < longest).then(|| Arc::clone(metadata))
@@ -154,101 +155,103 @@ impl Known {
     }
 }
 
-/// Why the provider is asked.
-enum Wanted {
-    /// Nothing is known, or something that is too old.
+/// The reason for requesting metadata.
+enum MetadataRequest {
+    /// No metadata is cached, or it is too old to use.
     Usable,
-    /// What is known gets old.
+    /// The cached metadata is due for renewal.
     Fresh,
-    /// A token was signed with a key that is not among these.
+    /// A token names a key that is not in this metadata.
     OtherThan(Arc<Metadata>),
 }
 
-impl Wanted {
-    /// What is known, if the provider need not be asked.
-    fn known(&self, known: &Known) -> Option<Arc<Metadata>> {
+impl MetadataRequest {
+    /// Returns the cached metadata if it need not be fetched.
+    fn known(&self, known: &CachedMetadata) -> Option<Arc<Metadata>> {
         let other = match self {
             Self::Usable => return known.within(STALE),
             Self::Fresh => return known.within(FRESH),
             Self::OtherThan(other) => other,
         };
         let (metadata, _) = known.metadata.as_ref()?;
-        let looked = known.looked_for_key_at.is_some_and(|at| at.elapsed() < BETWEEN_KEY_FETCHES);
-        (looked || !Arc::ptr_eq(metadata, other)).then(|| Arc::clone(metadata))
+        let is_recent = known.key_fetched_at.is_some_and(|at| at.elapsed() < BETWEEN_KEY_FETCHES);
+        (is_recent || !Arc::ptr_eq(metadata, other)).then(|| Arc::clone(metadata))
     }
 
-    /// How long a provider that did not answer is left alone.
+    /// Returns the retry delay after a failed fetch.
     const fn between_failures(&self) -> Duration {
         match self {
             Self::Usable => BETWEEN_FAILURES,
             Self::Fresh => Duration::ZERO,
-            Self::OtherThan(_) => BETWEEN_LOOKS,
+            Self::OtherThan(_) => BETWEEN_KEY_FAILURES,
         }
     }
 }
 
 impl Provider {
-    /// The provider with this issuer URL, exactly as it calls itself. `http` must not follow redirects.
+    /// Creates a provider with this issuer URL, exactly as the provider writes it. `http` must not follow
+    /// redirects.
     pub fn new(issuer: String, http: Client, tasks: Tasks) -> Result<Self, url::ParseError> {
         let (issuer, http) = (IssuerUrl::new(issuer)?, Http(http));
-        let (known, asking) = (Mutex::default(), Arc::default());
-        Ok(Self(Arc::new(Shared { issuer, http, tasks, known, asking })))
+        let (known, fetch_lock) = (Mutex::default(), Arc::default());
+        Ok(Self(Arc::new(ProviderState { issuer, http, tasks, known, fetch_lock })))
     }
 
-    /// Its issuer URL.
+    /// Returns the issuer URL.
     pub fn issuer(&self) -> &str {
         self.0.issuer.as_str()
     }
 
-    /// Its metadata as it wrote it (OpenID Connect Discovery 1.0 §3). [`Kind::Unavailable`] while it cannot be had.
+    /// Returns its original metadata (OpenID Connect Discovery 1.0 §3). Fails with [`Kind::Unavailable`] if
+    /// it cannot be fetched.
     pub async fn document(&self) -> Result<Arc<Value>, Fault> {
         self.metadata().await?;
         Ok(self.known().document)
     }
 
-    /// Fetches anew what was fetched an hour ago, or earlier; nothing if nothing is known.
+    /// Fetches metadata older than an hour again. Does nothing if none is cached.
     pub async fn renew(&self) -> Result<(), Fault> {
         if self.known().metadata.is_some() {
-            self.find(Wanted::Fresh).await?;
+            self.find(MetadataRequest::Fresh).await?;
         }
         Ok(())
     }
 
-    /// Its metadata and signing keys. Nobody waits for new ones while known ones can be used.
+    /// Returns the metadata and signing keys. Callers never wait for a fetch while cached metadata is usable.
     pub(crate) async fn metadata(&self) -> Result<Arc<Metadata>, Fault> {
-        self.find(Wanted::Usable).await
+        self.find(MetadataRequest::Usable).await
     }
 
-    /// The same, fetched anew unless that was done a moment ago: a token was signed with a key that is not among
-    /// these.
+    /// Returns the metadata, fetched again unless that was done recently, because a token names a key that is
+    /// not in `known`.
     pub(crate) async fn metadata_with_new_keys(&self, known: &Arc<Metadata>) -> Result<Arc<Metadata>, Fault> {
-        self.find(Wanted::OtherThan(Arc::clone(known))).await
+        self.find(MetadataRequest::OtherThan(Arc::clone(known))).await
     }
 
-    /// What is wanted, if it is known once it is this caller's turn; otherwise what the provider answers, unless it has
-    /// failed to a moment ago. It is asked to the end, whether or not the caller waits: who goes away must not have it
-    /// asked again at once.
-    async fn find(&self, wanted: Wanted) -> Result<Arc<Metadata>, Fault> {
-        if let Some(metadata) = wanted.known(&self.known()) {
+    /// Returns cached metadata if it became available while waiting for the lock. Otherwise fetches it,
+    /// unless the last fetch failed recently. The fetch runs to its end even if the caller stops waiting, so
+    /// that a disconnect does not cause another fetch at once.
+    async fn find(&self, request: MetadataRequest) -> Result<Arc<Metadata>, Fault> {
+        if let Some(metadata) = request.known(&self.known()) {
             return Ok(metadata);
         }
-        let turn = Arc::clone(&self.0.asking).lock_owned().await;
+        let lock = Arc::clone(&self.0.fetch_lock).lock_owned().await;
         let known = self.known();
-        if let Some(metadata) = wanted.known(&known) {
+        if let Some(metadata) = request.known(&known) {
             return Ok(metadata);
         }
-        if known.failed_within(wanted.between_failures()) {
+        if known.failed_within(request.between_failures()) {
             return Err(unavailable());
         }
         let provider = self.clone();
         let asked = self.0.tasks.spawn(async move {
-            let _turn = turn;
-            provider.ask(&wanted).await
+            let _lock = lock;
+            provider.fetch(&request).await
         });
         asked.await.unwrap_or_else(|error| Err(Fault::internal(error)))
     }
 
-    async fn ask(&self, wanted: &Wanted) -> Result<Arc<Metadata>, Fault> {
+    async fn fetch(&self, request: &MetadataRequest) -> Result<Arc<Metadata>, Fault> {
         let recorder = Recorder { http: &self.0.http, first: OnceLock::new() };
         match Metadata::discover_async(self.0.issuer.clone(), &recorder).await {
             Ok(metadata) => {
@@ -259,37 +262,37 @@ impl Provider {
                 self.change(|known| {
                     known.metadata = Some((Arc::clone(&metadata), now));
                     (known.document, known.failed_at) = (document, None);
-                    if matches!(wanted, Wanted::OtherThan(_)) {
-                        known.looked_for_key_at = Some(now);
+                    if matches!(request, MetadataRequest::OtherThan(_)) {
+                        known.key_fetched_at = Some(now);
                     }
                 });
                 Ok(metadata)
             }
             Err(error) => {
-                tracing::warn!(error = %error, "the identity provider's metadata could not be fetched");
+                tracing::warn!(error = %error, "failed to fetch the identity provider's metadata");
                 self.change(|known| known.failed_at = Some(Instant::now()));
                 Err(unavailable())
             }
         }
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> CachedMetadata {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn change(&self, change: impl FnOnce(&mut Known)) {
+    fn change(&self, change: impl FnOnce(&mut CachedMetadata)) {
         change(&mut self.0.known.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Sends requests to the provider.
+    /// Returns the client for requests to the provider.
     pub(crate) fn http(&self) -> &Http {
         &self.0.http
     }
 }
 
-/// The provider does not answer.
+/// Builds the error for a provider that does not respond.
 pub(crate) fn unavailable() -> Fault {
-    let text = "the identity provider does not answer right now; try again in a moment, sign in with a wallet, or \
+    let text = "the identity provider is not responding; try again in a moment, sign in with a wallet, or \
                 send an API key";
     Fault::new(Kind::Unavailable, text).retry_after(BETWEEN_FAILURES)
 }

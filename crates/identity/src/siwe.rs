@@ -1,4 +1,4 @@
-//! Sign-In with Ethereum (EIP-4361): messages are written, read and proven here.
+//! Sign-In with Ethereum (EIP-4361): writes, parses and verifies messages.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use url::Url;
 
 use crate::contracts::ContractWallets;
 
-/// Longest message that is read, in bytes.
+/// Maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 4096;
-/// How old a message may be.
+/// Maximum age of a message.
 const MAX_AGE: Duration = Duration::from_mins(5);
-/// Bytes of a signature by a key: r, s and v.
+/// Length of a key's signature (r, s and v), in bytes.
 const KEY_SIGNATURE: usize = 65;
 
-/// What messages are bound to.
+/// The site that messages are bound to.
 #[derive(Debug, Clone)]
 pub struct SiweSite {
     /// The service's base URL. Its host and port are the domain of messages.
@@ -28,7 +28,7 @@ pub struct SiweSite {
     pub chain_id: u64,
 }
 
-/// Messages to one service.
+/// The sign-in messages of one service.
 pub struct Siwe {
     site: SiweSite,
     domain: String,
@@ -36,13 +36,13 @@ pub struct Siwe {
 }
 
 impl Siwe {
-    /// Messages to this service. Without `contracts`, only wallets with a key can sign in.
+    /// Creates the messages of this site. Without `contracts`, only wallets with a key can sign in.
     pub fn new(site: SiweSite, contracts: Option<ContractWallets>) -> Self {
         let domain = site.base_url.authority().to_owned();
         Self { site, domain, contracts }
     }
 
-    /// The domain of messages.
+    /// Returns the domain of messages.
     pub fn domain(&self) -> &str {
         &self.domain
     }
@@ -110,7 +110,7 @@ impl WalletMessages for Siwe {
     async fn is_signed(&self, text: &str, signature: &str) -> Result<bool, Fault> {
         let signature = signature.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
         let (Some(message), Some(signature)) = (parse(text), signature) else { return Ok(false) };
-        // What recovers to no key at all would pass for it.
+        // A signature that recovers to no key would pass for the zero address.
         if message.address == [0; 20] {
             return Ok(false);
         }
@@ -125,12 +125,12 @@ impl WalletMessages for Siwe {
     }
 }
 
-/// Parses a message of bounded length.
+/// Parses a message of limited length.
 fn parse(text: &str) -> Option<Message> {
     (text.len() <= MAX_MESSAGE).then(|| text.parse().ok()).flatten()
 }
 
-/// What the holder of the wallet reads: printable ASCII on one line (EIP-4361).
+/// Returns the statement shown to the wallet's holder: printable ASCII on one line (EIP-4361).
 const fn statement(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Any => "Sign in to Ensemble Poll, or manage the API keys of your account there.",
@@ -144,7 +144,7 @@ fn time_stamp(at: Timestamp) -> Result<TimeStamp, Fault> {
     at.to_string().parse().map_err(Fault::internal)
 }
 
-/// Milliseconds since the epoch.
+/// Converts a timestamp to milliseconds since the epoch.
 fn millis(at: &TimeStamp) -> i64 {
     (at.as_ref().unix_timestamp_nanos() / 1_000_000) as i64
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_read_as_it_was_written() {
+    fn a_written_message_can_be_parsed() {
         let text = challenge();
         assert_eq!(
             text,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_to_others_and_of_other_times_are_refused() {
+    fn messages_for_other_sites_and_times_are_rejected() {
         let text = challenge();
         let read = |text: &str, now| siwe("https://ep.example:8443").read(text, now);
         let elsewhere = |base_url| siwe(base_url).read(&text, NOW).unwrap_err();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn malformed_messages_are_rejected() {
         let text = challenge();
         let long = format!("{text}\nResources:{}", "\n- https://a.example".repeat(300));
         for malformed in [

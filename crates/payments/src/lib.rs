@@ -1,4 +1,4 @@
-//! Payments: the ports of [`ep_kernel::ports`] for cards and for USDC.
+//! Card and USDC payments: implementations of the ports in [`ep_kernel::ports`].
 
 mod stripe;
 mod x402;

@@ -1,5 +1,5 @@
-//! How much CPU time a vote costs on our side, against the scripted upstream. The argument is the latency of
-//! the models in milliseconds:
+//! Measures the CPU time of a vote in this process, against the scripted upstream. The argument is the
+//! latency of the models in milliseconds:
 //!
 //! ```sh
 //! cargo run --release -p ep-upstream --example cost_of_a_call -- 0
@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 const POLLS: usize = 200;
 
-/// CPU time of this thread, which runs everything but the scripted upstream.
+/// Returns the CPU time of this thread, which runs everything except the scripted upstream.
 fn cpu() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(stat.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Asks the models of a real server a few times and prints the votes, to try a new server:
+//! Requests votes from the models of a real server and prints them, to try a new server:
 //!
 //! ```sh
 //! cargo run -p ep-upstream --example try_a_server -- http://127.0.0.1:8080/v1
@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let base_url = std::env::args().nth(1).ok_or("give the base URL of a server")?;
+    let base_url = std::env::args().nth(1).ok_or("pass the base URL of a server")?;
     let api_key = std::env::var("EP_UPSTREAM_API_KEY").ok().map(Into::into);
     let cache = Arc::<InMemoryCache>::default();
     #[expect(clippy::disallowed_methods, reason = "an example has no Clock port")]

@@ -7,39 +7,39 @@ use std::time::Duration;
 use ep_outgoing::HttpClients;
 use secrecy::SecretString;
 
-/// The settings of one OpenAI-compatible upstream. All but the address have defaults.
+/// The settings of one OpenAI-compatible upstream. All except the URL have defaults.
 #[derive(Clone)]
 pub struct UpstreamConfig {
-    /// The base address, to which `/models` and `/chat/completions` are appended, for example
+    /// The base URL, to which `/models` and `/chat/completions` are appended, for example
     /// `https://openrouter.ai/api/v1`.
     pub base_url: String,
-    /// Sent as a bearer token.
+    /// The API key, sent as a bearer token.
     pub api_key: Option<SecretString>,
-    /// The public address of this service, to which OpenRouter attributes the requests.
+    /// The public URL of this service, to which OpenRouter attributes requests.
     pub public_url: Option<String>,
     /// A file of presets that replaces the built-in ones.
     pub presets_path: Option<PathBuf>,
-    /// The longest time that one vote may take, from its first request on.
+    /// Maximum duration of a vote, from its first request on.
     pub model_timeout: Duration,
-    /// The longest time that opening a connection may take.
+    /// Maximum duration of opening a connection.
     pub connect_timeout: Duration,
-    /// The longest time that fetching the model list may take.
+    /// Maximum duration of fetching the model list.
     pub registry_timeout: Duration,
-    /// The time after which a model list is fetched again.
+    /// Age at which a model list is fetched again.
     pub registry_ttl: Duration,
-    /// The most requests in flight, over all polls.
+    /// Maximum number of requests in flight, over all polls.
     pub max_concurrent: usize,
     /// The upstream's limit for all requests, if it has one.
     pub requests_per_minute: Option<NonZeroU32>,
     /// The upstream's limit for free models; [`FreeLimit::Known`] by default.
     pub free_requests_per_minute: FreeLimit,
-    /// Whether models without a listed price cost nothing, as on a server of your own.
+    /// True if models without a listed price are free, as on a self-hosted server.
     pub treat_unpriced_as_free: bool,
-    /// Makes the builder of the HTTP client.
+    /// The factory of HTTP clients.
     pub http: HttpClients,
 }
 
-/// Leaves out the address, which may contain a password.
+/// Omits the URL, which may contain a password.
 impl std::fmt::Debug for UpstreamConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UpstreamConfig")
@@ -57,7 +57,7 @@ pub enum FreeLimit {
     /// The known limit: 20 for OpenRouter, none for others.
     #[default]
     Known,
-    /// This many.
+    /// This number of requests per minute.
     PerMinute(NonZeroU32),
     /// No limit.
     Unlimited,
@@ -83,19 +83,19 @@ impl Default for UpstreamConfig {
     }
 }
 
-/// Why an upstream or a demo roster could not be set up.
+/// The error of setting up an upstream or a demo roster.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The address is not usable.
-    #[error("the upstream address is not usable: {0}")]
+    /// The URL is invalid.
+    #[error("the upstream URL is not usable: {0}")]
     BaseUrl(&'static str),
-    /// The key or the public address contains characters that a header cannot.
+    /// The key or the public URL contains characters that a header cannot contain.
     #[error("the {0} contains characters that cannot be sent in a header")]
     Header(&'static str),
-    /// The presets file cannot be read, or breaks a rule.
+    /// The presets file cannot be read, or is invalid.
     #[error("the presets cannot be used: {0}")]
     Presets(String),
-    /// The HTTP client could not be built, for example because there is no root certificate.
+    /// The HTTP client could not be built, for example because no root certificate is installed.
     #[error("the HTTP client could not be set up")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,4 +1,4 @@
-//! Looks for model servers on this machine, so that the command line can suggest them.
+//! Detection of model servers on this machine, which the command line can suggest.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use crate::registry::listing;
 use ep_outgoing::client_builder;
 use ep_polling::time::Timestamp;
 
-/// A server that was found.
+/// A detected server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// The server that uses this address by default.
+    /// The server software that uses this URL by default.
     pub name: &'static str,
-    /// The address for `EP_UPSTREAM_URL`.
+    /// The URL for `EP_UPSTREAM_URL`.
     pub base_url: String,
-    /// How many chat models it lists.
+    /// Number of chat models in its list.
     pub models: usize,
 }
 
-/// Model servers and their default addresses.
+/// Model servers and their default URLs.
 pub const DEFAULT_ADDRESSES: [(&str, &str); 3] = [
     ("Ollama", "http://127.0.0.1:11434/v1"),
     ("LM Studio", "http://127.0.0.1:1234/v1"),
@@ -28,12 +28,12 @@ pub const DEFAULT_ADDRESSES: [(&str, &str); 3] = [
 
 const PROBE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The servers that answer at their default addresses within 200 ms.
+/// Returns the servers that respond at their default URLs within 200 ms.
 pub async fn local_servers() -> Vec<LocalServer> {
     servers_at(&DEFAULT_ADDRESSES).await
 }
 
-/// The same for other addresses.
+/// Returns the servers that respond at these URLs within 200 ms.
 pub async fn servers_at(addresses: &[(&'static str, &str)]) -> Vec<LocalServer> {
     let Ok(client) = client_builder().no_proxy().build() else { return Vec::new() };
     let probes = addresses.iter().map(|&(name, base_url)| {

@@ -1,4 +1,4 @@
-//! The address of an upstream, and HTTP clients.
+//! The URL of an upstream, and its HTTP client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use secrecy::ExposeSecret;
 
 use crate::config::{SetupError, UpstreamConfig};
 
-/// The base address of an upstream and the headers of every request to it.
+/// The base URL of an upstream, and the headers of every request to it.
 pub(crate) struct Endpoint {
     base: Url,
-    /// The address without credentials: the key under which this upstream's data is stored.
+    /// The URL without credentials, which identifies the upstream in the database.
     pub(crate) name: Arc<str>,
     /// Host and port, for metrics.
     pub(crate) label: Arc<str>,
     pub(crate) headers: HeaderMap,
-    /// Whether it is OpenRouter, which accepts additional headers and parameters.
+    /// True if the upstream is OpenRouter, which accepts additional headers and parameters.
     pub(crate) is_openrouter: bool,
 }
 
@@ -31,7 +31,7 @@ impl Endpoint {
         base.set_query(None);
         base.set_fragment(None);
         let mut without_credentials = base.clone();
-        // Both fail only for addresses without a host.
+        // Both calls fail only for URLs without a host.
         let _ = without_credentials.set_username("");
         let _ = without_credentials.set_password(None);
         let name: Arc<str> = without_credentials.as_str().trim_end_matches('/').into();
@@ -63,21 +63,21 @@ impl Endpoint {
         Ok(Self { base, name, label, headers, is_openrouter })
     }
 
-    /// The address of a resource, for example `/models`.
+    /// Returns the URL of a resource, for example `/models`.
     pub(crate) fn url(&self, resource: &str) -> Result<Url, SetupError> {
         let base = self.base.as_str().trim_end_matches('/');
         Url::parse(&format!("{base}{resource}"))
             .map_err(|_| SetupError::BaseUrl("no path can be appended to it"))
     }
 
-    /// Whether it is on this machine, so that no proxy is used.
+    /// Returns true if the upstream is on this machine, so that no proxy is used.
     fn is_local(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default().trim_matches(['[', ']']);
         host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 }
 
-/// A client for one upstream, sized for hundreds of calls in flight.
+/// Builds a client for one upstream, sized for hundreds of calls in flight.
 pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Result<Client, SetupError> {
     let client = config
         .http
@@ -86,8 +86,8 @@ pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Resu
         .pool_max_idle_per_host(config.max_concurrent)
         .pool_idle_timeout(Duration::from_secs(90))
         .tcp_keepalive(Duration::from_secs(30))
-        // Over TLS, HTTP/2 is used where the upstream offers it. All calls then share one connection, and
-        // pings detect a dead one.
+        // Over TLS, the client uses HTTP/2 if the upstream offers it. All calls then share one connection,
+        // and pings detect a dead one.
         .http2_keep_alive_interval(Duration::from_secs(20))
         .http2_keep_alive_timeout(Duration::from_secs(10))
         .http2_adaptive_window(true);
@@ -95,7 +95,7 @@ pub(crate) fn build_client(endpoint: &Endpoint, config: &UpstreamConfig) -> Resu
     client.build().map_err(|error| SetupError::Client(Box::new(error)))
 }
 
-/// A transport error and its causes, without the address, for the log.
+/// Formats a transport error and its causes for the log, without the URL.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut text = match () {
         () if error.is_timeout() => "timed out".to_owned(),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_addresses_are_refused() {
+    fn invalid_urls_are_rejected() {
         for bad in ["", "openrouter.ai", "ftp://host", "unix:/tmp/x"] {
             assert!(endpoint(bad, None).is_err(), "{bad}");
         }

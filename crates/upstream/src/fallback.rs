@@ -1,9 +1,9 @@
-//! The fallback levels: which request format is used for each model.
+//! Fallback levels: the request format for each model.
 //!
-//! Models and servers differ in which tool calls they support. Each model starts at the strictest level
-//! that its registry entry lists as supported (or at the stored one). It falls back to a lower level when a
-//! request is rejected or its answers ignore the format, and stays there for a day. Optional parameters that a
-//! server rejects are left out for as long. Both are stored per upstream and model.
+//! Models and servers support different kinds of tool calls. Each model starts at its stored level, or at the
+//! strictest level that its registry entry supports. It falls back to a lower level when a request is
+//! rejected or responses ignore the format, and stays there for a day. Optional parameters that a server
+//! rejects are omitted for the same time. Both are stored per upstream and model.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -15,7 +15,7 @@ use ep_polling::time::Timestamp;
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
-/// The request formats, strictest first. The numbers are stored.
+/// The request formats, strictest first. The numbers are stored in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub(crate) enum FallbackLevel {
@@ -27,7 +27,7 @@ pub(crate) enum FallbackLevel {
     Auto = 2,
     /// No tool, `response_format: json_schema` with an enum.
     Schema = 3,
-    /// An instruction alone.
+    /// Only an instruction.
     Prose = 4,
 }
 
@@ -38,12 +38,12 @@ impl FallbackLevel {
         Self::ALL.get(usize::from(number)).copied()
     }
 
-    /// Whether the vote is a tool call.
+    /// Returns true if the vote is a tool call.
     pub(crate) const fn has_tool(self) -> bool {
         matches!(self, Self::Required | Self::Object | Self::Auto)
     }
 
-    /// The stable name for metrics and traces.
+    /// Returns the stable name for metrics and traces.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -55,12 +55,12 @@ impl FallbackLevel {
     }
 }
 
-/// What a server said it does not support.
+/// A feature that a server does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unsupported {
     /// The `tool_choice` of the request.
     ToolChoice,
-    /// Tools at all.
+    /// Any tools.
     Tools,
     /// `response_format: json_schema`.
     ResponseFormat,
@@ -68,7 +68,7 @@ pub(crate) enum Unsupported {
     Parameter(OptionalParameter),
 }
 
-/// Parameters that a vote request can do without. The numbers are bits of a set, which is stored.
+/// Optional parameters of a vote request. The numbers are the bits of a stored set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum OptionalParameter {
@@ -78,30 +78,31 @@ pub(crate) enum OptionalParameter {
     Strict = 2,
     /// `reasoning`.
     Reasoning = 4,
-    /// `max_tokens`; without it, `max_completion_tokens` is sent.
+    /// `max_tokens`; if unsupported, `max_completion_tokens` is sent.
     MaxTokens = 8,
     /// `provider`.
     Provider = 16,
-    /// A system message; without it, its text begins the user message.
+    /// A system message; if unsupported, its text starts the user message.
     System = 32,
-    /// The options' own texts as the values of the enum; without them, letters are sent.
+    /// The option texts as enum values; if unsupported, letters are sent.
     TextValues = 64,
-    /// The model's default reasoning effort beside a tool; without it, `reasoning_effort: "none"` is sent.
+    /// The model's default reasoning effort beside a tool; if unsupported, `reasoning_effort: "none"` is
+    /// sent.
     DefaultEffort = 128,
 }
 
-/// Which level and parameters are used for one model.
+/// The level and parameters of requests to one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestProfile {
-    /// The level of the next first request.
+    /// The level of the first request of a vote.
     pub(crate) level: FallbackLevel,
-    /// Answers in a row that ignored the format of this level.
+    /// Number of consecutive responses that ignored the format of this level.
     ignored: u8,
-    /// A set of levels: bit n is level n.
+    /// A set of levels: bit n stands for level n.
     unsupported_levels: u8,
     /// A set of [`OptionalParameter`]s.
     unsupported_parameters: u8,
-    /// When the level or the parameters last changed.
+    /// Time of the last change to the level or the parameters.
     changed_at: Option<Timestamp>,
 }
 
@@ -110,7 +111,7 @@ impl RequestProfile {
         Self { level, ignored: 0, unsupported_levels: 0, unsupported_parameters: 0, changed_at: None }
     }
 
-    /// A stored profile; `None` if its level is unknown.
+    /// Converts a stored profile; `None` if its level is unknown.
     fn stored(saved: &SavedFallbackLevel) -> Option<Self> {
         Some(Self {
             unsupported_parameters: saved.unsupported_parameters,
@@ -119,12 +120,12 @@ impl RequestProfile {
         })
     }
 
-    /// Whether what is sent is the same.
+    /// Returns true if both profiles lead to the same requests.
     fn sends_like(self, other: Self) -> bool {
         (self.level, self.unsupported_parameters) == (other.level, other.unsupported_parameters)
     }
 
-    /// Whether this parameter is to be sent.
+    /// Returns true if requests send this parameter.
     pub(crate) fn sends(self, parameter: OptionalParameter) -> bool {
         self.unsupported_parameters & parameter as u8 == 0
     }
@@ -133,19 +134,19 @@ impl RequestProfile {
         self.unsupported_levels & (1 << level as u8) == 0
     }
 
-    /// The first level from `level` down that is not known to be unsupported; prose always works.
+    /// Returns the first level from `level` down that is not known to be unsupported. Prose always works.
     fn supported_from(self, level: FallbackLevel) -> FallbackLevel {
         let mut levels = FallbackLevel::ALL.into_iter();
         levels.find(|&lower| lower >= level && self.is_supported(lower)).unwrap_or(FallbackLevel::Prose)
     }
 
-    /// The level at which an unusable answer is asked for again: below the tools, because a model that
-    /// ignored one tool call is likely to ignore the next.
+    /// Returns the level for a retry after an unusable response. It has no tool, because a model that ignored
+    /// one tool call is likely to ignore the next.
     pub(crate) fn repair_level(self, at: FallbackLevel) -> FallbackLevel {
         self.supported_from(if at.has_tool() { FallbackLevel::Schema } else { FallbackLevel::Prose })
     }
 
-    /// Takes note that a request at level `at` was refused; returns the level of the next request.
+    /// Records that a request at level `at` was rejected. Returns the level of the next request.
     fn note_unsupported(&mut self, at: FallbackLevel, what: Unsupported) -> FallbackLevel {
         use FallbackLevel::{Auto, Object, Required, Schema};
         let refused: &[FallbackLevel] = match what {
@@ -153,7 +154,7 @@ impl RequestProfile {
                 self.unsupported_parameters |= parameter as u8;
                 return at;
             }
-            // `auto` is the default: a server that refuses it supports no tools.
+            // `auto` is the default, so a server that rejects it supports no tools.
             Unsupported::ToolChoice if at != Auto => &[at],
             Unsupported::ToolChoice | Unsupported::Tools => &[Required, Object, Auto],
             Unsupported::ResponseFormat => &[Schema],
@@ -173,11 +174,13 @@ impl RequestProfile {
     }
 }
 
-/// After so many answers in a row that ignored the format, a model falls back to a lower level.
+/// Number of consecutive responses without the requested format after which a model falls back to a lower
+/// level.
 const MAX_IGNORED: u8 = 2;
-/// After this time a model is asked at its first level again: servers learn, and a level can be lost to a mishap.
+/// Time after which a model returns to its first level, because servers improve and a level can be lost by
+/// accident.
 const RECOVERY: Duration = Duration::from_hours(24);
-/// How long a vote waits for the stored levels.
+/// Maximum time that a vote waits for the stored levels.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The fallback levels of all models of one upstream.
@@ -207,7 +210,7 @@ impl FallbackLevels {
         Self { upstream, cache, clock, tasks, stored: OnceCell::new(), profiles: RwLock::default() }
     }
 
-    /// The fallback level of this model: the stored one if it is less than a day old, else `start`.
+    /// Returns the fallback level of this model: the stored one if it is less than a day old, else `start`.
     pub(crate) async fn of_model<'l>(
         &'l self,
         model: &'l ModelId,
@@ -232,8 +235,8 @@ impl FallbackLevels {
         ModelFallback { levels: self, model, profile }
     }
 
-    /// The profile in the database. If it cannot be read in time, the vote goes on without it, and the next
-    /// model that has no profile yet tries again.
+    /// Returns the stored profile. If it cannot be read in time, the vote continues without it, and the next
+    /// model without a profile tries again.
     async fn stored_profile(&self, model: &ModelId) -> Option<RequestProfile> {
         let load = self.stored.get_or_try_init(|| async {
             let stored = self.cache.fallback_levels(&self.upstream).await?;
@@ -246,11 +249,11 @@ impl FallbackLevels {
             Ok(Ok(profiles)) => profiles.get(model).copied(),
             Ok(Err(error)) => {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, "the stored fallback levels cannot be read");
+                tracing::warn!(error, "failed to read the stored fallback levels");
                 None
             }
             Err(_) => {
-                tracing::warn!("the stored fallback levels cannot be read in time");
+                tracing::warn!("timed out reading the stored fallback levels");
                 None
             }
         }
@@ -258,23 +261,23 @@ impl FallbackLevels {
 }
 
 impl ModelFallback<'_> {
-    /// The profile as it is now.
+    /// Returns the current profile.
     pub(crate) fn profile(&self) -> RequestProfile {
         *self.profile.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note that the server refused a request at this level; returns the level of the next request.
+    /// Records that the server rejected a request at this level. Returns the level of the next request.
     pub(crate) fn note_unsupported(&self, at: FallbackLevel, what: Unsupported) -> FallbackLevel {
         self.change(|profile| profile.note_unsupported(at, what))
     }
 
-    /// Takes note that an answer at this level followed or ignored the requested format.
-    pub(crate) fn note_answer(&self, at: FallbackLevel, kept_form: bool) {
+    /// Records that a response at this level followed or ignored the requested format.
+    pub(crate) fn note_answer(&self, at: FallbackLevel, followed_form: bool) {
         self.change(|profile| {
             if profile.level != at || at == FallbackLevel::Prose {
                 return;
             }
-            profile.ignored = if kept_form { 0 } else { profile.ignored + 1 };
+            profile.ignored = if followed_form { 0 } else { profile.ignored + 1 };
             if profile.ignored >= MAX_IGNORED
                 && let Some(lower) = FallbackLevel::from_number(at as u8 + 1)
             {
@@ -308,7 +311,7 @@ impl ModelFallback<'_> {
         let (model, profile) = (self.model.clone(), Arc::clone(&self.profile));
         let saved_at = self.levels.clock.now();
         self.levels.tasks.spawn(async move {
-            // Read here, so that two writes in flight never store an outdated profile.
+            // Read the profile here, so that two concurrent writes never store an outdated one.
             let current = *profile.lock().unwrap_or_else(PoisonError::into_inner);
             let saved = SavedFallbackLevel {
                 model,
@@ -318,7 +321,7 @@ impl ModelFallback<'_> {
             };
             if let Err(error) = cache.save_fallback_level(&upstream, &saved).await {
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(model = %saved.model, error, "a fallback level could not be stored");
+                tracing::warn!(model = %saved.model, error, "failed to store a fallback level");
             }
         });
     }
@@ -330,7 +333,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_lead_down_to_prose() {
+    fn rejections_end_at_prose() {
         let mut profile = RequestProfile::starting_at(Required);
         let strict = Unsupported::Parameter(OptionalParameter::Strict);
         assert_eq!(profile.note_unsupported(Required, strict), Required);
@@ -343,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_repair_does_not_move_the_model() {
+    fn a_rejected_repair_does_not_change_the_level() {
         let mut profile = RequestProfile::starting_at(Required);
         assert_eq!(profile.repair_level(Required), Schema);
         assert_eq!(profile.note_unsupported(Schema, Unsupported::ResponseFormat), Prose);

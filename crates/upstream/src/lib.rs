@@ -1,12 +1,12 @@
-//! Everything between a poll and OpenAI-compatible servers.
+//! Votes from OpenAI-compatible servers.
 //!
-//! [`Upstream`] is one such server. Its model list is fetched and cached, and presets select rosters from
-//! it. Each member of a roster is asked for its vote through a forced tool call; where a model or server
-//! does not support one, the request falls back to weaker forms. [`Models`](ep_kernel::ports::Models) says
-//! what a poll relies on. [`Demo`] has sixty simulated models in process, [`NotConfigured`] has none.
+//! [`Upstream`] is one such server. It fetches and caches the model list, and presets select rosters from it.
+//! A forced tool call asks each roster member for its vote. If a model or server does not support tool calls,
+//! the request falls back to weaker forms. [`Models`](ep_kernel::ports::Models) documents the guarantees for
+//! polls. [`Demo`] has sixty in-process simulated models, [`NotConfigured`] has none.
 //!
-//! Read `voting` first: one vote from beginning to end. It uses `chat` (requests and responses), `fallback`
-//! (which format each model supports), `parsing` (the vote in an answer), `rate_limit` and `registry`.
+//! Read `voting` first: it follows one vote from start to finish. It uses `chat` (requests and responses),
+//! `fallback` (the format for each model), `parsing` (the vote in a response), `rate_limit` and `registry`.
 
 mod chat;
 mod config;

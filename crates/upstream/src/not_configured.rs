@@ -1,4 +1,4 @@
-//! No models: used when no upstream is configured and the demo roster is off.
+//! An upstream without models, for a service without a configured upstream or demo roster.
 
 use async_trait::async_trait;
 use ep_kernel::fault::{Fault, Kind};
@@ -9,7 +9,7 @@ use ep_polling::roster::{Member, ModelChoice, Roster};
 
 use crate::presets::Presets;
 
-/// Answers everything with [`Kind::NotConfigured`].
+/// Fails every call with [`Kind::NotConfigured`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NotConfigured;
 

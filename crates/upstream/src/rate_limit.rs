@@ -1,8 +1,8 @@
-//! Keeps our requests within an upstream's limits per minute.
+//! Limits requests to an upstream's rate per minute.
 //!
 //! Limits are exact sliding windows: never more than N requests in any 60 seconds, with bursts up to N. A
-//! token bucket (as in `governor`) allows nearly twice N in the first minute, or no bursts. Requests
-//! reserve their time and wait for it; one that is dropped before gives its time back.
+//! token bucket (as in `governor`) allows nearly twice N in the first minute, or no bursts. A request
+//! reserves its time and waits for it. If it is dropped earlier, the time becomes available again.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -13,22 +13,22 @@ use tokio::time::Instant;
 
 const WINDOW: Duration = Duration::from_mins(1);
 
-/// The limits of one upstream: one for all requests, one for those to free models. A free request obeys both.
+/// The limits of one upstream: one for all requests, one for free models. A free request counts against both.
 #[derive(Debug)]
 pub(crate) struct RateLimits {
     all: Option<SlidingWindow>,
     free: Option<SlidingWindow>,
 }
 
-/// One limit: never more than `per_minute` requests in any minute.
+/// A limit: never more than `per_minute` requests in any minute.
 #[derive(Debug)]
 struct SlidingWindow {
     per_minute: NonZeroU32,
-    /// The times of past and reserved requests, in order; those older than a minute are removed.
+    /// Sorted times of past and reserved requests, without those older than a minute.
     times: Mutex<VecDeque<Instant>>,
 }
 
-/// The time at which a request may be sent. Dropped before that time, it is free for other requests.
+/// A reserved time for a request. If it is dropped before that time, other requests can use the time.
 #[derive(Debug)]
 pub(crate) struct Reservation<'l> {
     limits: &'l RateLimits,
@@ -36,12 +36,12 @@ pub(crate) struct Reservation<'l> {
     at: Instant,
 }
 
-/// A limit allows no request in time.
+/// The error of a request that would have to wait too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LimitReached {
-    /// The limit.
+    /// The limit per minute.
     pub(crate) per_minute: NonZeroU32,
-    /// The time until the next request is allowed.
+    /// Time until the next request is allowed.
     pub(crate) wait: Duration,
 }
 
@@ -51,12 +51,12 @@ impl RateLimits {
         Self { all: all.map(window), free: free.map(window) }
     }
 
-    /// The limit for free models, if there is one.
+    /// Returns the limit for free models, if there is one.
     pub(crate) fn free_per_minute(&self) -> Option<NonZeroU32> {
         self.free.as_ref().map(|window| window.per_minute)
     }
 
-    /// Reserves the earliest possible time for a request; fails if that is later than `latest`.
+    /// Reserves the earliest possible time for a request. Fails if that is later than `latest`.
     pub(crate) fn reserve(&self, free: bool, latest: Instant) -> Result<Reservation<'_>, LimitReached> {
         let now = Instant::now();
         let mut at = now;
@@ -84,7 +84,7 @@ impl RateLimits {
 }
 
 impl SlidingWindow {
-    /// The earliest time at which another request keeps the limit.
+    /// Returns the earliest time for another request within the limit.
     fn next(&self, now: Instant) -> Instant {
         let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         while times.front().is_some_and(|&time| time + WINDOW <= now) {
@@ -150,11 +150,11 @@ mod tests {
         );
         drop(late);
         let reserved = limits.free.as_ref().unwrap().times.lock().unwrap().len();
-        assert_eq!(reserved, 3, "an unused time is given back");
+        assert_eq!(reserved, 3, "an unused reservation is released");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_free_request_obeys_both_limits() {
+    async fn a_free_request_counts_against_both_limits() {
         let limits = RateLimits::new(NonZeroU32::new(2), NonZeroU32::new(1));
         limits.reserve(true, Instant::now()).unwrap().wait().await;
         limits.reserve(false, Instant::now()).unwrap().wait().await;

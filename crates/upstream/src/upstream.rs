@@ -22,7 +22,7 @@ use crate::rate_limit::RateLimits;
 use crate::registry::{CacheState, FETCH_RESULTS, ModelListCache};
 use crate::voting::{Capabilities, Voting};
 
-/// OpenRouter's limit for free models, for every account.
+/// OpenRouter's limit for free models, which applies to every account.
 const OPENROUTER_FREE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 
 /// The models of one upstream.
@@ -34,8 +34,8 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// The models of the upstream at `config.base_url`. Nothing is sent yet. Background work (refreshing
-    /// the model list, storing fallback levels) is tracked by `tasks` and ends with `stop`.
+    /// Creates the models of the upstream at `config.base_url`, without sending a request. `tasks` tracks
+    /// background work (refreshing the model list, storing fallback levels), which ends with `stop`.
     pub fn new(
         config: UpstreamConfig,
         store: Arc<dyn UpstreamCache>,

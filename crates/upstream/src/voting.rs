@@ -1,9 +1,10 @@
-//! One vote: what to ask a model, how to judge its answer, and what to ask next.
+//! A single vote: the requests to a model, the evaluation of its responses, and the choice of the next
+//! request.
 //!
 //! Most votes take one request. If the server does not support the format of the request, it is sent again at
-//! a lower fallback level. If the upstream is busy, the vote waits and tries again. If the answer names no
-//! option, the model is asked once more. Every answer that was or may have been charged counts as a paid
-//! answer, of which there are at most [`PAID_ANSWERS`].
+//! a lower fallback level. If the upstream is busy, the vote waits and retries. If the response names no
+//! option, the model is asked once more. Every response that was or may have been charged counts as a paid
+//! answer; the maximum per vote is [`PAID_ANSWERS`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,15 +25,15 @@ use crate::fallback::{FallbackLevel, FallbackLevels, ModelFallback};
 use crate::parsing::{self, AnswerContent, ParsedVote};
 use crate::rate_limit::RateLimits;
 
-/// The most waits for a busy upstream, per vote.
+/// Maximum number of waits for a busy upstream, per vote.
 const MAX_WAITS: u32 = 2;
-/// The most requests of one vote. In practice rejected formats and parameters need far fewer.
+/// Maximum number of requests per vote. In practice, rejected formats and parameters need far fewer.
 const MAX_REQUESTS: u32 = 16;
 
-/// Longer than any vote. Caps times, so that their sums cannot overflow.
+/// Longer than any vote. It limits times, so that their sums cannot overflow.
 const MAX_DURATION: Duration = Duration::from_hours(24);
 
-/// What the registry says about how to ask a model.
+/// Request capabilities of a model according to the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// The strictest level that its listed parameters support.
@@ -42,11 +43,11 @@ pub(crate) struct Capabilities {
 }
 
 impl Capabilities {
-    /// The registry says nothing: try the strictest level.
+    /// Capabilities without a registry entry: start at the strictest level.
     pub(crate) const UNKNOWN: Self = Self { first_level: FallbackLevel::Required, lowest_effort: None };
 }
 
-/// Asks the models of one upstream for votes.
+/// Requests votes from the models of one upstream.
 pub(crate) struct Voting {
     pub(crate) chat: Chat,
     pub(crate) fallback: FallbackLevels,
@@ -63,11 +64,11 @@ struct Vote<'v> {
     view: &'v BallotView,
     capabilities: Capabilities,
     fallback: ModelFallback<'v>,
-    /// The end of the time given by the poll.
+    /// The deadline of the poll.
     poll_deadline: Instant,
-    /// Cancelled once the answer is wanted no longer.
+    /// Cancelled when the vote is no longer needed.
     dropped: CancellationToken,
-    /// The end of the time given to this model, which begins when its first request may be sent.
+    /// The deadline of this model. Its time starts when its first request may be sent.
     model_deadline: Option<Instant>,
     cost: VoteCost,
     paid_answers: u32,
@@ -78,21 +79,21 @@ struct Vote<'v> {
     casting: Option<Casting>,
 }
 
-/// What to do next.
+/// The next step of a vote.
 enum NextStep {
-    /// The vote is over.
+    /// The vote is complete.
     Finish(Result<usize, NoVote>),
-    /// Ask again at this level.
+    /// Send another request at this level.
     AskAgain(FallbackLevel),
-    /// Ask again at this level after this time, or after a default one. If there is no time left for that, this is
-    /// the result.
+    /// Send another request at this level after this time, or after a default one. If the deadline is too
+    /// close, the vote ends with this result.
     Wait(FallbackLevel, Option<Duration>, NoVote),
-    /// Ask again at this level, after the unusable answer.
+    /// Send another request at this level that follows the unusable response.
     Repair(FallbackLevel, String),
 }
 
 impl Voting {
-    /// Asks one model for its vote.
+    /// Requests a vote from one model.
     pub(crate) async fn vote(
         &self,
         member: &Member,
@@ -164,10 +165,7 @@ impl Vote<'_> {
             match step {
                 NextStep::Finish(result) => return result,
                 _ if self.requests >= MAX_REQUESTS => {
-                    return Err(NoVote::new(
-                        Reason::Rejected,
-                        "the upstream rejected every request format that was tried",
-                    ));
+                    return Err(NoVote::new(Reason::Rejected, "the upstream rejected every request format"));
                 }
                 NextStep::AskAgain(next) => level = next,
                 NextStep::Repair(next, bad) => (level, bad_answer) = (next, Some(bad)),
@@ -179,24 +177,24 @@ impl Vote<'_> {
         }
     }
 
-    /// The time by which this vote must be finished.
+    /// Returns the deadline of this vote.
     fn deadline(&self) -> Instant {
         self.model_deadline.unwrap_or(self.poll_deadline)
     }
 
-    /// Waits until the rate limits allow a request; returns the time by which it must be finished.
+    /// Waits until the rate limits allow a request. Returns the deadline of the request.
     async fn wait_for_rate_limit(&mut self) -> Result<Instant, NoVote> {
         let free = self.member.price.is_some_and(|price| price.is_free());
         match self.voting.limits.reserve(free, self.deadline()) {
             Ok(reservation) => tokio::select! {
-                // Most need not wait.
+                // Check the reservation first, because most requests need not wait.
                 biased;
                 () = reservation.wait() => {}
-                () = self.dropped.cancelled() => return Err(not_wanted()),
+                () = self.dropped.cancelled() => return Err(cancelled_vote()),
             },
             Err(reached) => {
                 let text = format!(
-                    "the upstream takes {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
+                    "the upstream allows {} requests a minute for {}; the next one is possible in {} s, too late for this vote",
                     reached.per_minute,
                     if free { "free models" } else { "all models" },
                     reached.wait.as_secs() + 1,
@@ -212,15 +210,15 @@ impl Vote<'_> {
 
     fn out_of_time(&self) -> NoVote {
         if self.deadline() >= self.poll_deadline {
-            NoVote::new(Reason::Deadline, "no answer before the poll's deadline")
+            NoVote::new(Reason::Deadline, "no response before the poll's deadline")
         } else {
             let seconds = self.voting.model_timeout.as_secs_f64();
-            NoVote::new(Reason::Timeout, format!("no answer within {seconds} s"))
+            NoVote::new(Reason::Timeout, format!("no response within {seconds} s"))
         }
     }
 
-    /// Sleeps for the time that the upstream asks for, or a default one, plus some jitter so that not all
-    /// calls return at once. Gives up if that would take too long.
+    /// Sleeps for the requested or default time plus jitter, so that calls do not return all at once. Fails
+    /// if that would take too long.
     async fn wait(&mut self, asked: Option<Duration>, otherwise: NoVote) -> Result<(), NoVote> {
         let wait = asked.unwrap_or(Duration::from_millis(250) * (1 << self.waits.min(4))).min(MAX_DURATION);
         let max_jitter = wait.max(Duration::from_millis(200)).min(Duration::from_secs(4)) / 4;
@@ -239,20 +237,22 @@ impl Vote<'_> {
     }
 
     fn after_transport_error(&mut self, error: TransportError, level: FallbackLevel) -> NextStep {
-        use TransportError::{BeforeResponse, Connect, DuringResponse, NoSlot, NotWanted, Timeout, TooLong};
+        use TransportError::{BeforeResponse, Cancelled, Connect, DuringResponse, NoSlot, Timeout, TooLong};
         if matches!(error, BeforeResponse | DuringResponse | TooLong | Timeout) {
             self.cost.add_unreported();
             self.paid_answers += 1;
         }
         let (reason, detail) = match error {
             Connect => (Reason::Unreachable, "the upstream could not be reached"),
-            BeforeResponse => (Reason::Unreachable, "the connection to the upstream broke before its answer"),
-            DuringResponse => {
-                (Reason::Unreachable, "the connection to the upstream broke in the middle of its answer")
+            BeforeResponse => {
+                (Reason::Unreachable, "the connection to the upstream broke before its response")
             }
-            TooLong => (Reason::UpstreamError, "the upstream's answer was too long to be a vote"),
+            DuringResponse => {
+                (Reason::Unreachable, "the connection to the upstream broke in the middle of its response")
+            }
+            TooLong => (Reason::UpstreamError, "the upstream's response was too long to be a vote"),
             Timeout => return NextStep::Finish(Err(self.out_of_time())),
-            NotWanted => return NextStep::Finish(Err(not_wanted())),
+            Cancelled => return NextStep::Finish(Err(cancelled_vote())),
             NoSlot => {
                 (Reason::Deadline, "too many requests were in flight; this one could not be sent in time")
             }
@@ -277,9 +277,9 @@ impl Vote<'_> {
             self.paid_answers += 1;
             let text = match response.status {
                 300..400 => {
-                    "the upstream redirects; the operator should set the address that it redirects to"
+                    "the upstream redirects; the operator should configure the URL that it redirects to"
                 }
-                _ => "the upstream's answer is not a completion",
+                _ => "the upstream's response is not a completion",
             };
             return NextStep::Finish(Err(NoVote::new(Reason::UpstreamError, text)));
         };
@@ -304,24 +304,25 @@ impl Vote<'_> {
         let reasoned = choice.reasoned(completion.usage(), content.text.as_deref());
         self.casting = Some(Casting { mode: ballot_mode(request.level, &content), reasoned });
         if declined {
-            // A complete tool call still counts, but text left by a filter or explaining a refusal does not.
+            // A complete tool call still counts, but not text left by a filter or text that explains a
+            // refusal.
             content.text = None;
         }
         match parsing::parse(&content, self.view, request.answer_form()) {
             ParsedVote::Vote(option) => {
-                self.fallback.note_answer(request.level, keeps_form(request.level, &content));
+                self.fallback.note_answer(request.level, has_requested_form(request.level, &content));
                 NextStep::Finish(Ok(option))
             }
-            // Text that was cut off while it weighed the options has not chosen yet.
+            // A text that was cut off while it compared the options contains no choice yet.
             ParsedVote::Conflicting if finish == "length" && content.calls.is_empty() => {
                 self.after_unusable_answer(&content, true, request)
             }
             ParsedVote::Conflicting => {
-                let no_vote = NoVote::new(Reason::Conflicting, "the answer votes for several options");
+                let no_vote = NoVote::new(Reason::Conflicting, "the response votes for several options");
                 if !request.level.has_tool() || !content.calls.is_empty() {
                     return NextStep::Finish(Err(no_vote));
                 }
-                // The model wrote text instead of the tool call. Another format may get a single vote.
+                // The model wrote text instead of the tool call. Another format may lead to a single vote.
                 let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
                 self.repair(request.level, text.to_string(), no_vote)
             }
@@ -342,12 +343,12 @@ impl Vote<'_> {
         let text = content.text.as_deref().map(parsing::without_reasoning).unwrap_or_default();
         let has_text = !text.trim().is_empty();
         let no_vote = if cut_off {
-            NoVote::new(Reason::Truncated, "the answer reached the token limit before it named an option")
+            NoVote::new(Reason::Truncated, "the response reached the token limit before it named an option")
         } else {
-            NoVote::new(Reason::Unparsable, "the answer names no option, even when asked again")
+            NoVote::new(Reason::Unparsable, "the response names no option, even after a second request")
         };
-        // More tokens help if the reasoning or the tool call was cut off. If the model wrote text instead
-        // of a tool call, it would only write more of it.
+        // More tokens help if the reasoning or the tool call was cut off. A model that wrote text instead of
+        // a tool call would only write more text.
         let text_instead_of_call = has_text && request.level.has_tool() && content.calls.is_empty();
         if cut_off && !text_instead_of_call {
             return self.ask_if_allowed(NextStep::AskAgain(request.level), no_vote);
@@ -356,15 +357,15 @@ impl Vote<'_> {
         self.repair(request.level, bad.to_string(), no_vote)
     }
 
-    /// After an answer that ignored the requested format: asks for a better one, unless that would be one
-    /// paid answer too many.
+    /// Handles a response that ignored the requested format: asks for a better one, unless that could exceed
+    /// the maximum number of paid answers.
     fn repair(&mut self, level: FallbackLevel, bad_answer: String, otherwise: NoVote) -> NextStep {
         self.fallback.note_answer(level, false);
         let next = self.fallback.profile().repair_level(level);
         self.ask_if_allowed(NextStep::Repair(next, bad_answer), otherwise)
     }
 
-    /// This step, or `otherwise` if it could exceed the paid answers of a vote.
+    /// Returns this step, or `otherwise` if the step could exceed the maximum number of paid answers.
     fn ask_if_allowed(&self, step: NextStep, otherwise: NoVote) -> NextStep {
         if self.paid_answers < PAID_ANSWERS { step } else { NextStep::Finish(Err(otherwise)) }
     }
@@ -387,14 +388,15 @@ impl Vote<'_> {
             RetryAction::AskWithoutTool => {
                 self.cost.add_unreported();
                 self.paid_answers += 1;
-                let detail = "the model did not call the tool as it was asked to";
+                let detail = "the model did not call the tool";
                 self.repair(request.level, String::new(), NoVote::new(Reason::Unparsable, detail))
             }
             RetryAction::Wait(wait) if error.is_rate_limit() => {
                 NextStep::Wait(request.level, wait, no_vote(Reason::RateLimited, "asks for fewer requests"))
             }
             RetryAction::Wait(wait) => {
-                // Some servers break while they build a forced call: if it fails twice, ask for less.
+                // Some servers break while they build a forced call. If that happens twice, use a lower
+                // level.
                 let breaks = status == 500 && request.level.has_tool() && self.waits > 0;
                 let next = if breaks {
                     self.fallback.note_answer(request.level, false);
@@ -405,9 +407,9 @@ impl Vote<'_> {
                 NextStep::Wait(next, wait, no_vote(Reason::UpstreamError, "failed"))
             }
             RetryAction::GiveUp(reason) => NextStep::Finish(Err(match (reason, status) {
-                // The upstream's text about keys, credit and accounts is not for callers.
+                // Callers must not see the upstream's text about keys, credit and accounts.
                 (Reason::Rejected, 401) => {
-                    NoVote::new(Reason::Rejected, "the upstream refused the service's key (401)")
+                    NoVote::new(Reason::Rejected, "the upstream rejected the service's key (401)")
                 }
                 (Reason::Rejected, 402) => NoVote::new(
                     Reason::Rejected,
@@ -417,7 +419,7 @@ impl Vote<'_> {
                     Reason::Rejected,
                     "the upstream does not permit the service to use this model (403)",
                 ),
-                (Reason::Rejected, _) => no_vote(reason, "refused the request"),
+                (Reason::Rejected, _) => no_vote(reason, "rejected the request"),
                 (Reason::Refused, _) => no_vote(reason, "declined to answer"),
                 _ => no_vote(reason, "failed"),
             })),
@@ -425,20 +427,20 @@ impl Vote<'_> {
     }
 }
 
-/// The form of an answer to a request at this level.
+/// Returns the form of a response to a request at this level.
 fn ballot_mode(level: FallbackLevel, content: &AnswerContent<'_>) -> BallotMode {
     match level {
-        FallbackLevel::Required | FallbackLevel::Object if keeps_form(level, content) => {
+        FallbackLevel::Required | FallbackLevel::Object if has_requested_form(level, content) => {
             BallotMode::ForcedTool
         }
         _ if !content.calls.is_empty() => BallotMode::OfferedTool,
-        FallbackLevel::Schema if keeps_form(level, content) => BallotMode::JsonSchema,
+        FallbackLevel::Schema if has_requested_form(level, content) => BallotMode::JsonSchema,
         _ => BallotMode::Text,
     }
 }
 
-/// Whether an answer has the requested format.
-fn keeps_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
+/// Returns true if a response has the requested format.
+fn has_requested_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
     match level {
         FallbackLevel::Required | FallbackLevel::Object | FallbackLevel::Auto => !content.calls.is_empty(),
         FallbackLevel::Schema => {
@@ -448,7 +450,7 @@ fn keeps_form(level: FallbackLevel, content: &AnswerContent<'_>) -> bool {
     }
 }
 
-/// The poll ended before this member was asked.
-fn not_wanted() -> NoVote {
+/// Builds the result for a poll that ended before this model was asked.
+fn cancelled_vote() -> NoVote {
     NoVote::new(Reason::Deadline, "the poll ended before this model was asked")
 }

@@ -1,4 +1,4 @@
-//! What Stripe's objects say, as far as it matters here.
+//! The fields of Stripe objects that this service uses.
 
 use ep_kernel::caller::CheckoutId;
 use ep_kernel::ports::{CardEvent, Cents, FailedRefund, PaidCheckout, Reversal};
@@ -14,7 +14,7 @@ pub(super) struct Event {
     #[serde(rename = "type")]
     kind: String,
     livemode: bool,
-    /// In seconds since the epoch.
+    /// Time in seconds since the epoch.
     #[serde(default)]
     created: i64,
     data: Data,
@@ -29,7 +29,7 @@ struct Data {
 #[derive(Deserialize)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// Only while it can be paid.
+    /// The payment page, while the session can be paid.
     pub(super) url: Option<String>,
     #[serde(default)]
     mode: String,
@@ -79,7 +79,7 @@ struct Dispute {
 }
 
 impl Session {
-    /// What the session says now; nothing where it is not one of this service's.
+    /// Returns the event for the session's current state; nothing for a session of another service.
     pub(super) fn event(self, live: bool) -> CardEvent {
         let ours = self.mode == "payment" && self.livemode == live && self.currency.as_deref() == Some("usd");
         let (Some(checkout), true) = (checkout_id(&self.metadata), ours) else { return CardEvent::Nothing };
@@ -98,7 +98,7 @@ impl Session {
 }
 
 impl Event {
-    /// What the event says; `None` if its object cannot be read.
+    /// Parses the event; `None` if its object cannot be parsed.
     pub(super) fn read(self, live: bool) -> Option<CardEvent> {
         let Self { kind, livemode, created, data } = self;
         let reported_at = Timestamp::from_millis(created.saturating_mul(1000));
@@ -147,7 +147,8 @@ impl Charge {
 }
 
 impl Refund {
-    /// A failed or canceled refund; other changes of a refund are reported with its charge.
+    /// Returns the event of a failed or canceled refund. Other changes of a refund are reported with its
+    /// charge.
     fn event(self, failed_at: Timestamp) -> CardEvent {
         let failed = matches!(self.status.as_deref(), Some("failed" | "canceled"));
         let (Some(charge), Ok(amount @ 1..), "usd", true) =
@@ -165,14 +166,14 @@ impl Refund {
     }
 }
 
-/// The reference of the refunds of a charge.
+/// Returns the reference of a charge's refunds.
 fn refunds_of(charge: &str) -> String {
     format!("refund:{charge}")
 }
 
 impl Dispute {
     fn event(self, reported_at: Timestamp) -> CardEvent {
-        // An early warning takes no money yet.
+        // An early warning does not move money yet.
         let (Ok(amount), "usd", false) =
             (u32::try_from(self.amount), self.currency.as_str(), self.status.starts_with("warning_"))
         else {

@@ -1,4 +1,4 @@
-//! Stripe Checkout, by its HTTP API: one hosted page for each payment.
+//! Stripe Checkout over its HTTP API: one hosted page per payment.
 
 mod events;
 mod webhooks;
@@ -17,19 +17,20 @@ use serde::Deserialize;
 use self::events::Session;
 pub use self::webhooks::{StripeWebhooks, WebhookError, WebhookSignature};
 
-/// The version of the API that requests and events are written in.
+/// The API version of requests and events.
 const API_VERSION: &str = "2026-10-28.endive";
-/// How long one request may take.
+/// Timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(4);
-/// Longest answer, in bytes.
+/// Maximum length of a response, in bytes.
 const MAX_ANSWER: usize = 256 * 1024;
-/// Requests for one page, the first included: their key makes Stripe carry them out once.
+/// Maximum number of requests for one page. Stripe processes them once, because they share an idempotency
+/// key.
 const ATTEMPTS: u32 = 3;
-/// The pause before the second attempt; it doubles.
+/// Pause before the first retry; it doubles with each retry.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long a page can be paid at; Stripe allows no less than half an hour.
+/// Lifetime of a payment page. Stripe's minimum is half an hour.
 const PAGE_LIFETIME: Duration = Duration::from_hours(1);
-/// The name under which a session and its charges carry the id of their checkout.
+/// The metadata field of sessions and charges for the checkout's id.
 const CHECKOUT_ID: &str = "checkout_id";
 
 /// The service's account at Stripe.
@@ -39,26 +40,26 @@ pub struct StripeConfig {
     pub api_url: String,
     /// The secret key; `sk_live_…` takes real money.
     pub secret_key: SecretString,
-    /// The service's base URL, to which payers return.
+    /// The service's base URL. Payers return there.
     pub return_url: String,
-    /// What is sold, as the page names it.
+    /// The product name on the page.
     pub product: String,
 }
 
-/// Stripe as the processor of cards.
+/// The card processor Stripe.
 pub struct Stripe {
     client: Client,
     config: StripeConfig,
 }
 
-/// Why Stripe gave no page.
+/// The error of a request to Stripe.
 #[derive(Debug, thiserror::Error)]
 enum StripeError {
     #[error(transparent)]
     Unread(#[from] AnswerError),
-    #[error("Stripe answered {0} ({1})")]
+    #[error("Stripe responded with {0} ({1})")]
     Refused(StatusCode, String),
-    #[error("Stripe's answer could not be read")]
+    #[error("Stripe's response could not be parsed")]
     Unreadable,
 }
 
@@ -68,7 +69,7 @@ struct ErrorBody {
     error: ErrorDetail,
 }
 
-/// What of an error is logged: its words may quote the request.
+/// The loggable part of an error. Its message may quote the request, so it is not parsed.
 #[derive(Default, Deserialize)]
 struct ErrorDetail {
     #[serde(default, rename = "type")]
@@ -78,8 +79,8 @@ struct ErrorDetail {
 }
 
 impl StripeError {
-    /// Whether the same request may succeed later.
-    fn may_pass(&self) -> bool {
+    /// Returns true if the same request may succeed later.
+    fn is_transient(&self) -> bool {
         match self {
             Self::Unread(_) | Self::Unreadable => true,
             Self::Refused(status, _) => status.is_server_error() || matches!(status.as_u16(), 409 | 429),
@@ -88,7 +89,7 @@ impl StripeError {
 }
 
 impl Stripe {
-    /// Stripe with this account.
+    /// Creates a client for this account.
     pub fn new(client: Client, config: StripeConfig) -> Self {
         Self { client, config }
     }
@@ -121,7 +122,7 @@ impl Stripe {
             ("line_items[0][price_data][product_data][name]", product.clone()),
             ("client_reference_id", checkout.user.to_string()),
             ("metadata[checkout_id]", id.clone()),
-            // Charges inherit it, so that a refund names its checkout.
+            // Charges inherit the metadata, so that a refund identifies its checkout.
             ("payment_intent_data[metadata][checkout_id]", id),
             ("success_url", format!("{return_url}/dashboard?funded={{CHECKOUT_SESSION_ID}}")),
             ("cancel_url", format!("{return_url}/dashboard?funded=no")),
@@ -141,17 +142,17 @@ impl CardProcessor for Stripe {
             match self.send(request).await {
                 Ok(Session { id, url: Some(url), .. }) => return Ok(CheckoutPage { session: id, url }),
                 Ok(Session { id, url: None, .. }) => {
-                    // It was opened before, and has been paid or closed since.
+                    // The page was opened before, and has been paid or closed since.
                     return Ok(CheckoutPage { session: id, url: self.config.return_url.clone() });
                 }
-                Err(error) if error.may_pass() && attempt < ATTEMPTS => {
+                Err(error) if error.is_transient() && attempt < ATTEMPTS => {
                     tokio::time::sleep(pause).await;
                     pause *= 2;
                 }
                 Err(error) => return Err(failed(checkout.id, error)),
             }
         }
-        Err(Fault::internal("no attempt was made"))
+        Err(Fault::internal("no request to Stripe was sent"))
     }
 
     async fn look_up(&self, session: &str) -> Result<CardEvent, Fault> {
@@ -164,19 +165,19 @@ impl CardProcessor for Stripe {
 }
 
 impl Stripe {
-    /// Whether the key takes real money.
+    /// Returns true if the service's key is for live payments.
     fn is_live(&self) -> bool {
         is_live(&self.config.secret_key)
     }
 }
 
-/// Whether a key takes real money.
+/// Returns true if a key is for live payments.
 fn is_live(secret_key: &SecretString) -> bool {
     !secret_key.expose_secret().contains("_test_")
 }
 
 fn failed(checkout: CheckoutId, error: StripeError) -> Fault {
-    tracing::warn!(checkout = %checkout, error = %error, "no page for a payment");
+    tracing::warn!(checkout = %checkout, error = %error, "failed to open a payment page");
     unavailable(error)
 }
 

@@ -1,4 +1,4 @@
-//! Webhooks: what Stripe tells by itself, signed.
+//! Stripe webhooks: signed event notifications.
 
 use std::time::Duration;
 
@@ -11,39 +11,39 @@ use sha2::Sha256;
 use super::events::Event;
 use super::is_live;
 
-/// How old a signature may be, and how far its time may be ahead: a copy is worth nothing afterwards.
+/// Maximum age of a signature, and maximum clock skew, to limit replays.
 const TOLERANCE: Duration = Duration::from_mins(5);
-/// Most signatures that are looked at.
+/// Maximum number of signatures checked.
 const MAX_SIGNATURES: usize = 8;
 
-/// Reads webhooks.
+/// A verifier and parser of webhooks.
 pub struct StripeWebhooks {
-    /// Several while one replaces the other.
+    /// Two or more during rotation.
     secrets: Vec<SecretString>,
     live: bool,
 }
 
-/// Why a webhook is refused.
+/// The reason for rejecting a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
-    /// It is not signed with any of the secrets.
+    /// No known secret signed the body.
     #[error("the Stripe-Signature header does not sign this body with a known secret")]
     Signature,
-    /// It was signed too long ago, or in the future.
+    /// The signature is too old or from the future.
     #[error("the Stripe-Signature header is older than five minutes, or from the future")]
     Time,
-    /// It is signed, but no event that can be read.
-    #[error("the body is not an event of a known form")]
+    /// The body is signed, but is not a known event.
+    #[error("the body is not a known event")]
     Body,
 }
 
 impl StripeWebhooks {
-    /// Webhooks signed with any of these secrets, of the account with this key.
+    /// Creates a verifier for these secrets and the account with this key.
     pub fn new(secrets: Vec<SecretString>, secret_key: &SecretString) -> Self {
         Self { secrets, live: is_live(secret_key) }
     }
 
-    /// The event of a body, once its signature has been checked.
+    /// Verifies the signature of a body and parses its event.
     pub fn read(&self, signature: &WebhookSignature<'_>, body: &[u8]) -> Result<CardEvent, WebhookError> {
         if !self.secrets.iter().any(|secret| signature.signs(body, secret)) {
             return Err(WebhookError::Signature);
@@ -53,14 +53,14 @@ impl StripeWebhooks {
     }
 }
 
-/// A `Stripe-Signature` header of the right form and time. Its signatures are not checked yet.
+/// A well-formed and recent `Stripe-Signature` header. Its signatures are not verified yet.
 pub struct WebhookSignature<'h> {
     time: &'h str,
     signatures: Vec<Vec<u8>>,
 }
 
 impl<'h> WebhookSignature<'h> {
-    /// Parses a header. This costs less than reading the body, so most forged requests end here.
+    /// Parses a header. This is cheaper than reading the body and rejects most forged requests.
     pub fn parse(header: &'h str, now: Timestamp) -> Result<Self, WebhookError> {
         let mut time = None;
         let mut signatures = Vec::new();
@@ -89,7 +89,7 @@ impl<'h> WebhookSignature<'h> {
         mac.update(self.time.as_bytes());
         mac.update(b".");
         mac.update(body);
-        // The body is hashed once, whatever the number of signatures.
+        // Hash the body once for all signatures.
         self.signatures.iter().any(|signature| mac.clone().verify_slice(signature).is_ok())
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_signed_now_with_a_known_secret_is_read() {
+    fn only_recent_bodies_signed_with_a_known_secret_are_accepted() {
         let secrets = vec!["whsec_new".to_owned().into(), "whsec_old".to_owned().into()];
         let webhooks = StripeWebhooks::new(secrets, &"sk_test_1".to_owned().into());
         let body = r#"{ "type": "price.created", "livemode": false, "data": { "object": {} } }"#;
@@ -121,7 +121,7 @@ mod tests {
         }
         let valid = signed("whsec_new", now, body);
         let wrong = format!("t={now},v1={},v1={}", "00".repeat(32), valid.split("v1=").nth(1).unwrap());
-        assert_eq!(read(&wrong), Ok(CardEvent::Nothing), "one of several signatures is right");
+        assert_eq!(read(&wrong), Ok(CardEvent::Nothing), "one of several signatures is valid");
         for refused in [
             String::new(),
             format!("t={now}"),

@@ -1,4 +1,4 @@
-//! The chain: the only judge of a payment's outcome.
+//! The chain, which decides the outcome of payments.
 
 use std::sync::Arc;
 
@@ -19,12 +19,13 @@ const AUTHORIZATION_USED: &str = "0x98de503528ee59b575ef0c0a2576a82497bfc029a568
 const AUTHORIZATION_CANCELED: &str = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81";
 /// The event `Transfer(address,address,uint256)` of ERC-20.
 pub(super) const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-/// Blocks in one search: nodes refuse to search many.
+/// Blocks per search, because nodes limit the range.
 pub(super) const BLOCKS_PER_SEARCH: u64 = 2000;
-/// Searches for one payment: an authorization is valid for minutes, on chains of up to a dozen blocks a second.
+/// Maximum number of searches per payment. An authorization is valid for minutes, on chains with up to a
+/// dozen blocks a second.
 const SEARCHES: u32 = 6;
 
-/// A block: its number and the time of its header, in seconds since the epoch.
+/// A block: its number, and its timestamp in seconds since the epoch.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     number: u64,
@@ -37,7 +38,8 @@ impl Block {
     }
 }
 
-/// The asset's contract, through a node. A method that returns `None` has failed to read the node's answer.
+/// The asset's contract, accessed through a node. Methods return `None` if the node's response is missing or
+/// invalid.
 pub(super) struct Chain {
     node: Node,
     config: Arc<X402Config>,
@@ -48,13 +50,13 @@ impl Chain {
         Self { node, config }
     }
 
-    /// The number of the latest block.
+    /// Returns the number of the latest block.
     pub(super) async fn position(&self) -> Option<u64> {
         let number = known(self.node.call("eth_blockNumber", json!([])).await)?;
         quantity(&number)
     }
 
-    /// Looks a payment up in the blocks from `since` on.
+    /// Looks up a payment in the blocks from `since` on.
     pub(super) async fn look_up(&self, payment: &Payment, since: u64) -> Outcome {
         self.outcome(payment, since).await.unwrap_or(Outcome::Unknown)
     }
@@ -64,8 +66,8 @@ impl Chain {
         if self.is_used(payment, latest).await? {
             return self.search(payment, since, latest).await;
         }
-        // A node that lags behind has not seen the last blocks in which the payment can be. Blocks that are not final
-        // can be replaced by such with earlier times.
+        // A lagging node has not seen the last blocks that may contain the payment. Blocks that are not final
+        // can be replaced by blocks with earlier times.
         let last_final = match self.config.confirmations {
             0 => latest,
             depth => self.block(&format!("{:#x}", latest.number.saturating_sub(depth))).await?,
@@ -77,7 +79,7 @@ impl Chain {
         })
     }
 
-    /// Checks whether this transaction carried out a payment.
+    /// Checks whether this transaction settled a payment.
     pub(super) async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome {
         self.outcome_of(payment, transaction).await.unwrap_or(Outcome::Unknown)
     }
@@ -90,7 +92,7 @@ impl Chain {
         self.judge(payment, transaction, block, &logs, latest)
     }
 
-    /// Looks settled deposits up: one entry for each, in their order.
+    /// Looks up settled deposits. Returns one entry per deposit, in the given order.
     pub(super) async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence> {
         let mut presence = vec![Presence::Unknown; deposits.len()];
         let Some(latest) = self.position().await else { return presence };
@@ -109,7 +111,7 @@ impl Chain {
         presence
     }
 
-    /// Looks a deposit up whose transfer is not in its block.
+    /// Looks up a deposit that has no transfer in its block.
     async fn presence_of(&self, known: &StoredDeposit) -> Presence {
         let block = block_of(known);
         match self.look_up(&known.deposit.payment, known.deposit.since).await {
@@ -120,17 +122,17 @@ impl Chain {
         }
     }
 
-    /// The latest block, if the node can judge this payment.
+    /// Returns the latest block, or `None` if the payment is of another chain or asset.
     async fn latest_for(&self, payment: &Payment) -> Option<Block> {
         known(self.node.check_chain().await)?;
         if !self.is_of_this_chain(payment) {
-            tracing::warn!(reference = payment.reference, "a payment is of another chain or asset");
+            tracing::warn!(reference = payment.reference, "a payment has another chain or asset");
             return None;
         }
         self.block("latest").await
     }
 
-    /// False for a payment of an earlier configuration.
+    /// Returns false for a payment of an earlier configuration.
     fn is_of_this_chain(&self, payment: &Payment) -> bool {
         payment.reference.starts_with(&self.config.reference_prefix())
     }
@@ -155,7 +157,7 @@ impl Chain {
         let payer = format!("0x{}", word(payment.payer));
         let topics =
             json!([[AUTHORIZATION_USED, AUTHORIZATION_CANCELED], payer, format!("0x{}", nonce(payment)?)]);
-        // Deposits that began without a node have no block to start at.
+        // Deposits that began without a node have no start block.
         let mut from = if since == 0 { self.first_block(payment, latest).await? } else { since };
         for _ in 0..SEARCHES {
             let to = latest.number.min(from + BLOCKS_PER_SEARCH - 1);
@@ -179,7 +181,7 @@ impl Chain {
         None
     }
 
-    /// The first block of the time in which a payment can have been made, by bisection.
+    /// Finds, by bisection, the first block that may contain a payment.
     async fn first_block(&self, payment: &Payment, latest: Block) -> Option<u64> {
         let lifetime = std::time::Duration::from_secs(MAX_TIMEOUT_S.into()) + SLACK;
         let earliest = payment.valid_before.before(lifetime);
@@ -195,7 +197,8 @@ impl Chain {
         Some(low)
     }
 
-    /// The asset's logs of a payer in a block. A receipt would hold the logs of everybody in the transaction.
+    /// Returns the asset's logs of a payer in a block. A receipt would also contain the logs of others in the
+    /// transaction.
     async fn logs_of_payer(&self, payment: &Payment, block_hash: &Value) -> Option<Vec<Value>> {
         let payer = format!("0x{}", word(payment.payer));
         let filter = json!({
@@ -210,7 +213,8 @@ impl Chain {
         Some(logs)
     }
 
-    /// Decides by the payer's logs of a block. A use for something else counts once it is final.
+    /// Decides the outcome from the payer's logs of a block. Another use of the authorization counts once it
+    /// is final.
     fn judge(
         &self,
         payment: &Payment,
@@ -230,9 +234,9 @@ impl Chain {
     }
 }
 
-/// Returns true if the payer's logs of a transaction show that it used this payment's authorization for the transfer
-/// that was asked for. The contract logs the use of an authorization directly before its transfer; another transfer of
-/// the same amount in the same transaction belongs to another authorization, or to none.
+/// Returns true if the payer's logs of a transaction show that it used this payment's authorization for the
+/// requested transfer. The contract logs the use of an authorization directly before its transfer. Another
+/// transfer of the same amount in the transaction does not count.
 fn pays(payment: &Payment, payee: WalletAddress, logs: &[&Value]) -> Option<bool> {
     let (from, to) = (format!("0x{}", word(payment.payer)), format!("0x{}", word(payee)));
     let nonce = format!("0x{}", nonce(payment)?);
@@ -249,29 +253,27 @@ fn pays(payment: &Payment, payee: WalletAddress, logs: &[&Value]) -> Option<bool
     )
 }
 
-/// The amount of a transfer's log.
+/// Parses the amount of a transfer's log.
 pub(super) fn amount_of(log: &Value) -> Option<u128> {
     u128::from_str_radix(lower(&log["data"]).strip_prefix("0x")?, 16).ok()
 }
 
-/// A text in lower case; empty for anything else.
+/// Returns a string in lower case, or an empty string for other values.
 pub(super) fn lower(value: &Value) -> String {
     value.as_str().unwrap_or("").to_ascii_lowercase()
 }
 
-/// The node's answer, if it gave one.
+/// Returns the node's result, or logs its error and returns `None`.
 pub(super) fn known<T>(answer: Result<T, NodeError>) -> Option<T> {
-    answer
-        .map_err(|error| tracing::warn!(error = %error, "the chain could not be asked about a payment"))
-        .ok()
+    answer.map_err(|error| tracing::warn!(error = %error, "failed to query the chain about a payment")).ok()
 }
 
-/// An address as a word of the contract ABI, in hexadecimal.
+/// Formats an address as a word of the contract ABI, in hexadecimal.
 pub(super) fn word(address: WalletAddress) -> String {
     format!("{:0>64}", hex::encode(address.bytes()))
 }
 
-/// The nonce of a payment's authorization, in hexadecimal: the last part of its reference.
+/// Returns the nonce of a payment's authorization, in hexadecimal: the last part of its reference.
 fn nonce(payment: &Payment) -> Option<&str> {
     payment.reference.rsplit_once(":0x").map(|(_, nonce)| nonce)
 }
@@ -307,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_pays_for_the_authorization_that_it_follows_alone() {
+    fn a_transfer_pays_only_for_the_authorization_logged_directly_before_it() {
         let pays = |nonce, logs: &[Value]| {
             super::pays(&payment(nonce), PAY_TO, &logs.iter().collect::<Vec<_>>()).unwrap()
         };
         let paid = transfer(PAY_TO, 5_000_000);
         assert!(pays('1', &[used('1'), paid.clone()]));
 
-        // One payment, and the nonces of others used for nothing in the same transaction.
+        // Three authorizations in one transaction; only the last one pays.
         let nothing = transfer(PAY_TO, 0);
         let batch = [used('1'), nothing.clone(), used('2'), nothing, used('3'), paid.clone()];
         assert_eq!(['1', '2', '3', '4'].map(|nonce| pays(nonce, &batch)), [false, false, true, false]);

@@ -1,4 +1,4 @@
-//! The facilitator: it verifies payments, and carries them out.
+//! The facilitator, which verifies and settles payments.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// How long a verification may take.
+/// Timeout of a verification.
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long carrying a payment out may take: longer than a block needs to be confirmed.
+/// Timeout of a settlement: longer than the confirmation of a block.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest answer, in bytes.
+/// Maximum length of a response, in bytes.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// Longest reason of a facilitator that is a code, in bytes.
+/// Maximum length of an error code from a facilitator, in bytes.
 const MAX_REASON: usize = 80;
 
 /// A facilitator at a base URL.
@@ -58,7 +58,7 @@ impl Facilitator {
             }
             Ok(None) => Err(unavailable()),
             Err(error) => {
-                tracing::warn!(error = %error, "the x402 facilitator did not verify a payment");
+                tracing::warn!(error = %error, "failed to verify a payment with the x402 facilitator");
                 Err(unavailable())
             }
         }
@@ -68,7 +68,7 @@ impl Facilitator {
         match self.post::<Settled>("settle", request, SETTLE_TIMEOUT).await {
             Ok(Some(Settled { success: true, transaction, .. })) => {
                 let hash = transaction.and_then(|transaction| transaction.parse::<TransactionHash>().ok());
-                // Where a node is configured, the chain is asked for the block.
+                // If a node is configured, the caller reads the block from the chain.
                 hash.map_or(Outcome::Unknown, |hash| {
                     let transaction = hash.as_str().to_owned();
                     Outcome::Moved(Transfer { transaction, block: None, is_final: true })
@@ -76,7 +76,7 @@ impl Facilitator {
             }
             Ok(Some(Settled { success: false, error_reason, transaction })) => {
                 let sent = transaction.is_some_and(|transaction| !transaction.is_empty());
-                // Any other failure may have come after the transaction was sent.
+                // After any other failure, the transaction may have been sent.
                 match refusal(error_reason.as_deref()) {
                     Some(why) if !sent => Outcome::NotMoved(why),
                     _ => Outcome::Unknown,
@@ -84,13 +84,13 @@ impl Facilitator {
             }
             Ok(None) => Outcome::Unknown,
             Err(error) => {
-                tracing::warn!(error = %error, "nobody knows yet whether the x402 facilitator settled a payment");
+                tracing::warn!(error = %error, "the x402 facilitator's settlement has an unknown outcome");
                 Outcome::Unknown
             }
         }
     }
 
-    /// The answer, whatever its status: a refusal may come with one of an error.
+    /// Sends a request and parses the response with any status, because rejections may have an error status.
     async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -104,8 +104,8 @@ impl Facilitator {
     }
 }
 
-/// A refusal that comes before anything is sent, in our own words: facilitators name the same reasons differently.
-/// `None` for any other failure, and for a text that may quote anything.
+/// Maps a facilitator's error code to a rejection that happens before anything is sent, because facilitators
+/// use different codes. Returns `None` for other failures, and for free text.
 fn refusal(said: Option<&str>) -> Option<NotPaid> {
     let said = said.filter(|said| said.len() <= MAX_REASON)?;
     let names = |word| said.contains(word);
@@ -120,7 +120,7 @@ fn refusal(said: Option<&str>) -> Option<NotPaid> {
     }
 }
 
-/// Nobody can say whether a payment would be carried out; nothing has happened.
+/// Builds the error for a facilitator that does not respond. No payment was made.
 pub(super) fn unavailable() -> Fault {
     let text = "payments in USDC cannot be verified right now; nothing was charged; try again in a moment";
     Fault::new(Kind::Unavailable, text).retry_after(Duration::from_secs(5))

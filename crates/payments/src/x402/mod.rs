@@ -1,5 +1,5 @@
-//! Payments by x402, versions 1 and 2, with the scheme `exact`: the payer signs an authorization to transfer USDC
-//! (EIP-3009), and a facilitator carries it out. One endpoint serves clients of both versions.
+//! Payments by x402, versions 1 and 2, with the scheme `exact`: the payer signs an authorization to transfer
+//! USDC (EIP-3009), and a facilitator settles it. One endpoint serves clients of both versions.
 
 mod chain;
 mod facilitator;
@@ -24,39 +24,41 @@ use self::facilitator::Facilitator;
 pub use self::offer::Offer;
 pub use self::payload::{PayloadError, PaymentRefused};
 
-/// How long a payer may take between signing and paying, in seconds.
+/// Maximum time between signing and paying, in seconds.
 const MAX_TIMEOUT_S: u32 = 300;
-/// How much longer than that a payment may be valid.
+/// Extra validity of a payment that is accepted beyond this time.
 const SLACK: Duration = Duration::from_mins(10);
-/// How many blocks before the newest one a payment is looked for.
+/// Blocks before the latest one in which the search for a payment starts.
 const BLOCKS_BEFORE: u64 = 50;
-/// Look-ups on the chain before the caller of a settlement with a lost response has to retry.
-const LOOKS: u32 = 3;
-/// The time between two of these look-ups.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// Maximum number of look-ups on the chain after a settlement with a lost response, before the caller has to
+/// retry.
+const LOOK_UPS: u32 = 3;
+/// The delay between look-ups.
+const BETWEEN_LOOK_UPS: Duration = Duration::from_secs(1);
 
-/// What payments must be.
+/// The requirements of payments.
 #[derive(Debug, Clone)]
 pub struct X402Config {
     /// The facilitator's base URL.
     pub facilitator_url: String,
-    /// The chain (EIP-155).
+    /// The chain id (EIP-155).
     pub chain_id: u64,
-    /// The contract of USDC there.
+    /// The USDC contract on this chain.
     pub asset: WalletAddress,
     /// The name of its EIP-712 domain.
     pub asset_name: String,
     /// The version of its EIP-712 domain.
     pub asset_version: String,
-    /// Who is paid: an address used for nothing else, because a payment to it fits any service that it is used for.
+    /// The payee's address. Use it for nothing else, because a payment to it is valid for every service that
+    /// uses the address.
     pub pay_to: WalletAddress,
-    /// The address of the endpoint that is paid for.
+    /// The URL of the paid endpoint.
     pub resource: String,
-    /// Blocks on top of a transfer's block after which it is final.
+    /// Number of confirmations after which a transfer is final.
     pub confirmations: u64,
 }
 
-/// Payments by x402.
+/// The x402 payment network.
 pub struct X402 {
     config: Arc<X402Config>,
     facilitator: Facilitator,
@@ -64,17 +66,17 @@ pub struct X402 {
 }
 
 impl X402Config {
-    /// The chain's name in version 2 (CAIP-2).
+    /// Returns the chain's name in version 2 (CAIP-2).
     fn network(&self) -> String {
         format!("eip155:{}", self.chain_id)
     }
 
-    /// The beginning of the references of all payments in this asset.
+    /// Returns the prefix of the references of all payments in this asset.
     fn reference_prefix(&self) -> String {
         format!("{}:{}:", self.network(), self.asset.lower_case())
     }
 
-    /// The chain's name in version 1, where it has one.
+    /// Returns the chain's name in version 1, if it has one.
     const fn legacy_network(&self) -> Option<&'static str> {
         match self.chain_id {
             8453 => Some("base"),
@@ -85,7 +87,8 @@ impl X402Config {
 }
 
 impl X402 {
-    /// Payments over this facilitator. With a node, the chain decides what became of a payment.
+    /// Creates a payment network with this facilitator. With a node, the chain decides the outcome of
+    /// payments.
     pub fn new(config: X402Config, client: Client, node: Option<Node>) -> Self {
         let config = Arc::new(config);
         let facilitator = Facilitator::new(client, config.facilitator_url.clone());
@@ -93,27 +96,27 @@ impl X402 {
         Self { config, facilitator, chain }
     }
 
-    /// The chain (CAIP-2).
+    /// Returns the chain's name (CAIP-2).
     pub fn network(&self) -> String {
         self.config.network()
     }
 
-    /// What has to be paid for this amount, in both versions.
+    /// Returns the payment requirements for this amount, in both versions.
     pub fn offer(&self, cents: u32, error: &str) -> Offer {
         Offer::new(&self.config, cents, error)
     }
 
-    /// Reads the header of a payment of this amount.
+    /// Parses the header of a payment of this amount.
     pub fn payment(&self, header: &str, cents: u32, now: Timestamp) -> Result<Payment, PayloadError> {
         payload::read(&self.config, header, cents, now)
     }
 
-    /// Reads a payment of this amount that is no header.
+    /// Parses a payment of this amount from a JSON body.
     pub fn payment_of(&self, body: Value, cents: u32, now: Timestamp) -> Result<Payment, PayloadError> {
         payload::parse(&self.config, body, cents, now)
     }
 
-    /// The requirements that a payment is checked against: always our own, whatever its payer echoes.
+    /// Builds a request with this service's own requirements; those sent by the payer are ignored.
     fn request(&self, payment: &Payment) -> Value {
         let body: Value = serde_json::from_str(&payment.body).unwrap_or_default();
         let version = body["x402Version"].as_u64().unwrap_or_default();
@@ -143,7 +146,7 @@ impl PaymentNetwork for X402 {
     async fn position(&self) -> Result<u64, Fault> {
         let Some(chain) = &self.chain else { return Ok(0) };
         let newest = chain.position().await.ok_or_else(facilitator::unavailable)?;
-        // Somebody may have carried the payment out since it was verified.
+        // Another party may have settled the payment since it was verified.
         Ok(newest.saturating_sub(BLOCKS_BEFORE))
     }
 
@@ -151,11 +154,11 @@ impl PaymentNetwork for X402 {
         let said = self.facilitator.settle(&self.request(payment)).await;
         let Some(chain) = &self.chain else { return said };
         match said {
-            // The facilitator's word is checked: the chain knows.
+            // Check the facilitator's response against the chain.
             Outcome::Moved(_) | Outcome::Unused { .. } | Outcome::Unknown => {
-                for look in 0..LOOKS {
-                    if look > 0 {
-                        tokio::time::sleep(BETWEEN_LOOKS).await;
+                for attempt in 0..LOOK_UPS {
+                    if attempt > 0 {
+                        tokio::time::sleep(BETWEEN_LOOK_UPS).await;
                     }
                     let outcome = chain.look_up(payment, since).await;
                     if let Outcome::Moved(_) | Outcome::NotMoved(_) = outcome {
@@ -164,7 +167,7 @@ impl PaymentNetwork for X402 {
                 }
                 Outcome::Unknown
             }
-            // Somebody else may have carried it out.
+            // Another party may have settled the payment.
             Outcome::NotMoved(why) => match chain.look_up(payment, since).await {
                 Outcome::Unused { .. } => Outcome::NotMoved(why),
                 outcome => outcome,

@@ -1,4 +1,4 @@
-//! What has to be paid, as clients of both versions read it.
+//! Payment requirements for clients of both versions.
 
 use serde_json::{Value, json};
 
@@ -10,14 +10,14 @@ const MEDIA_TYPE: &str = "application/json";
 /// The requirements of one payment.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// The body of the 402 response: version 1, where the chain has a name in it.
+    /// The body of the 402 response: version 1, if that version has a name for the chain.
     pub body: Value,
-    /// What the header `PAYMENT-REQUIRED` holds, before base64: version 2.
+    /// The `PAYMENT-REQUIRED` header before base64 encoding: version 2.
     pub header: Value,
 }
 
 impl Offer {
-    /// The requirements in the earliest version that has a name for the chain.
+    /// Returns the requirements in the earliest version that has a name for the chain.
     pub fn earliest(self) -> Value {
         let has_name = self.body["accepts"].as_array().is_some_and(|accepts| !accepts.is_empty());
         if has_name { self.body } else { self.header }
@@ -38,7 +38,7 @@ impl Offer {
     }
 }
 
-/// The requirements of version 1. `outputSchema` is left out: null breaks clients.
+/// Builds the requirements of version 1. `outputSchema` is omitted, because null breaks clients.
 pub(super) fn legacy(config: &X402Config, amount: &str) -> Option<Value> {
     Some(json!({
         "scheme": "exact",
@@ -54,7 +54,7 @@ pub(super) fn legacy(config: &X402Config, amount: &str) -> Option<Value> {
     }))
 }
 
-/// The requirements of version 2.
+/// Builds the requirements of version 2.
 pub(super) fn current(config: &X402Config, amount: &str) -> Value {
     json!({
         "scheme": "exact",

@@ -1,4 +1,4 @@
-//! The header of a payment.
+//! Parsing and validation of a payment header.
 
 use std::time::Duration;
 
@@ -13,38 +13,38 @@ use serde_json::Value;
 
 use super::{MAX_TIMEOUT_S, SLACK, X402Config};
 
-/// Longest header that is read, in bytes.
+/// Maximum length of a header, in bytes.
 const MAX_HEADER: usize = 16 * 1024;
 
-/// Why a header holds no payment that could be verified.
+/// The reason for rejecting a payment header before verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadError {
-    /// It is not base64 of JSON of a known version.
+    /// The payment is not valid base64 or JSON, or its version is unknown.
     #[error(
         "the payment must be one of x402, version 1 or 2, scheme exact; in a header, as base64 of its JSON"
     )]
     Malformed,
-    /// It pays something else.
+    /// The payment does not meet the requirements.
     #[error(transparent)]
     Refused(#[from] PaymentRefused),
 }
 
-/// What a payment has that is not what was asked for.
+/// The mismatch between a payment and its requirements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentRefused {
-    /// Another chain.
+    /// The chain differs.
     #[error("the payment is for another network")]
     Network,
-    /// Another amount.
-    #[error("the payment is of another amount")]
+    /// The amount differs.
+    #[error("the payment has another amount")]
     Amount,
-    /// Another payee.
+    /// The payee differs.
     #[error("the payment goes to another address")]
     Payee,
-    /// Another asset.
+    /// The asset differs.
     #[error("the payment is in another asset")]
     Asset,
-    /// Valid for longer than was asked for: nobody could wait for its end.
+    /// The payment is valid for longer than requested, which is too long to wait for its expiry.
     #[error("the payment is valid for longer than maxTimeoutSeconds")]
     Lifetime,
 }
@@ -59,7 +59,7 @@ struct Envelope {
     payload: Authorized,
 }
 
-/// What the payer says it pays (version 2). Members come in any order.
+/// The requirements that the payer accepts (version 2). The fields come in any order.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Accepted {
@@ -87,7 +87,7 @@ struct Authorization {
     nonce: String,
 }
 
-/// Reads a payment and checks what it says against what was asked for. Its signature is the facilitator's to check.
+/// Parses a payment and checks it against the requirements. The facilitator verifies its signature.
 pub(super) fn read(
     config: &X402Config,
     header: &str,
@@ -99,7 +99,7 @@ pub(super) fn read(
     parse(config, body, cents, now)
 }
 
-/// The same for a payment in plain JSON.
+/// Parses a payment in plain JSON and checks it against the requirements.
 pub(super) fn parse(
     config: &X402Config,
     body: Value,
@@ -169,12 +169,12 @@ pub(super) fn is_same(one: &Payment, other: &Payment) -> bool {
     }
 }
 
-/// The address that a payment is made to.
+/// Returns the address that receives a payment.
 pub(super) fn payee(payment: &Payment) -> Option<WalletAddress> {
     address_of(&authorized(payment)?.authorization.to)
 }
 
-/// The authorization and the signature of a payment, with its hexadecimal digits in lower case.
+/// Returns the authorization and signature of a payment, with hexadecimal digits in lower case.
 fn authorized(payment: &Payment) -> Option<Authorized> {
     let Envelope { payload, .. } = serde_json::from_str(&payment.body).ok()?;
     let Authorization { from, to, value, valid_after, valid_before, nonce } = payload.authorization;
@@ -191,7 +191,7 @@ fn authorized(payment: &Payment) -> Option<Authorized> {
     })
 }
 
-/// Clients write base64 with and without padding, and in both alphabets.
+/// Decodes base64 with or without padding, in either alphabet, because clients differ.
 fn decode(header: &str) -> Option<Vec<u8>> {
     let header = header.trim();
     if header.len() > MAX_HEADER {
@@ -202,7 +202,7 @@ fn decode(header: &str) -> Option<Vec<u8>> {
         .find_map(|engine| engine.decode(header).ok())
 }
 
-/// An address in any case: checksums are the wallet's matter.
+/// Parses an address in any case, without checking its checksum.
 fn address_of(text: &str) -> Option<WalletAddress> {
     text.to_ascii_lowercase().parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Transfers to our addresses, read from the chain a range of blocks at a time.
+//! Transfers to this service's addresses, read from the chain in ranges of blocks.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use super::chain::{BLOCKS_PER_SEARCH, TRANSFER, amount_of, known, lower, word};
 use super::payload;
 
-/// Transaction, topic of the payer, and amount of a transfer.
+/// A transfer's transaction, payer topic and amount.
 type Key = (String, String, u128);
 
-/// The transfers of the range of blocks that was read last. Deposits are looked up in the order of their blocks, so
+/// The transfers of the range of blocks that was read last. Deposits must be looked up in block order, so
 /// that each range is read once.
 pub(super) struct Transfers<'a> {
     node: &'a Node,
     asset: WalletAddress,
-    /// The latest block that the node knows.
+    /// The node's latest block.
     latest: u64,
-    /// Topics of the addresses that the deposits were paid to.
+    /// Topics of the addresses that received the deposits.
     payees: Vec<String>,
     /// The last block of the range.
     until: Option<u64>,
-    /// The transfers that no deposit was matched with, and how often each occurs.
+    /// Number of transfers without a matching deposit, per key.
     unmatched: BTreeMap<Key, usize>,
 }
 
@@ -37,7 +37,8 @@ impl<'a> Transfers<'a> {
         Self { node, asset, latest, payees, until: None, unmatched: BTreeMap::new() }
     }
 
-    /// Matches a deposit with a transfer, once. Returns false if there is none, or the node cannot tell.
+    /// Matches a deposit with a transfer, which is used up. Returns false if there is none, or the node does
+    /// not respond.
     pub(super) async fn take(&mut self, known: &StoredDeposit) -> bool {
         let (Some(block), Some(transaction)) = (block_of(known), transaction_of(known)) else { return false };
         if self.until.is_none_or(|until| block > until) && self.read(block).await.is_none() {
@@ -55,7 +56,8 @@ impl<'a> Transfers<'a> {
         }
     }
 
-    /// Reads a range that begins with this block, a shorter one where the node refuses so many logs.
+    /// Reads a range that begins with this block. The range is halved while the node rejects the number of
+    /// logs.
     async fn read(&mut self, from: u64) -> Option<()> {
         (self.until, self.unmatched) = (None, BTreeMap::new());
         if from > self.latest {
@@ -86,7 +88,7 @@ impl<'a> Transfers<'a> {
     }
 }
 
-/// The block of a deposit's transfer.
+/// Returns the block of a deposit's transfer.
 pub(super) const fn block_of(known: &StoredDeposit) -> Option<u64> {
     match &known.state {
         DepositState::Confirming(received)

@@ -1,10 +1,10 @@
-//! What the requests of a vote cost.
+//! The cost of a vote's requests.
 
 use ep_polling::money::{Price, Spend, SpendBasis, UsdFigure};
 
 use super::response::Usage;
 
-/// Adds up the cost of all requests of one vote.
+/// Sums the cost of all requests of one vote.
 #[derive(Debug)]
 pub(crate) struct VoteCost {
     price: Option<Price>,
@@ -13,12 +13,12 @@ pub(crate) struct VoteCost {
 }
 
 impl VoteCost {
-    /// No requests yet, to a model with this price.
+    /// Creates an empty sum for a model with this price.
     pub(crate) fn new(price: Option<Price>) -> Self {
         Self { price, known: None, unknown: false }
     }
 
-    /// Adds an answer. `header` and `usage` are the figures it came with.
+    /// Adds a response with the figures in its header and its `usage` object.
     pub(crate) fn add_answer(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) {
         match self.figure(header, usage) {
             Some(spend) => self.add(spend),
@@ -26,8 +26,8 @@ impl VoteCost {
         }
     }
 
-    /// Adds a failed request, which costs only what it reports. Returns whether it was charged like an
-    /// answer.
+    /// Adds a failed request, which costs only the amount it reports. Returns true if it was charged like a
+    /// response.
     pub(crate) fn add_failure(&mut self, header: Option<UsdFigure>, usage: Option<Usage>) -> bool {
         let Some(spend) = self.figure(header, usage) else { return false };
         self.add(spend);
@@ -35,7 +35,7 @@ impl VoteCost {
             || usage.and_then(|usage| usage.completion_tokens).is_some_and(|tokens| tokens > 0)
     }
 
-    /// Adds a request that may have been charged, without any figure.
+    /// Adds a request without figures that may have been charged.
     pub(crate) fn add_unreported(&mut self) {
         if self.price.is_some_and(|price| price.is_free()) {
             self.add(Spend::NOTHING);
@@ -57,7 +57,7 @@ impl VoteCost {
         self.known = Some(self.known.map_or(spend, |known| known.plus(spend)));
     }
 
-    /// The sum. Requests that were refused or never sent cost nothing.
+    /// Returns the sum. Requests that were rejected or never sent cost nothing.
     pub(crate) fn total(&self) -> Spend {
         match (self.known, self.unknown) {
             (Some(known), false) => known,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn reported_costs_come_before_prices_and_missing_ones_are_unknown() {
+    fn reported_costs_take_precedence_over_prices_and_missing_ones_are_unknown() {
         let price = Price {
             prompt: PicoUsd::new(1_000_000),
             completion: PicoUsd::new(2_000_000),

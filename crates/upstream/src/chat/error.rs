@@ -1,4 +1,4 @@
-//! Reads the errors of upstreams and says what to do about them.
+//! Parses the errors of upstreams and decides how to handle them.
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
@@ -12,29 +12,31 @@ use super::request::VoteRequest;
 use super::response::{number, text};
 use crate::fallback::{FallbackLevel, OptionalParameter, Unsupported};
 
-/// What to do about an error.
+/// The action after an error.
 #[derive(Debug, PartialEq)]
 pub(crate) enum RetryAction {
-    /// Ask again without what is not supported. The refused request cost nothing and is not an answer.
+    /// Send a request without the unsupported feature. The rejected request cost nothing and does not count
+    /// as a response.
     AskWithout(Unsupported),
-    /// The model ignored the tool, and the server does not pass its answer on: ask again without a tool.
+    /// Send a request without a tool: the model ignored the tool, and the server did not forward its
+    /// response.
     AskWithoutTool,
-    /// Send the same request again, after this time if the upstream names one.
+    /// Send the same request again, after this time if the upstream sent one.
     Wait(Option<Duration>),
-    /// Asking again is useless; the reason for the missing vote.
+    /// Do not retry. Contains the reason for the missing vote.
     GiveUp(Reason),
 }
 
-/// An error as an upstream reports it.
+/// An error reported by an upstream.
 #[derive(Debug)]
 pub(crate) struct UpstreamError<'a> {
-    /// The HTTP status, or the code of an error inside an answer with status 200; 0 if there is none.
+    /// The HTTP status, or the code of an error inside a response with status 200; 0 if there is none.
     pub(crate) status: u16,
     pub(crate) message: Cow<'a, str>,
     kind: Cow<'a, str>,
     retry_after: Option<Duration>,
     retryable: Option<bool>,
-    /// All of its text in lower case, in which to find what is not supported.
+    /// The whole error text in lower case, to search for unsupported features.
     details: String,
 }
 
@@ -75,7 +77,7 @@ fn read<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
 }
 
 impl<'a> UpstreamError<'a> {
-    /// The error in a body with a status of 400 or above.
+    /// Parses the error in a body with a status of 400 or above.
     pub(crate) fn from_body(status: u16, body: &'a [u8], retry_after: Option<Duration>) -> Self {
         let outer: RawError<'a> = serde_json::from_slice(body).unwrap_or_default();
         // Servers send `{"error": {…}}`, `{"error": "…"}`, `{"message": …}` or `{"detail": …}`.
@@ -91,7 +93,7 @@ impl<'a> UpstreamError<'a> {
         error
     }
 
-    /// The value of an `error` member, also in an answer with status 200.
+    /// Parses the value of an `error` field, which may occur in a response with status 200.
     pub(crate) fn from_member(error: &'a RawValue, retry_after: Option<Duration>) -> Self {
         match text(Some(error)) {
             Some(message) => {
@@ -126,13 +128,13 @@ impl<'a> UpstreamError<'a> {
         }
     }
 
-    /// What to do, given the request that failed.
+    /// Decides the action for the failed request.
     pub(crate) fn retry_action(&self, request: &VoteRequest<'_>) -> RetryAction {
         let kind = &*self.kind;
         if kind == "tool_use_failed" && request.level.has_tool() {
             return RetryAction::AskWithoutTool;
         }
-        // Some servers answer 500 to parameters they do not know.
+        // Some servers respond with 500 to unknown parameters.
         if matches!(self.status, 0 | 400 | 404 | 405 | 422 | 500 | 501)
             && let Some(unsupported) = self.unsupported(request)
         {
@@ -161,20 +163,20 @@ impl<'a> UpstreamError<'a> {
         }
     }
 
-    /// Whether it asks for fewer requests.
+    /// Returns true if the error is a rate limit.
     pub(crate) fn is_rate_limit(&self) -> bool {
         self.status == 429 || self.kind == "rate_limit_exceeded"
     }
 
-    /// What is not supported, if the text names something that the request used.
+    /// Returns the unsupported feature if the text names one that the request used.
     fn unsupported(&self, request: &VoteRequest<'_>) -> Option<Unsupported> {
         let says = |words: &[&str]| words.iter().any(|word| self.details.contains(word));
         let names = |parameter, words: &[&str]| request.sends(parameter) && says(words);
-        // An error about the length of the prompt may mention the tools, which count towards the length.
+        // An error about the prompt's length may mention the tools, which count towards the length.
         if says(&["context length", "context_length", "context window", "too many tokens"]) {
             return None;
         }
-        // "Too long" can be said of a value of the enum as well.
+        // "Too long" may also refer to a value of the enum.
         let about_enum = names(OptionalParameter::TextValues, &["enum"]);
         if !about_enum && says(&["too long"]) {
             return None;
@@ -191,11 +193,12 @@ impl<'a> UpstreamError<'a> {
             "not enabled",
             "invalid",
         ]);
-        // A server error that happens to mention tools does not mean that they are unsupported.
+        // A server error that only mentions tools does not mean that they are unsupported.
         if self.status >= 500 && !unknown && !about_enum {
             return None;
         }
-        // Some reasoning models take function tools only with `reasoning_effort: "none"`, others not at all.
+        // Some reasoning models support function tools only with `reasoning_effort: "none"`, others not at
+        // all.
         if request.level.has_tool() && says(&["reasoning_effort"]) {
             if request.turns_reasoning_off() {
                 return Some(Unsupported::Tools);
@@ -210,7 +213,7 @@ impl<'a> UpstreamError<'a> {
         if request.level.has_tool() && says(&["tool_choice", "tool choice"]) {
             return Some(Unsupported::ToolChoice);
         }
-        // Providers limit the length, the characters or the sum of the values of an enum.
+        // Providers limit the length, the characters or the total size of an enum's values.
         if about_enum {
             return Some(Unsupported::Parameter(OptionalParameter::TextValues));
         }
@@ -253,8 +256,8 @@ impl<'a> UpstreamError<'a> {
     }
 }
 
-/// An upstream's message made fit for the public: one short line without keys, tokens, account numbers or
-/// addresses.
+/// Shortens an upstream's message to one line and removes keys, tokens, account numbers and URLs, so that it
+/// can be shown to callers.
 pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
     const MAX_BYTES: usize = 120;
     let mut text = message.chars().take(2000).collect::<String>();
@@ -276,7 +279,7 @@ pub(crate) fn public_text(message: &str, secret: Option<&str>) -> String {
     shown
 }
 
-/// Whether a word may be an address, a key, or an identifier: a long mix of letters and digits.
+/// Returns true if a word may be a URL, a key or an identifier: a long mix of letters and digits.
 fn is_sensitive(word: &str) -> bool {
     const PREFIXES: [&str; 9] = ["sk-", "sk_", "pk-", "org-", "org_", "user_", "user-", "key-", "bearer"];
     let lower = word.to_ascii_lowercase();
@@ -292,7 +295,7 @@ fn is_sensitive(word: &str) -> bool {
             .any(|part| token(part) || PREFIXES.iter().any(|prefix| part.starts_with(prefix)))
 }
 
-/// The time to wait in a `Retry-After` header (RFC 9110 §10.2.3): seconds, or a date.
+/// Parses a `Retry-After` header (RFC 9110 §10.2.3): seconds or a date.
 pub(crate) fn retry_after(header: &str, now: Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse::<f64>() {

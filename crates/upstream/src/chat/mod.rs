@@ -1,5 +1,5 @@
-//! An adaptor for OpenAI-compatible chat completions: it sends requests and reads answers. What to ask next
-//! is decided in [`voting`](crate::voting).
+//! An adapter for OpenAI-compatible chat completions. It sends requests and reads responses;
+//! [`voting`](crate::voting) decides on the next request.
 
 pub(crate) mod cost;
 pub(crate) mod error;
@@ -21,12 +21,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::endpoint::Endpoint;
 
-/// The most bytes of an answer that are read; a vote has about a thousand.
+/// Maximum length of a response, in bytes; a vote has about a thousand.
 const MAX_BODY: usize = 1024 * 1024;
-/// After so many failures to connect in a row, calls fail without trying for a moment (a circuit breaker).
+/// Number of consecutive connection failures after which calls fail at once for a moment (a circuit breaker).
 const MAX_CONNECT_FAILURES: u32 = 8;
 const BREAK: Duration = Duration::from_secs(1);
-/// A delay of a timer that only a paused process can have.
+/// A timer delay that occurs only if the process was paused.
 const LATE: Duration = Duration::from_millis(500);
 
 /// A client for one upstream's `/chat/completions`.
@@ -34,13 +34,13 @@ pub(crate) struct Chat {
     http: Client,
     url: Url,
     headers: HeaderMap,
-    /// Limits the requests in flight over all polls, so that sockets never run out.
+    /// Limits the requests in flight over all polls, so that the process does not run out of sockets.
     slots: Semaphore,
     label: Arc<str>,
     clock: Arc<dyn Clock>,
     started: Instant,
     connect_failures: AtomicU32,
-    /// Until when no connection is tried, in milliseconds after `started`.
+    /// End of the break without connections, in milliseconds after `started`.
     open_until: AtomicU32,
 }
 
@@ -52,24 +52,24 @@ const TIMEOUT: &str = "timeout";
 const TOO_LONG: &str = "too_long";
 const NOT_SENT: &str = "not_sent";
 const UNREACHABLE: &str = "unreachable";
-/// The outcomes of a call, for metrics.
+/// All outcomes of a call, for metrics.
 const OUTCOMES: [&str; 8] =
     [ANSWERED, RATE_LIMITED, REFUSED, FAILED, TIMEOUT, TOO_LONG, NOT_SENT, UNREACHABLE];
 
 /// An HTTP response of any status.
 pub(crate) struct RawResponse {
     pub(crate) status: u16,
-    /// From the `Retry-After` header.
+    /// The time in the `Retry-After` header.
     pub(crate) retry_after: Option<Duration>,
     /// The cost in LiteLLM's header, in USD.
     pub(crate) cost: Option<UsdFigure>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why there is no response.
+/// The reason for a missing response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransportError {
-    /// No connection; nothing was sent.
+    /// The connection failed, so nothing was sent.
     Connect,
     /// The connection broke before the response began.
     BeforeResponse,
@@ -77,12 +77,12 @@ pub(crate) enum TransportError {
     DuringResponse,
     /// The response is longer than any vote.
     TooLong,
-    /// Time ran out after the request was sent.
+    /// The time ran out after the request was sent.
     Timeout,
-    /// Time ran out before the request was sent, because too many requests were in flight.
+    /// The time ran out before the request was sent, because too many requests were in flight.
     NoSlot,
-    /// The answer was no longer wanted before the request was sent.
-    NotWanted,
+    /// The vote was cancelled before the request was sent.
+    Cancelled,
 }
 
 impl Chat {
@@ -110,12 +110,13 @@ impl Chat {
         chat
     }
 
-    /// The upstream's name in metrics.
+    /// Returns the upstream's name in metrics.
     pub(crate) fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Sends one request and reads the response; both must be done by `deadline`. It is not sent once it is `dropped`.
+    /// Sends a request and reads the response, both by `deadline`. Does not send it if `dropped` is cancelled
+    /// first.
     pub(crate) async fn send(
         &self,
         body: Vec<u8>,
@@ -124,13 +125,13 @@ impl Chat {
     ) -> Result<RawResponse, TransportError> {
         let slot = tokio::time::timeout_at(deadline, self.slots.acquire());
         let _slot = tokio::select! {
-            // Most need not wait.
+            // Check the slot first, because most requests need not wait.
             biased;
             slot = slot => slot.ok().and_then(Result::ok).ok_or(TransportError::NoSlot)?,
-            () = dropped.cancelled() => return Err(TransportError::NotWanted),
+            () = dropped.cancelled() => return Err(TransportError::Cancelled),
         };
         if dropped.is_cancelled() {
-            return Err(TransportError::NotWanted);
+            return Err(TransportError::Cancelled);
         }
         if self.now() < self.open_until.load(Ordering::Relaxed) {
             return Err(TransportError::Connect);
@@ -140,7 +141,7 @@ impl Chat {
         let in_time = tokio::time::timeout_at(deadline, &mut exchange).await;
         let result = match in_time {
             Ok(result) => result,
-            // The process stood still: the answer may wait to be read.
+            // The process was paused, so the response may be waiting to be read.
             Err(_) if deadline.elapsed() > LATE => {
                 tokio::time::timeout(LATE, exchange).await.unwrap_or(Err(TransportError::Timeout))
             }
@@ -172,7 +173,7 @@ impl Chat {
         Ok(RawResponse { status, retry_after, cost, body })
     }
 
-    /// Counts failures to connect, and opens the circuit after too many in a row.
+    /// Counts connection failures, and opens the circuit after too many in a row.
     fn note_connection(&self, connected: bool) {
         if connected {
             self.connect_failures.store(0, Ordering::Relaxed);
@@ -194,7 +195,7 @@ impl Chat {
             Ok(_) => FAILED,
             Err(TransportError::Timeout | TransportError::NoSlot) => TIMEOUT,
             Err(TransportError::TooLong) => TOO_LONG,
-            Err(TransportError::NotWanted) => NOT_SENT,
+            Err(TransportError::Cancelled) => NOT_SENT,
             Err(_) => UNREACHABLE,
         };
         self.calls(outcome).increment(1);

@@ -1,7 +1,7 @@
-//! The text of the messages that a model reads. Its words are chosen by measurement (`examples/ballot-forms`).
+//! The text of the messages to models. The words were chosen by measurement (`examples/ballot-forms`).
 //!
-//! It says nothing about the question, the options or the other models. Question and options are enclosed in
-//! delimiters, because callers write them and they may contain instructions.
+//! The prompt adds nothing about the question, the options or the other models. Delimiters enclose question
+//! and options, because callers write them and may include instructions.
 
 use std::fmt::Write as _;
 
@@ -23,11 +23,11 @@ pub(crate) const fn option_description(form: AnswerForm) -> &'static str {
     }
 }
 
-/// The system message. A sentence against instructions in the question is not in it: it protected none of the models
-/// that were measured (`examples/ballot-forms`).
+/// The system message. It has no sentence against instructions in the question, because that protected none
+/// of the measured models (`examples/ballot-forms`).
 pub(crate) const SYSTEM: &str = "Answer the question by voting for one of the options.";
 
-/// The user message: question, options, and how to answer at this fallback level.
+/// Builds the user message: question, options, and the instruction for this fallback level.
 pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) -> String {
     let options: usize = view.choices.iter().map(|choice| choice.text.len() + 4).sum();
     let mut text = String::with_capacity(view.question.len() + options + 320);
@@ -37,10 +37,10 @@ pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) ->
         "<question-{mark:08x}>\n{}\n</question-{mark:08x}>\n\n<options-{mark:08x}>\n",
         view.question
     );
-    for (place, choice) in view.choices.iter().enumerate() {
+    for (index, choice) in view.choices.iter().enumerate() {
         let _ = match form {
             AnswerForm::Text => writeln!(text, "- {}", choice.text),
-            AnswerForm::Letter => writeln!(text, "{}: {}", letter(place), choice.text),
+            AnswerForm::Letter => writeln!(text, "{}: {}", letter(index), choice.text),
         };
     }
     let _ = write!(text, "</options-{mark:08x}>");
@@ -51,7 +51,7 @@ pub(crate) fn user(view: &BallotView, form: AnswerForm, level: FallbackLevel) ->
     text
 }
 
-/// How to answer at this level; nothing where the call is forced, because the tool says it all.
+/// Returns the instruction for this level. It is empty for a forced call, because the tool is sufficient.
 fn instruction(level: FallbackLevel, form: AnswerForm) -> String {
     let value = match form {
         AnswerForm::Text => "text",
@@ -71,10 +71,10 @@ fn instruction(level: FallbackLevel, form: AnswerForm) -> String {
     }
 }
 
-/// The bytes of an unusable answer that are sent back to the model.
+/// Maximum length of an unusable response that is sent back to the model, in bytes.
 const MAX_BAD_ANSWER: usize = 300;
 
-/// The start of an unusable answer, which is sent back to the model as its own message.
+/// Returns the start of an unusable response, which is sent back to the model as its own message.
 pub(crate) fn bad_answer(answer: &str) -> String {
     match answer[..answer.floor_char_boundary(MAX_BAD_ANSWER)].trim() {
         "" => "(nothing)".to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn bad_answer(answer: &str) -> String {
     }
 }
 
-/// The user message after the unusable answer.
+/// Returns the user message after the unusable response.
 pub(crate) fn repair(level: FallbackLevel, form: AnswerForm) -> String {
     let how = instruction(level, form);
     format!("That could not be read as a vote for one of the options. {how}").trim_end().to_owned()
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_message_is_this() {
+    fn the_user_message_has_the_measured_form() {
         assert_eq!(
             user(&view("Which is blue?"), AnswerForm::Text, FallbackLevel::Required),
             "<question-0badcafe>\nWhich is blue?\n</question-0badcafe>\n\n\
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn instructions_stay_within_the_bound_that_plans_use() {
-        // Four bytes of English are more than one token; the tool schema has fewer than 500 bytes.
+    fn instructions_stay_within_the_token_limit_of_plans() {
+        // Four bytes of English text are more than one token; the tool schema has fewer than 500 bytes.
         let bytes = SYSTEM.len() + user(&view(""), AnswerForm::Letter, FallbackLevel::Auto).len() + 500;
         assert!((bytes as u64) < 4 * INSTRUCTION_TOKENS, "{bytes}");
     }

@@ -8,30 +8,30 @@ use super::prompt::{self, SYSTEM, TOOL, TOOL_DESCRIPTION};
 use crate::fallback::{FallbackLevel, OptionalParameter, RequestProfile};
 use crate::parsing::letter;
 
-/// One request for a vote.
+/// A request for a vote.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VoteRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) view: &'a BallotView,
     pub(crate) level: FallbackLevel,
     pub(crate) profile: RequestProfile,
-    /// The most completion tokens of the answer.
+    /// Maximum number of completion tokens.
     pub(crate) max_tokens: u32,
     /// The lowest reasoning effort that the model is known to support.
     pub(crate) lowest_effort: Option<&'static str>,
-    /// Whether the upstream is OpenRouter, which accepts routing preferences.
+    /// True if the upstream is OpenRouter, which accepts routing preferences.
     pub(crate) is_openrouter: bool,
-    /// The unusable answer after which this request asks again.
+    /// The unusable response that this request follows.
     pub(crate) bad_answer: Option<&'a str>,
 }
 
 impl VoteRequest<'_> {
-    /// What it asks the model to answer with.
+    /// Returns the form of options that the model should respond with.
     pub(crate) fn answer_form(&self) -> AnswerForm {
         if self.profile.sends(OptionalParameter::TextValues) { self.view.answer } else { AnswerForm::Letter }
     }
 
-    /// Whether it sends this parameter.
+    /// Returns true if the request sends this parameter.
     pub(crate) fn sends(&self, parameter: OptionalParameter) -> bool {
         self.profile.sends(parameter)
             && match parameter {
@@ -48,12 +48,12 @@ impl VoteRequest<'_> {
             }
     }
 
-    /// Returns `true` if it sends `reasoning_effort: "none"`, which takes the place of `reasoning`.
+    /// Returns true if the request sends `reasoning_effort: "none"`, which replaces `reasoning`.
     pub(crate) fn turns_reasoning_off(&self) -> bool {
         self.level.has_tool() && !self.profile.sends(OptionalParameter::DefaultEffort)
     }
 
-    /// The body as JSON.
+    /// Serializes the body as JSON.
     pub(crate) fn body(&self) -> Vec<u8> {
         let form = self.answer_form();
         let mut user = prompt::user(self.view, form, self.level);
@@ -104,7 +104,7 @@ impl VoteRequest<'_> {
             provider: self.sends(OptionalParameter::Provider).then_some(Provider { sort: "price" }),
         };
         let mut bytes = Vec::with_capacity(user.len() + SYSTEM.len() + 1024);
-        // Strings, numbers and booleans always serialise.
+        // Serializing strings, numbers and booleans cannot fail.
         let _ = serde_json::to_writer(&mut bytes, &body);
         bytes
     }
@@ -118,7 +118,7 @@ struct Body<'a> {
     tools: Option<[Tool<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<ToolChoice>,
-    /// By default a model may make several calls; a vote is one.
+    /// False, because a vote is one call and models may make several by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,16 +188,16 @@ struct NamedSchema<'a> {
     schema: &'a Schema<'a>,
 }
 
-/// The lowest effort that the model supports; its reasoning is left out of the answer.
+/// The lowest effort that the model supports. The reasoning is excluded from the response.
 #[derive(Serialize)]
 struct Reasoning {
     effort: &'static str,
     exclude: bool,
 }
 
-/// OpenRouter's routing. By default, requests with tools go to the provider with the best record of tool
-/// calls, at that provider's price. Polls count on the listed price, so the cheapest provider is asked for.
-/// A list of fallback models is never sent, because another model would then vote in this one's name.
+/// OpenRouter's routing. By default, it sends requests with tools to the provider with the most reliable tool
+/// calls, at that provider's price. Polls rely on the listed price, so they request the cheapest provider. A
+/// list of fallback models is never sent, because another model would then vote in this one's name.
 #[derive(Serialize)]
 struct Provider {
     sort: &'static str,
@@ -245,10 +245,10 @@ impl<'a> Schema<'a> {
 impl Serialize for Values<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.choices.len()))?;
-        for (place, choice) in self.choices.iter().enumerate() {
+        for (index, choice) in self.choices.iter().enumerate() {
             match self.form {
                 AnswerForm::Text => list.serialize_element(&choice.text)?,
-                AnswerForm::Letter => list.serialize_element(&letter(place))?,
+                AnswerForm::Letter => list.serialize_element(&letter(index))?,
             }
         }
         list.end()

@@ -1,5 +1,5 @@
-//! The body of an answer, borrowed from the bytes received. Every member may be missing, null, or of
-//! another type than documented; a member that cannot be read counts as missing.
+//! The body of a response, borrowed from the received bytes. Every field may be missing, null, or of another
+//! type than documented. An invalid field counts as missing.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::parsing::AnswerContent;
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// A completion, or an error in its place.
+/// A completion, or an error instead.
 #[derive(Deserialize)]
 pub(crate) struct Completion<'a> {
     #[serde(borrow, default)]
@@ -46,10 +46,10 @@ struct Message<'a> {
     /// The older form of tool calls.
     #[serde(borrow, default)]
     function_call: Raw<'a>,
-    /// The text of the reasoning, as OpenRouter names it.
+    /// The reasoning text, as OpenRouter names it.
     #[serde(borrow, default)]
     reasoning: Raw<'a>,
-    /// The same, as DeepSeek, vLLM and llama.cpp name it.
+    /// The reasoning text, as DeepSeek, vLLM and llama.cpp name it.
     #[serde(borrow, default)]
     reasoning_content: Raw<'a>,
 }
@@ -66,12 +66,12 @@ struct Function<'a> {
     arguments: Raw<'a>,
 }
 
-/// The tokens and the cost of an answer.
+/// The tokens and cost of a response.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) prompt_tokens: Option<u64>,
     pub(crate) completion_tokens: Option<u64>,
-    /// Of the completion tokens, those of the reasoning.
+    /// The completion tokens used for reasoning.
     pub(crate) reasoning_tokens: Option<u64>,
     /// The total cost in USD.
     pub(crate) cost: Option<UsdFigure>,
@@ -106,12 +106,12 @@ struct RawCostDetails<'a> {
 }
 
 impl<'a> Completion<'a> {
-    /// Reads a body; `None` if it is not a JSON object.
+    /// Parses a body; `None` if it is not a JSON object.
     pub(crate) fn read(body: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(body).ok()
     }
 
-    /// The first choice; a vote request asks for one.
+    /// Returns the first choice, because a vote request asks for only one.
     pub(crate) fn choice(&self) -> Option<CompletionChoice<'a>> {
         let raw = self.choices?;
         match serde_json::from_str::<[CompletionChoice<'a>; 1]>(raw.get()) {
@@ -120,22 +120,22 @@ impl<'a> Completion<'a> {
         }
     }
 
-    /// The error object, of the completion or of the choice.
+    /// Returns the error object of the completion or of the choice.
     pub(crate) fn error(&self, choice: Option<&CompletionChoice<'a>>) -> Option<&'a RawValue> {
         self.error.or_else(|| choice.and_then(|choice| choice.error))
     }
 
-    /// The model that answered.
+    /// Returns the model that responded.
     pub(crate) fn model(&self) -> Option<Cow<'a, str>> {
         text(self.model)
     }
 
-    /// Tokens and cost.
+    /// Returns the tokens and cost.
     pub(crate) fn usage(&self) -> Option<Usage> {
         let raw: RawUsage<'_> = serde_json::from_str(self.usage?.get()).ok()?;
         let figure = |raw: Raw<'_>| usd(raw?.get().trim());
         let details = raw.cost_details.and_then(|details| figure(details.upstream_inference_cost));
-        // With a caller's own key for the provider (BYOK), `cost` is only OpenRouter's fee.
+        // With a caller's own key for the provider (BYOK), `cost` contains only OpenRouter's fee.
         let byok = raw.is_byok.is_some_and(|value| value.get() == "true");
         let cost = figure(raw.cost)
             .map(|cost| details.filter(|_| byok).map_or(cost, |provider| cost.plus(provider)));
@@ -152,18 +152,18 @@ impl<'a> Completion<'a> {
 }
 
 impl<'a> CompletionChoice<'a> {
-    /// Why the answer ended.
+    /// Returns the finish reason.
     pub(crate) fn finish_reason(&self) -> Option<Cow<'a, str>> {
         text(self.finish_reason)
     }
 
-    /// Whether the message contains a refusal.
+    /// Returns true if the message contains a refusal.
     pub(crate) fn refused(&self) -> bool {
         let refusal = self.message.as_ref().and_then(|message| text(message.refusal));
         refusal.is_some_and(|refusal| !refusal.trim().is_empty())
     }
 
-    /// Whether the model reasoned before it answered with this text; `None` if nothing tells.
+    /// Returns true if the model reasoned before this response, or `None` if unknown.
     pub(crate) fn reasoned(&self, usage: Option<Usage>, answer: Option<&str>) -> Option<bool> {
         let shown = |raw: Raw<'_>| text(raw).is_some_and(|text| !text.trim().is_empty());
         let thinks = answer.is_some_and(|text| crate::parsing::without_reasoning(text).len() < text.len());
@@ -176,7 +176,7 @@ impl<'a> CompletionChoice<'a> {
         usage.and_then(|usage| usage.reasoning_tokens).map(|tokens| tokens > 0)
     }
 
-    /// The parts that can contain a vote.
+    /// Returns the parts that can contain a vote.
     pub(crate) fn content(&self) -> AnswerContent<'a> {
         let Some(message) = &self.message else { return AnswerContent::default() };
         let mut calls = Vec::new();
@@ -200,7 +200,7 @@ impl<'a> CompletionChoice<'a> {
     }
 }
 
-/// Text that is a string, or a list of parts.
+/// Returns the text of a string, or of a list of parts.
 fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Part<'a> {
@@ -214,7 +214,7 @@ fn joined_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(parts.into_iter().filter_map(|part| text(part.text)).collect::<Vec<_>>().join("\n")))
 }
 
-/// A JSON string, borrowed if it contains no escapes.
+/// Parses a JSON string, borrowed if it contains no escapes.
 pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     let json = raw?.get();
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
@@ -225,12 +225,12 @@ pub(crate) fn text(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A non-negative amount in USD, written as a number or as a string.
+/// Parses a non-negative amount in USD, written as a number or as a string.
 pub(crate) fn usd(text: &str) -> Option<UsdFigure> {
     text.trim_matches('"').parse().ok().filter(|figure: &UsdFigure| !figure.is_negative())
 }
 
-/// A finite, non-negative number, written as a number or as a string.
+/// Parses a finite, non-negative number, written as a number or as a string.
 pub(crate) fn number(raw: Raw<'_>) -> Option<f64> {
     let number: f64 = raw?.get().trim_matches('"').trim().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number)
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_unexpected_types_count_as_missing() {
+    fn fields_of_unexpected_types_count_as_missing() {
         let body = br#"{"model":7,"choices":[{"message":{"content":[{"type":"text","text":"BC"}],"tool_calls":
             {"function":{"arguments":{"option":"BC"}}}},"finish_reason":null}],"usage":{"cost":"0.01","prompt_tokens":-3}}"#;
         let completion = Completion::read(body).unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn with_an_own_key_fee_and_provider_are_added() {
+    fn the_fee_and_the_provider_cost_are_added_for_own_keys() {
         let body =
             br#"{"usage":{"cost":0.001,"is_byok":true,"cost_details":{"upstream_inference_cost":0.02}}}"#;
         assert_eq!(Completion::read(body).unwrap().usage().unwrap().cost, "0.021".parse().ok());

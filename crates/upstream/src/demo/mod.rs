@@ -1,9 +1,9 @@
-//! The demo roster: simulated models in process, which show how everything works without a key or a network.
+//! The demo roster: in-process simulated models, which demonstrate the service without a key or a network.
 //!
-//! They know nothing. A model's preference for an option is the sum of three pseudo-random numbers, derived
-//! from the texts of question and option: one for all models, one for the family, and one for the model. So
-//! models of one family vote alike, as real ones do, results are as contested as in real polls, and the
-//! same question always gets the same votes. Everything is labelled as simulated.
+//! The models know nothing. A preference for an option is the sum of three pseudo-random numbers, derived
+//! from the texts of question and option: one shared by all models, one per family, and one per model. Thus
+//! models of one family vote alike, as real ones do, and results are as contested as in real polls. The same
+//! question always gets the same votes. All outputs are labelled as simulated.
 
 mod hashed_random;
 mod models;
@@ -30,7 +30,7 @@ use models::Tier;
 /// Settings of the demo roster.
 #[derive(Debug, Clone)]
 pub struct DemoConfig {
-    /// Multiplies every latency; 0 answers at once.
+    /// The factor for every latency; 0 to respond at once.
     pub latency_scale: f64,
     /// A file of presets that replaces the built-in ones.
     pub presets_path: Option<PathBuf>,
@@ -42,7 +42,7 @@ impl Default for DemoConfig {
     }
 }
 
-/// Sixty simulated models.
+/// The roster of sixty simulated models.
 pub struct Demo {
     snapshot: Snapshot,
     tiers: HashMap<ModelId, &'static Tier>,
@@ -51,16 +51,16 @@ pub struct Demo {
     latency_scale: f64,
 }
 
-/// The time after which the list claims to expire.
+/// The advertised lifetime of the model list.
 const TTL: Duration = Duration::from_hours(1);
 const CONTEXT: RosterContext = RosterContext { simulated: true, free_per_minute: None };
-/// The weights of the three parts of a preference.
+/// The weights of a preference's three parts.
 const SHARED_WEIGHT: f64 = 1.0;
 const FAMILY_WEIGHT: f64 = 0.5;
 const MODEL_WEIGHT: f64 = 0.6;
 
 impl Demo {
-    /// The demo roster.
+    /// Creates the demo roster.
     pub fn new(config: &DemoConfig, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
         let models = models::demo_models();
         let tiers = models.iter().map(|model| (model.listed.member().model, model.tier)).collect();
@@ -80,7 +80,7 @@ impl Demo {
     }
 }
 
-/// The option that this model prefers.
+/// Returns the option that this model prefers.
 fn preferred_option(member: &Member, view: &BallotView) -> Option<usize> {
     let preference = |text: &str| {
         let question = &*view.question;
@@ -93,12 +93,12 @@ fn preferred_option(member: &Member, view: &BallotView) -> Option<usize> {
     preferences.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, option)| option)
 }
 
-/// The failure of this model on this question, if it fails.
+/// Returns the failure of this model on this question, if it fails.
 fn failure(tier: &Tier, random: &mut HashedRandom) -> Option<NoVote> {
     const FAILURES: [(Reason, &str); 4] = [
         (Reason::UpstreamError, "the upstream failed (503): overloaded (simulated)"),
         (Reason::RateLimited, "the upstream asks for fewer requests (429) (simulated)"),
-        (Reason::Unparsable, "the answer names no option, even when asked again (simulated)"),
+        (Reason::Unparsable, "the response names no option, even after a second request (simulated)"),
         (Reason::Refused, "the model declined to answer (simulated)"),
     ];
     if random.below(1000) >= tier.failures {
@@ -108,7 +108,7 @@ fn failure(tier: &Tier, random: &mut HashedRandom) -> Option<NoVote> {
     Some(NoVote::new(reason, detail))
 }
 
-/// What the answer costs at the model's price, assuming one token for every four bytes of the prompt.
+/// Computes the cost of a response at the model's price, assuming one token per four bytes of the prompt.
 fn spend(member: &Member, view: &BallotView, failed: Option<&NoVote>, random: &mut HashedRandom) -> Spend {
     let unpaid =
         failed.is_some_and(|no_vote| matches!(no_vote.reason, Reason::UpstreamError | Reason::RateLimited));
@@ -122,7 +122,8 @@ fn spend(member: &Member, view: &BallotView, failed: Option<&NoVote>, random: &m
 #[async_trait]
 impl Models for Demo {
     async fn registry(&self) -> Result<Registry, Fault> {
-        // As if fetched on the hour, so that the list and its entity tag change no more often than a real one's.
+        // Round the fetch time down to the hour. The list and its entity tag then change as rarely as a real
+        // list's.
         let ttl = TTL.as_millis() as i64;
         let now = self.clock.now().millis();
         let fetched_at = Timestamp::from_millis(now - now.rem_euclid(ttl));
@@ -147,7 +148,7 @@ impl Models for Demo {
             answered_by: None,
         };
         let Some(tier) = self.tiers.get(&member.model) else {
-            return no_vote(Reason::Rejected, "there is no such simulated model");
+            return no_vote(Reason::Rejected, "unknown simulated model");
         };
         let mut random = HashedRandom::from_texts(&[&view.question, member.model.as_str()]);
         let latency = self.latency(tier, &mut random);
@@ -155,7 +156,7 @@ impl Models for Demo {
             tokio::time::sleep(latency.min(within)).await;
         }
         if latency > within {
-            return no_vote(Reason::Deadline, "no answer before the poll's deadline (simulated)");
+            return no_vote(Reason::Deadline, "no response before the poll's deadline (simulated)");
         }
         let failed = failure(tier, &mut random);
         let spend = spend(member, view, failed.as_ref(), &mut random);

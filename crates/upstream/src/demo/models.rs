@@ -10,16 +10,17 @@ use crate::voting::Capabilities;
 const FAMILIES: [&str; 10] =
     ["aurora", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbor", "iris", "juniper"];
 
-/// One model size, which every family has.
+/// A model size; every family has each size.
 pub(super) struct Tier {
     name: &'static str,
     title: &'static str,
-    /// Nano-USD per prompt token and per completion token (1,000 are 1 USD per million tokens).
+    /// Prices per prompt token and per completion token, in nano-USD (1,000 nano-USD equal 1 USD per million
+    /// tokens).
     price: (i64, i64),
     context: u64,
-    /// The median of its latency, in milliseconds.
+    /// The median latency, in milliseconds.
     pub(super) median_ms: f64,
-    /// Failures per thousand votes.
+    /// Number of failures per thousand votes.
     pub(super) failures: u64,
 }
 
@@ -66,7 +67,7 @@ pub(super) struct DemoModel {
     pub(super) tier: &'static Tier,
 }
 
-/// All sixty models, in the order of their registry.
+/// Returns all sixty models, in registry order.
 pub(super) fn demo_models() -> Vec<DemoModel> {
     let family = |(index, family)| TIERS.iter().map(move |tier| demo_model(index, family, tier));
     FAMILIES.into_iter().enumerate().flat_map(family).collect()
@@ -74,7 +75,7 @@ pub(super) fn demo_models() -> Vec<DemoModel> {
 
 fn demo_model(index: usize, family: &'static str, tier: &'static Tier) -> DemoModel {
     let id = format!("demo/{family}-{}", tier.name);
-    // Prices differ between families by up to a quarter; the nano models of six families are free.
+    // Prices differ between families by up to a quarter. The nano models of six families are free.
     let free = tier.price == (0, 0) || (tier.name == "nano" && index < 6);
     let percent = if free { 0 } else { 75 + (HashedRandom::from_texts(&[&id, "price"]).below(51)) as i64 };
     let nano = |nano: i64| nano * percent / 100;
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_sixty_say_that_they_are_simulated() {
+    fn all_sixty_models_are_labelled_as_simulated() {
         let models = demo_models();
         assert_eq!(models.len(), 60);
         assert!(models.iter().filter(|model| model.listed.variant.free).count() >= 15);

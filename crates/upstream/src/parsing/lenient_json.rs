@@ -1,8 +1,8 @@
-//! Reads the fields of almost-JSON, as models write it.
+//! A parser for the fields of malformed JSON, as models write it.
 //!
 //! It tolerates code fences, comments, single and typographic quotes, unquoted words, trailing or missing
-//! commas, and a missing end. Crates that repair JSON return a complete document, so they cannot tell that
-//! a string was cut off. That matters here: the first half of `Earthrise` may be another option.
+//! commas, and a missing end. JSON repair crates return a complete document, which hides that a string was
+//! cut off. That matters here, because the first half of `Earthrise` may be another option.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,12 @@ pub(super) struct Field<'t> {
     pub(super) name: Cow<'t, str>,
     /// The content of a string, or an unquoted word.
     pub(super) value: Cow<'t, str>,
-    /// Whether its end was seen; a string or word at the very end of the text may have been cut off.
+    /// True if the end of the value was found. A string or word at the end of the text may be cut off.
     pub(super) complete: bool,
 }
 
-/// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object
-/// are read as well, a few levels deep.
+/// Visits the fields of every object and list in `text`, in reading order. Strings that contain an object are
+/// parsed too, a few levels deep.
 pub(super) fn fields<'t>(text: &'t str, visit: &mut dyn FnMut(Field<'_>)) {
     read(text, 0, visit);
 }
@@ -84,12 +84,12 @@ impl<'t> Scanner<'t> {
         self.at += c.len_utf8();
     }
 
-    /// Whether the token just read is a name: a colon or an equals sign follows.
+    /// Returns true if the token just read is a name, because a colon or an equals sign follows.
     fn is_name(&self) -> bool {
         self.text[self.at..].trim_start().starts_with([':', '='])
     }
 
-    /// Reads a quoted string or an unquoted word; also says whether its end was seen.
+    /// Reads a quoted string or an unquoted word. Returns true beside it if its end was found.
     fn token(&mut self) -> (Cow<'t, str>, bool) {
         let close = match self.peek() {
             Some('"') => '"',
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_string_says_so() {
+    fn a_cut_off_string_is_marked_incomplete() {
         assert_eq!(option(r#"{"option":"Ear"#), Some(("Ear".to_owned(), false)));
         assert_eq!(option(r#"{"reason":"x","opt"#), None);
         assert_eq!(option("{option: Ear"), Some(("Ear".to_owned(), false)));

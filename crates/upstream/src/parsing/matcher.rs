@@ -1,4 +1,4 @@
-//! Matches texts of a model with the choices it was shown.
+//! Matching of model output with the choices shown.
 
 use std::cell::OnceCell;
 
@@ -7,17 +7,17 @@ use ep_polling::ballot::{AnswerForm, BallotView};
 use super::choice_set::ChoiceSet;
 use super::words::{occurrences, words};
 
-/// The options of one ballot view, and what the model was asked to name them with.
+/// The options of a ballot view, and the form in which the model should name them.
 pub(crate) struct ChoiceMatcher<'v> {
     view: &'v BallotView,
     form: AnswerForm,
-    /// The words of every option; computed on first use, because most answers repeat an option exactly.
+    /// The words of every option, computed on first use, because most responses repeat an option exactly.
     texts: OnceCell<Vec<Vec<String>>>,
 }
 
-/// The letter of the choice at this place.
-pub(crate) fn letter(place: usize) -> char {
-    char::from(b'A'.saturating_add(u8::try_from(place).unwrap_or(u8::MAX)))
+/// Returns the letter of the choice with this index.
+pub(crate) fn letter(index: usize) -> char {
+    char::from(b'A'.saturating_add(u8::try_from(index).unwrap_or(u8::MAX)))
 }
 
 /// Characters that models put around a value.
@@ -25,10 +25,11 @@ const DECORATION: &[char] = &[
     '"', '\'', '`', '*', '_', '#', '.', ',', ':', ';', '!', '(', ')', '[', ']', '<', '>', '{', '}', '“', '”',
     '‘', '’', '«', '»', '。', '-', '–', '—', '=', '|', '~', '\\', '/',
 ];
-/// Words that reject the option named soon after them.
+/// Words that negate an option named soon after them.
 const NEGATIONS: &[&str] =
     &["not", "never", "against", "isnt", "reject", "rejecting", "neither", "nor", "than", "no"];
-/// Options with so few characters are common words (`No`, `10`); inside a longer text they mean little.
+/// Maximum length of short options, in characters. They are common words (`No`, `10`) and mean little inside
+/// a longer text.
 const SHORT_TEXT: usize = 3;
 
 impl<'v> ChoiceMatcher<'v> {
@@ -36,7 +37,7 @@ impl<'v> ChoiceMatcher<'v> {
         Self { view, form, texts: OnceCell::new() }
     }
 
-    /// The index of the choice that the model was asked to name with exactly this value: the usual case.
+    /// Returns the index of the choice with exactly this value, which is the usual case.
     pub(crate) fn exact(&self, value: &str) -> Option<usize> {
         match self.form {
             AnswerForm::Text => self.view.choices.iter().position(|choice| choice.text == value),
@@ -44,16 +45,16 @@ impl<'v> ChoiceMatcher<'v> {
         }
     }
 
-    /// The index of the choice whose letter this is; letters that were not shown name nothing.
+    /// Returns the index of the choice with this letter; `None` if the letter was not shown.
     fn letter_of(&self, value: &str) -> Option<usize> {
         let mut chars = value.chars();
         let (Some(first), None, AnswerForm::Letter) = (chars.next(), chars.next(), self.form) else {
             return None;
         };
-        (0..self.view.choices.len()).find(|&place| letter(place).eq_ignore_ascii_case(&first))
+        (0..self.view.choices.len()).find(|&index| letter(index).eq_ignore_ascii_case(&first))
     }
 
-    /// The poll's option behind the choice with this index.
+    /// Returns the poll's option for the choice with this index.
     pub(crate) fn option(&self, index: usize) -> Option<usize> {
         self.view.choices.get(index).map(|choice| choice.option)
     }
@@ -62,7 +63,7 @@ impl<'v> ChoiceMatcher<'v> {
         self.texts.get_or_init(|| self.view.choices.iter().map(|choice| words(&choice.text)).collect())
     }
 
-    /// Matches a value that is nothing but an option or its letter: `earth`, `"Earth".`, `A) Earth`, `(B)`.
+    /// Matches a value that contains only an option or its letter: `earth`, `"Earth".`, `A) Earth`, `(B)`.
     pub(crate) fn whole_value(&self, value: &str, complete: bool) -> ChoiceSet {
         let bare = value.trim_matches(|c: char| c.is_whitespace() || DECORATION.contains(&c));
         if let Some(index) = self.letter_of(bare) {
@@ -97,7 +98,8 @@ impl<'v> ChoiceMatcher<'v> {
             .unwrap_or(ChoiceSet::NONE)
     }
 
-    /// A value whose end is missing is an option only if it is all of it, and not the start of another one.
+    /// Matches a value with a missing end. It counts only if it is a whole option and not the start of
+    /// another one.
     fn cut_off(&self, value: &str) -> ChoiceSet {
         let begun = self.view.choices.iter().enumerate().filter(|(_, choice)| choice.text.starts_with(value));
         let whole = |&(_, choice): &(usize, &ep_polling::ballot::Choice)| choice.text == value;
@@ -108,7 +110,7 @@ impl<'v> ChoiceMatcher<'v> {
         }
     }
 
-    /// The letter that begins a value: `B: Earth`, `(B) Earth`, `Option B`, `**B.** Earth`.
+    /// Returns the choice of a leading letter: `B: Earth`, `(B) Earth`, `Option B`, `**B.** Earth`.
     fn leading_letter(&self, value: &str) -> Option<usize> {
         let mut parts = value.split_whitespace().filter(|part| part.chars().any(char::is_alphanumeric));
         let first = parts.next()?;
@@ -119,7 +121,7 @@ impl<'v> ChoiceMatcher<'v> {
         self.letter_of(bare).filter(|_| followed)
     }
 
-    /// Matches a value that names a choice, perhaps among other words: `B: Earth`, `I choose Earth`.
+    /// Matches a value that names a choice, possibly among other words: `B: Earth`, `I choose Earth`.
     pub(crate) fn any_value(&self, value: &str, complete: bool) -> ChoiceSet {
         let matched = self.whole_value(value, complete);
         if !matched.is_empty() || !complete {
@@ -128,7 +130,7 @@ impl<'v> ChoiceMatcher<'v> {
         self.texts_in(value)
     }
 
-    /// The option that a text contains, if it is the only one and not negated. An occurrence inside a longer
+    /// Returns the option in a text if it is the only one and not negated. An occurrence inside a longer
     /// option's text does not count.
     pub(crate) fn texts_in(&self, text: &str) -> ChoiceSet {
         let haystack = words(text);
@@ -146,7 +148,7 @@ impl<'v> ChoiceMatcher<'v> {
                 return ChoiceSet::NONE;
             }
             let letters: usize = haystack[start..end].iter().map(|word| word.chars().count()).sum();
-            // `no idea` is not a vote for `No`, but `Yes, because …` is one for `Yes`.
+            // `no idea` is not a vote for `No`, but `Yes, because …` is a vote for `Yes`.
             if letters <= SHORT_TEXT && !(start == 0 && pauses_after(text, end)) {
                 return ChoiceSet::NONE;
             }
@@ -156,7 +158,7 @@ impl<'v> ChoiceMatcher<'v> {
     }
 }
 
-/// Whether the text ends, or has punctuation, after its first `count` words.
+/// Returns true if the text ends, or has punctuation, after its first `count` words.
 fn pauses_after(text: &str, count: usize) -> bool {
     let mut rest = text;
     for _ in 0..count {
@@ -181,19 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_was_shown_is_preferred() {
+    fn a_shown_letter_takes_precedence() {
         for text in
             ["B", "b", " \"B\". ", "**B**", "B: Mars", "(B) Mars", "Option B", "B. Mars", "Option B: Mars"]
         {
             assert_eq!(lettered(&["Earth", "Mars"], text), Some(1), "{text}");
         }
-        // The letter decides even if it stands beside the text of another option.
+        // The letter decides even beside the text of another option.
         assert_eq!(lettered(&["Earth", "Mars"], "B: Earth"), Some(1));
         assert_eq!(lettered(&["Earth", "Mars"], "C"), None);
         assert_eq!(lettered(&["Earth", "Mars"], "A or B"), None);
         assert_eq!(lettered(&["Earth", "Mars"], "A good question"), None);
         assert_eq!(lettered(&["Earth", "Mars"], "mars"), Some(1));
-        // Where no letters are shown, they name nothing.
+        // Letters mean nothing if they were not shown.
         assert_eq!(value(&["Earth", "Mars"], "B"), None);
         assert_eq!(value(&["Earth", "B"], "B"), Some(1));
     }
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_mentioned_in_passing_is_not_a_vote() {
+    fn a_word_used_in_passing_is_not_a_vote() {
         for text in ["no idea", "I have no opinion", "There is no way to know"] {
             assert_eq!(value(&["Yes", "No"], text), None, "{text}");
         }
@@ -223,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_cut_off_is_a_vote_only_if_it_is_whole() {
+    fn a_cut_off_text_is_a_vote_only_if_no_other_option_starts_with_it() {
         let view = view(&["Earth", "Earthrise", "Mars"]);
         let matcher = ChoiceMatcher::new(&view, AnswerForm::Text);
         assert!(matcher.any_value("Earth", false).is_empty(), "it may be the start of `Earthrise`");

@@ -1,6 +1,6 @@
-//! Reads the vote in a model's answer. Models wrap, rename, truncate and decorate what they were asked for,
-//! so this is tolerant, within two rules: a vote is only ever an option that the answer names, and if an
-//! answer names several options, none of them is chosen.
+//! Parsing of the vote in a model's response. Models wrap, rename, truncate and decorate their output, so the
+//! parser is tolerant, within two rules. A vote is always an option that the response names. If a response
+//! names several options, it is no vote.
 
 mod choice_set;
 mod lenient_json;
@@ -22,39 +22,39 @@ use matcher::ChoiceMatcher;
 pub(crate) use matcher::letter;
 pub(crate) use prose::without_reasoning;
 
-/// The vote in an answer.
+/// The result of parsing a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ParsedVote {
-    /// The answer votes for this option of the poll.
+    /// A vote for this option of the poll.
     Vote(usize),
-    /// It votes for several options.
+    /// Votes for several options.
     Conflicting,
-    /// It names no option.
+    /// No option was named.
     Missing,
 }
 
-/// The parts of an answer that can contain a vote.
+/// The parts of a response that can contain a vote.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerContent<'a> {
-    /// The arguments of every tool call, whichever tool it names.
+    /// The arguments of every tool call, regardless of the tool's name.
     pub(crate) calls: Vec<Cow<'a, str>>,
-    /// The text.
+    /// The text of the message.
     pub(crate) text: Option<Cow<'a, str>>,
 }
 
-/// The most text, in bytes, in which a vote is searched: the end of a longer answer. It is several times the
+/// Maximum length of searched text, in bytes, counted from the end of the response. It is several times the
 /// longest option.
 const MAX_SEARCHED: usize = 2048;
-/// The most tool calls of one answer that are read.
+/// Maximum number of tool calls parsed per response.
 const MAX_CALLS: usize = 16;
 
-/// The end of a text, as much as is searched.
+/// Returns the end of a text, up to the searched length.
 fn tail(text: &str) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(MAX_SEARCHED))..]
 }
 
-/// Reads the vote in an answer to this ballot view, which asked for this form. Takes time linear in the length of
-/// the answer.
+/// Parses the vote in a response to this ballot view in this form. Takes time linear in the length of the
+/// response.
 pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView, form: AnswerForm) -> ParsedVote {
     let matcher = ChoiceMatcher::new(view, form);
     let mut found = ChoiceSet::NONE;
@@ -73,7 +73,7 @@ pub(crate) fn parse(content: &AnswerContent<'_>, view: &BallotView, form: Answer
     }
 }
 
-/// The arguments as the schema asks for them.
+/// Arguments that match the schema.
 #[derive(Deserialize)]
 struct Arguments<'a> {
     #[serde(borrow)]
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_read_tolerantly() {
+    fn malformed_arguments_are_parsed() {
         for arguments in [
             r#"{"option":"Mars"}"#,
             r#"{"option":"mars."}"#,
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_read_where_they_were_asked_for() {
+    fn letters_are_parsed_if_they_were_requested() {
         let view = view(&["Earth", "Mars"]);
         let read = |arguments: &'static str, form| {
             parse(&AnswerContent { calls: vec![Cow::Borrowed(arguments)], text: None }, &view, form)

@@ -1,4 +1,4 @@
-//! Properties of arbitrary answers.
+//! Property tests with arbitrary responses.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn a_named_option_always_resolves(
+    fn a_named_option_is_always_found(
         before in "([b-lp-z ,.\n]{0,30}[ \n.,])?",
         after in "([ \n.,][b-lp-z ,.\n]{0,30})?",
     ) {
@@ -63,7 +63,7 @@ proptest! {
     }
 }
 
-/// Whether the text contains an option, found without the code under test.
+/// Returns true if the text contains an option, independently of the code under test.
 fn names_a_text(text: &str) -> bool {
     let flat: String = text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     ["earth", "mars", "no"].iter().any(|word| flat.contains(word))

@@ -1,4 +1,4 @@
-//! Reads the vote in the text of an answer, trying the most explicit forms first.
+//! Parsing of the vote in a response's text, from the most explicit forms to the least.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::matcher::ChoiceMatcher;
 /// Words that label the vote.
 const LABELS: &[&str] = &["option", "vote", "answer", "choice", "letter", "selection", "selected", "pick"];
 
-/// The choices in the fields of almost-JSON.
+/// Returns the choices in the fields of malformed JSON.
 pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     let mut labelled = ChoiceSet::NONE;
     let mut others = ChoiceSet::NONE;
@@ -20,7 +20,7 @@ pub(super) fn from_fields(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet 
             others.add(matcher.whole_value(&field.value, field.complete));
         }
     });
-    // `{"vote":"QX","alternatives":["DF"]}`: if fields are labelled as the vote, only they count.
+    // In `{"vote":"QX","alternatives":["DF"]}`, only the field labelled as the vote counts.
     if labelled.is_empty() { others } else { labelled }
 }
 
@@ -29,14 +29,14 @@ fn is_label(name: &str) -> bool {
     LABELS.iter().any(|label| last.eq_ignore_ascii_case(label))
 }
 
-/// The most bytes of a label, and of the value after it. The longest option has 200 characters.
+/// Maximum lengths of a label and of the value after it, in bytes. The longest option has 200 characters.
 const MAX_LABEL: usize = 32;
 const MAX_VALUE: usize = 1024;
-/// The most labels whose values are read.
+/// Maximum number of labels with parsed values.
 const MAX_LABELS: usize = 16;
 
-/// The choices in the text of an answer. Structured text may name several, which are all returned. Prose
-/// may also discuss other options, so it counts only if it singles out one.
+/// Returns the choices in the text of a response. Structured text may name several, which are all returned.
+/// Prose may also discuss other options, so it counts only if it names exactly one.
 pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     let text = without_reasoning(text);
     let text = super::tail(text.trim());
@@ -62,8 +62,8 @@ pub(super) fn from_text(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     found.find(|choices| !choices.is_empty()).unwrap_or(ChoiceSet::NONE)
 }
 
-/// Values after a label and a separator: `Answer: Earth`, `vote(option="Earth")`, `<parameter=option>Earth</…>`.
-/// Only the last labels count.
+/// Parses the values after a label and a separator: `Answer: Earth`, `vote(option="Earth")`,
+/// `<parameter=option>Earth</…>`. Only the last labels count.
 fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
     let marks = text.match_indices([':', '=', '>']).map(|(at, _)| at);
     let is_labelled = |&at: &usize| {
@@ -84,11 +84,11 @@ fn labelled(text: &str, matcher: &ChoiceMatcher<'_>) -> ChoiceSet {
 const REASONING_TAGS: [(&str, &str); 3] =
     [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")];
 
-/// The text without the model's reasoning. Chat templates may swallow the opening tag; the closing tag is
-/// missing if the answer was cut off.
+/// Removes the model's reasoning from a text. The opening tag may be missing because of the chat template.
+/// The closing tag is missing if the response was cut off.
 pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
-    let mut kept = String::new();
-    // The closing tag that is waited for, and where the text after the last tag begins.
+    let mut visible = String::new();
+    // The expected closing tag, and the start of the text after the last tag.
     let (mut reasoning, mut from, mut seen): (Option<&str>, usize, bool) = (None, 0, false);
     for (at, _) in text.match_indices('<') {
         let rest = &text[at..];
@@ -96,15 +96,15 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
             REASONING_TAGS.iter().find(|(open, close)| rest.starts_with(open) || rest.starts_with(close));
         let Some((open, close)) = tag else { continue };
         match reasoning {
-            // Only its own closing tag ends reasoning.
+            // Reasoning ends only at its own closing tag.
             Some(expected) if rest.starts_with(expected) => (reasoning, from) = (None, at + close.len()),
             Some(_) => {}
             None if rest.starts_with(open) => {
-                kept.push_str(&text[from..at]);
+                visible.push_str(&text[from..at]);
                 reasoning = Some(close);
             }
             None => {
-                kept.clear();
+                visible.clear();
                 from = at + close.len();
             }
         }
@@ -114,9 +114,9 @@ pub(crate) fn without_reasoning(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     if reasoning.is_none() {
-        kept.push_str(&text[from..]);
+        visible.push_str(&text[from..]);
     }
-    Cow::Owned(kept)
+    Cow::Owned(visible)
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn every_common_form_is_read() {
+    fn every_common_form_is_parsed() {
         for text in [
             "Mars",
             "Mars.",
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(vote(text), Some(1), "{text}");
         }
         let long = format!("{}\nAnswer: Mars", "Earth is blue. ".repeat(1000));
-        assert_eq!(vote(&long), Some(1), "the end of a long answer decides");
+        assert_eq!(vote(&long), Some(1), "the end of a long response decides");
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_read_in_prose_only_where_they_stand_alone() {
+    fn letters_in_prose_count_only_if_they_stand_alone() {
         let view = view(&["Earth", "Mars", "Venus"]);
         let vote = |text: &str| from_text(text, &ChoiceMatcher::new(&view, AnswerForm::Letter)).only();
         for text in ["B", "(B)", "Answer: B", "B: Mars", "I compared A, B and C.\n\nB", "**Answer:** B) Mars"]

@@ -1,8 +1,8 @@
-//! Ballot views for the tests of this folder.
+//! Ballot views for the tests of this module.
 
 use ep_polling::ballot::{AnswerForm, BallotView, Choice};
 
-/// A view of these options in this order.
+/// Returns a view of these options in this order.
 pub(super) fn view(texts: &[&str]) -> BallotView {
     let choice = |(option, text): (usize, &&str)| Choice { text: (*text).to_owned(), option };
     BallotView {

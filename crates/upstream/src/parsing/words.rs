@@ -1,9 +1,10 @@
-//! Splits texts into words, so that case, punctuation and typography do not matter when they are compared.
+//! Splits texts into words for comparisons that ignore case, punctuation and typography.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The words of a text: compatibility-composed (NFKC), in lower case, without punctuation. Apostrophes are
-/// dropped (`it's` is `its`); every other character that is not a letter or digit separates words.
+/// Returns the words of a text: compatibility-composed (NFKC), in lower case, without punctuation.
+/// Apostrophes are removed (`it's` becomes `its`); any other character that is not a letter or digit
+/// separates words.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -22,7 +23,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The ranges at which one sequence of words occurs in another.
+/// Returns the ranges at which one sequence of words occurs in another.
 pub(super) fn occurrences<'a>(
     needle: &'a [String],
     haystack: &'a [String],

@@ -21,7 +21,7 @@ use query::Query;
 /// The built-in presets. The comments of the file are their documentation.
 pub const BUILT_IN: &str = include_str!("presets.toml");
 
-/// All presets, in the order of their file.
+/// All presets, in file order.
 #[derive(Debug)]
 pub(crate) struct Presets(Vec<Preset>);
 
@@ -36,10 +36,10 @@ struct Preset {
     query: Query,
 }
 
-/// Properties of the upstream that a roster needs.
+/// The upstream properties that a roster needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RosterContext {
-    /// Whether the models are simulated.
+    /// True if the models are simulated.
     pub(crate) simulated: bool,
     /// The upstream's limit of requests per minute for free models.
     pub(crate) free_per_minute: Option<u32>,
@@ -61,7 +61,7 @@ impl Presets {
         let File { preset: presets } =
             toml::from_str(text).map_err(|error| SetupError::Presets(error.to_string()))?;
         if presets.is_empty() {
-            return Err(SetupError::Presets("the file holds no preset".to_owned()));
+            return Err(SetupError::Presets("the file contains no preset".to_owned()));
         }
         for (index, preset) in presets.iter().enumerate() {
             let wrong = |rule: &str| SetupError::Presets(format!("preset {:?} {rule}", preset.query.name));
@@ -78,12 +78,12 @@ impl Presets {
         Ok(Self(presets))
     }
 
-    /// Their names, in the order of the file.
+    /// Returns the names, in file order.
     pub(crate) fn names(&self) -> Vec<String> {
         self.0.iter().map(|preset| preset.query.name.clone()).collect()
     }
 
-    /// The list as clients see it, which is fetched again after `ttl`.
+    /// Returns the list shown to clients, which expires after `ttl`.
     pub(crate) fn registry(
         &self,
         snapshot: &Snapshot,
@@ -103,7 +103,7 @@ impl Presets {
         Ok(registry)
     }
 
-    /// The models of a choice, selected from this list.
+    /// Selects the models of a choice from this list.
     pub(crate) fn roster(
         &self,
         choice: &ModelChoice,
@@ -131,7 +131,7 @@ impl Presets {
         Ok(Roster::clone(&roster))
     }
 
-    /// Refuses an unknown preset before a model list is fetched for it.
+    /// Rejects an unknown preset before a model list is fetched for it.
     pub(crate) fn check(&self, choice: &ModelChoice) -> Result<(), Fault> {
         match &choice.source {
             ModelSource::Preset(name) => self.find(name).map(drop),
@@ -139,7 +139,7 @@ impl Presets {
         }
     }
 
-    /// The names of the presets that at least one model fits.
+    /// Returns the names of the presets with at least one model.
     fn with_models(&self, snapshot: &Snapshot, context: RosterContext) -> Vec<&str> {
         let fits = |preset: &&Preset| {
             let roster = snapshot.roster(&preset.query.name, || preset.roster(snapshot, None, context));
@@ -154,12 +154,12 @@ impl Presets {
 
     fn unknown(&self, name: &str) -> Fault {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
-        let text = format!("there is no preset {shown:?}; the presets are {}", self.names().join(", "));
+        let text = format!("unknown preset {shown:?}; the presets are {}", self.names().join(", "));
         Fault::new(Kind::InvalidPreset, text.clone()).with_field("preset", text)
     }
 }
 
-/// A roster of these models, with what there is to know about it.
+/// Builds a roster of these models, with its notices.
 fn roster(
     models: &[&ListedModel],
     exclude: Option<&ModelNames>,
@@ -178,10 +178,10 @@ fn roster(
         && free > 0
     {
         notices.push(format!(
-            "the upstream takes {limit} requests a minute for free models; beyond that, calls wait or fail"
+            "the upstream allows {limit} requests a minute for free models; beyond that, calls wait or fail"
         ));
     }
-    // Presets and named models keep within the ceiling, so this fails only through a mistake of ours.
+    // Presets and named models respect the maximum, so a failure here is a bug.
     Roster::new(members, context.simulated, notices).map_err(Fault::internal)
 }
 
@@ -214,7 +214,7 @@ impl Preset {
         roster(&models, exclude, context, notices)
     }
 
-    /// The fault of a preset that no listed model fits; `others` have models.
+    /// Builds the error of a preset without a matching model; `others` are presets with models.
     fn no_models(&self, snapshot: &Snapshot, excluding: bool, others: &[&str]) -> Fault {
         if snapshot.models.is_empty() {
             return empty_list();
@@ -263,9 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn files_that_break_a_rule_are_refused_with_it() {
+    fn invalid_files_are_rejected_with_the_reason() {
         for (text, expected) in [
-            ("preset = []", "holds no preset"),
+            ("preset = []", "contains no preset"),
             ("[[preset]]\nname = \"a\"\nsize = 0\nsort = \"price\"", "\"a\" must have a size from 1 to 150"),
             (
                 "[[preset]]\nname = \"a\"\nsize = 151\nsort = \"price\"",

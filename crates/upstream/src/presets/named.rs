@@ -1,4 +1,4 @@
-//! Models that callers name: which to ask, and which not to.
+//! Selection of models by name: those to ask and those to exclude.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use super::query::Pattern;
 use crate::registry::family::base_id;
 use crate::registry::listing::ListedModel;
 
-/// Names that a message quotes; the rest are counted.
+/// Maximum number of names quoted in a message; the rest are counted.
 const QUOTED: usize = 10;
 
-/// These names in a sentence.
+/// Formats names for a sentence.
 pub(super) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let count = names.len();
     let text = names.take(QUOTED).collect::<Vec<_>>().join(", ");
     if count > QUOTED { format!("{text} and {} more", count - QUOTED) } else { text }
 }
 
-/// The models of a list that a poll may ask.
+/// Returns the models of a list that are not excluded.
 pub(super) fn without<'m>(
     models: &'m [ListedModel],
     exclude: Option<&ModelNames>,
@@ -35,8 +35,8 @@ pub(super) fn without<'m>(
     Ok(models.iter().filter(|model| !excluded.iter().any(|pattern| hit(pattern, model))).collect())
 }
 
-/// The models that these names stand for, in registry order. Of several ways to serve one model, a name with
-/// `*` takes one.
+/// Returns the models that match these names, in registry order. If a model is served in several ways, a name
+/// with `*` selects one of them.
 pub(super) fn select<'m>(
     names: &ModelNames,
     models: &'m [ListedModel],
@@ -58,7 +58,7 @@ pub(super) fn select<'m>(
         taken[index] = true;
         base_ids.insert(base_id(&model.variant.id));
     }
-    // The plain way to serve a model comes before `:free` and others.
+    // Prefer a model's plain id to `:free` and other variants.
     for plain in [true, false] {
         for (index, model) in allowed.iter().enumerate() {
             let id = model.variant.id.as_str();
@@ -74,11 +74,11 @@ pub(super) fn select<'m>(
         0 => Err(Fault::invalid("exclude", "exclude leaves none of the named models: exclude fewer")),
         1 => Err(Fault::invalid(
             "models",
-            format!("models come to one model, {}; name {MIN_NAMED} to {MAX_ROSTER}", chosen[0].variant.id),
+            format!("models match one model, {}; name {MIN_NAMED} to {MAX_ROSTER}", chosen[0].variant.id),
         )),
         count => Err(Fault::invalid(
             "models",
-            format!("models come to {count} models; name {MIN_NAMED} to {MAX_ROSTER}"),
+            format!("models match {count} models; name {MIN_NAMED} to {MAX_ROSTER}"),
         )),
     }
 }
@@ -87,7 +87,7 @@ fn patterns(names: &ModelNames) -> Vec<Pattern> {
     names.as_slice().iter().map(|name| Pattern::from(name.clone())).collect()
 }
 
-/// Refuses names that no model of the registry has.
+/// Rejects names that match no model of the registry.
 fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) -> Result<(), Fault> {
     let unknown: Vec<(usize, &String)> =
         names.as_slice().iter().enumerate().filter(|(index, _)| !known(*index)).collect();
@@ -95,7 +95,7 @@ fn check_known(member: &str, names: &ModelNames, known: impl Fn(usize) -> bool) 
         return Ok(());
     }
     let text = format!(
-        "{member}: the registry has no {}; the model list has the ids, and * stands for any text",
+        "{member}: the registry has no {}; see the model list for ids, and use * for any text",
         quoted(unknown.iter().map(|(_, name)| name.as_str()))
     );
     Err(unknown.iter().fold(Fault::new(Kind::InvalidInput, text), |fault, (index, _)| {

@@ -1,4 +1,4 @@
-//! Selects models from a registry.
+//! Queries that select models from a registry.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -54,11 +54,11 @@ enum ToolSupport {
 }
 
 impl Query {
-    /// Refuses sizes that no poll can have; the error names the rule that is broken.
+    /// Rejects invalid sizes. The error names the violated rule.
     pub(super) fn check(&self) -> Result<(), String> {
         if !(1..=MAX_ROSTER).contains(&self.size) {
             return Err(format!(
-                "must have a size from 1 to {MAX_ROSTER}, the most members of a poll; it is {}",
+                "must have a size from 1 to {MAX_ROSTER}, the maximum size of a roster; it is {}",
                 self.size
             ));
         }
@@ -68,7 +68,7 @@ impl Query {
         Ok(())
     }
 
-    /// The models selected, at most `size`, in registry order. The same list always gives the same models.
+    /// Returns the selected models, at most `size`, in registry order. The result depends only on the list.
     pub(super) fn select<'m>(&self, models: &[&'m ListedModel]) -> Vec<&'m ListedModel> {
         let mut ranked: Vec<(usize, &ListedModel)> =
             models.iter().copied().enumerate().filter(|(_, model)| self.fits(model)).collect();
@@ -81,7 +81,7 @@ impl Query {
         });
         let mut taken = vec![false; models.len()];
         let mut count = 0;
-        // The same weights on another host would vote the same again.
+        // The same weights on another host would cast the same vote again.
         let mut voters = HashSet::new();
         for id in self.pinned.iter().take(self.size) {
             if let Some(index) = models.iter().position(|model| model.variant.id == *id)
@@ -132,7 +132,7 @@ impl Query {
             && !matches(&self.exclude)
     }
 
-    /// The sort key: smaller comes first, unknown comes last.
+    /// Returns the sort key: smaller values first, unknown values last.
     fn rank(&self, model: &ListedModel) -> (bool, Reverse<i128>) {
         let pico = |price: Price| i128::from(price.prompt.pico()) * 3 + i128::from(price.completion.pico());
         let known = match self.sort {
@@ -145,12 +145,12 @@ impl Query {
     }
 }
 
-/// USD per million tokens, three parts prompt to one part completion.
+/// Blends prices in USD per million tokens: three parts prompt, one part completion.
 fn blended(price: Price) -> f64 {
     (price.prompt.usd_per_million() * 3.0 + price.completion.usd_per_million()) / 4.0
 }
 
-/// A pattern in which `*` stands for any text; case does not matter.
+/// A case-insensitive pattern in which `*` matches any text.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
 pub(super) struct Pattern(WildMatchPattern<'*', '\0'>);
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_any_text() {
+    fn a_star_matches_any_text() {
         for (pattern, text) in [
             ("*:free", "a/b:free"),
             ("a/*", "A/b"),

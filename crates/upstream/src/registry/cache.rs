@@ -1,6 +1,6 @@
-//! Caches an upstream's model list. An outdated list stays in use while a new one is fetched, and the
-//! stored list is used if the upstream cannot be reached. A list without a model that can vote is a failure
-//! like any other: it replaces nothing and is not kept.
+//! A cache of an upstream's model list. An outdated list stays in use while a new one is fetched. The stored
+//! list is used if the upstream is unreachable. A list without usable models counts as a failed fetch: it is
+//! neither used nor stored.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,13 +19,13 @@ use super::Snapshot;
 use super::listing;
 use crate::endpoint::describe;
 
-/// The most bytes of a model list that are read; the largest known list has about one million.
+/// Maximum length of a model list, in bytes; the largest known list has about one million.
 const MAX_BODY: usize = 16 * 1024 * 1024;
-/// The pause after a failed refresh; it doubles with every further failure.
+/// Pause after a failed refresh; it doubles with every further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// How long a failure to fetch the first list is returned to others without trying again; it doubles with every
-/// further failure.
+/// Time for which other callers get the same error after a failure to fetch the first list. It doubles with
+/// every further failure.
 const FIRST_FAILURE_TTL: Duration = Duration::from_secs(2);
 const LONGEST_FAILURE_TTL: Duration = Duration::from_mins(1);
 
@@ -50,14 +50,14 @@ pub(crate) struct ModelListCache {
     pub(crate) state: CacheState,
 }
 
-/// The changing part of a [`ModelListCache`].
+/// The mutable part of a [`ModelListCache`].
 #[derive(Default)]
 pub(crate) struct CacheState {
     current: RwLock<Option<Arc<Snapshot>>>,
-    /// Locked while the first list is loaded or fetched; contains the last failure.
+    /// Locked while the first list is loaded or fetched. Contains the last failure.
     first: tokio::sync::Mutex<Option<LastFailure>>,
     refreshing: AtomicBool,
-    /// Set once the stored list was looked up for a vote.
+    /// Set after the stored list was looked up for a vote.
     stored_looked_up: OnceCell<()>,
 }
 
@@ -68,14 +68,14 @@ struct LastFailure {
     ttl: Duration,
 }
 
-/// Why a list could not be fetched.
+/// The error of fetching a list.
 #[derive(Debug, Clone)]
 enum FetchError {
     Unreachable(String),
     Status(u16),
     NotAList,
     TooLarge,
-    /// None of this many entries is a model that can vote.
+    /// The list has this number of entries, but no model that can vote.
     NoModels(usize),
 }
 
@@ -83,7 +83,7 @@ impl FetchError {
     fn fault(&self, retry_after: Duration) -> Fault {
         let text = match self {
             Self::Unreachable(_) => {
-                "the model upstream cannot be reached and no model list is stored; try again in a moment".to_owned()
+                "the model upstream is unreachable and no model list is stored; try again in a moment".to_owned()
             }
             Self::Status(status @ (401 | 403)) => format!(
                 "the model upstream refused to list its models ({status}); the operator should check EP_UPSTREAM_API_KEY"
@@ -96,7 +96,7 @@ impl FetchError {
                 format!("the model upstream failed to list its models ({status}); try again in a moment")
             }
             Self::TooLarge => format!(
-                "the model upstream's list is larger than {} MiB, the most that is read; the operator should name \
+                "the model upstream's list is larger than {} MiB, the maximum; the operator should name \
                  an upstream with fewer models in EP_UPSTREAM_URL",
                 MAX_BODY >> 20
             ),
@@ -108,7 +108,7 @@ impl FetchError {
                  operator should make one available there"
             ),
             Self::NotAList => {
-                "the model upstream's answer is no model list; the operator should check EP_UPSTREAM_URL"
+                "the model upstream's response is no model list; the operator should check EP_UPSTREAM_URL"
                     .to_owned()
             }
         };
@@ -121,7 +121,7 @@ impl FetchError {
 }
 
 impl ModelListCache {
-    /// The current list. If it is outdated, it is returned all the same, and a new one is fetched in the
+    /// Returns the current list. An outdated list is returned too, while a new one is fetched in the
     /// background.
     pub(crate) async fn snapshot(self: &Arc<Self>) -> Result<Arc<Snapshot>, Fault> {
         let snapshot = match self.current() {
@@ -134,7 +134,7 @@ impl ModelListCache {
         Ok(snapshot)
     }
 
-    /// The current list, without asking the upstream for one. Votes use it, but can do without.
+    /// Returns the current or stored list without a request to the upstream. Votes use it if it is available.
     pub(crate) async fn snapshot_if_known(&self) -> Option<Arc<Snapshot>> {
         if let Some(snapshot) = self.current() {
             return Some(snapshot);
@@ -153,7 +153,7 @@ impl ModelListCache {
         snapshot
     }
 
-    /// The first list of this process: the stored one, or else the upstream's.
+    /// Loads the first list of this process: the stored one, or else the upstream's.
     async fn first(&self) -> Result<Arc<Snapshot>, Fault> {
         let mut last_failure = self.state.first.lock().await;
         if let Some(snapshot) = self.current() {
@@ -176,7 +176,7 @@ impl ModelListCache {
                     .map_or(FIRST_FAILURE_TTL, |last| (last.ttl * 2).min(LONGEST_FAILURE_TTL));
                 tracing::warn!(
                     upstream = %self.upstream, ?error, retry_in_seconds = ttl.as_secs(),
-                    "the model list cannot be fetched, and polls need one"
+                    "failed to fetch the model list; polls cannot start without one"
                 );
                 let fault = error.fault(ttl);
                 *last_failure = Some(LastFailure { error, retry_at: Instant::now() + ttl, ttl });
@@ -191,21 +191,21 @@ impl ModelListCache {
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "the stored model list cannot be read"
+                    "failed to read the stored model list"
                 );
                 return None;
             }
         };
         let models = listing::read(&stored.body, self.clock.now(), self.unpriced_is_free).ok()?.models;
-        // An earlier release may have stored a list without models.
+        // An earlier release may have stored an empty list.
         if models.is_empty() {
             return None;
         }
         Some(self.set(Snapshot::new(stored.fetched_at, models)))
     }
 
-    /// Fetches the list in the background until that succeeds or the process ends; does nothing if that is
-    /// under way.
+    /// Fetches the list in the background until a fetch succeeds or the process ends. Does nothing if a
+    /// refresh is already running.
     fn refresh(self: &Arc<Self>) {
         if self.state.refreshing.swap(true, Ordering::AcqRel) {
             return;
@@ -225,7 +225,7 @@ impl ModelListCache {
                 };
                 tracing::warn!(
                     upstream = %cache.upstream, ?error, retry_in_seconds = pause.as_secs(),
-                    "the model list cannot be refreshed; the old one stays in use"
+                    "failed to refresh the model list; the old one stays in use"
                 );
                 tokio::select! {
                     () = cache.stop.cancelled() => return,
@@ -254,11 +254,11 @@ impl ModelListCache {
         if models.is_empty() {
             return Err(FetchError::NoModels(listing.entries));
         }
-        tracing::info!(upstream = %self.upstream, models = models.len(), "model list fetched");
+        tracing::info!(upstream = %self.upstream, models = models.len(), "fetched the model list");
         let snapshot = self.set(Snapshot::new(now, models));
         let list = CachedModelList { fetched_at: now, body };
         if let Err(error) = self.store.save_model_list(&self.upstream, &list).await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the model list could not be stored");
+            tracing::warn!(error = &error as &dyn std::error::Error, "failed to store the model list");
         }
         Ok(snapshot)
     }
@@ -281,7 +281,7 @@ impl ModelListCache {
     }
 }
 
-/// Marks a refresh as done when dropped, also after a panic.
+/// Marks a refresh as done when dropped, even after a panic.
 struct RefreshGuard<'c>(&'c AtomicBool);
 
 impl Drop for RefreshGuard<'_> {

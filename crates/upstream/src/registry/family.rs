@@ -1,10 +1,10 @@
-//! What the id of a model says about it.
+//! Properties of a model derived from its id.
 
 /// Suffixes after the last colon of an id that name a way of serving a model, not another model.
 const SERVING_SUFFIXES: &[&str] =
     &["free", "extended", "nitro", "floor", "exacto", "online", "thinking", "beta"];
 
-/// The id without its serving suffix: `x/y:free` and `x/y` are the same model. Other suffixes
+/// Removes the serving suffix of an id: `x/y:free` and `x/y` are the same model. Other suffixes
 /// (`qwen2.5:7b`) belong to the model.
 pub(crate) fn base_id(id: &str) -> &str {
     match id.rsplit_once(':') {
@@ -13,8 +13,9 @@ pub(crate) fn base_id(id: &str) -> &str {
     }
 }
 
-/// The family of a model: its maker and product line. Models of one family are likely to share training. For
-/// example, `meta-llama/llama-3.3-70b-instruct:free` is `meta-llama/llama`, and `qwen2.5:7b` is `qwen`.
+/// Returns the family of a model: its maker and product line. Models of one family probably share training.
+/// For example, `meta-llama/llama-3.3-70b-instruct:free` is of `meta-llama/llama`, and `qwen2.5:7b` of
+/// `qwen`.
 pub(crate) fn family(id: &str) -> String {
     let id = base_id(id).trim_start_matches('~').to_lowercase();
     let mut path = id.rsplit('/').filter(|part| !matches!(*part, "" | "models" | "accounts"));
@@ -26,14 +27,14 @@ pub(crate) fn family(id: &str) -> String {
     }
 }
 
-/// The maker of a model, if the id names one.
+/// Returns the maker of a model, if the id names one.
 pub(crate) fn maker(id: &str) -> Option<&str> {
     let mut path = id.rsplit('/').filter(|part| !matches!(*part, "" | "models" | "accounts"));
     path.next()?;
     path.next().map(|maker| maker.trim_start_matches('~'))
 }
 
-/// The product line in a model's name: `llama` in `meta-llama-3-8b`.
+/// Returns the product line in a model's name: `llama` in `meta-llama-3-8b`.
 fn line(name: &str) -> &str {
     let words = name.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
     let mut words = words.filter(|word| !matches!(*word, "meta" | "the" | "chat"));
@@ -45,7 +46,7 @@ fn line(name: &str) -> &str {
     }
 }
 
-/// Whether the id alone says that the model reads or writes text for another purpose than chat.
+/// Returns true if the id names a text model for a purpose other than chat.
 pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
     const PARTS: &[&str] = &["embed", "rerank", "moderation", "safeguard"];
     const WORDS: &[&str] =
@@ -53,7 +54,7 @@ pub(crate) fn is_not_a_chat_model(id: &str) -> bool {
     has_part_or_word(id, PARTS, WORDS)
 }
 
-/// Whether the id alone says that the model reads or writes something else than text.
+/// Returns true if the id names a model for media other than text.
 pub(crate) fn names_another_medium(id: &str) -> bool {
     const PARTS: &[&str] = &[
         "whisper",
@@ -73,15 +74,15 @@ pub(crate) fn names_another_medium(id: &str) -> bool {
     has_part_or_word(id, PARTS, WORDS)
 }
 
-/// Whether an id contains one of these parts, or one of these words as a whole: short words occur inside other
-/// names.
+/// Returns true if an id contains one of these parts, or one of these whole words. Short words must match
+/// whole, because they occur inside other names.
 fn has_part_or_word(id: &str, parts: &[&str], words: &[&str]) -> bool {
     let id = id.to_lowercase();
     parts.iter().any(|part| id.contains(part))
         || id.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word))
 }
 
-/// Whether the id alone says that the model reasons before it answers.
+/// Returns true if the id names a reasoning model.
 pub(crate) fn is_reasoning_model(id: &str) -> bool {
     const PARTS: &[&str] =
         &["deepseek-r", "qwq", "think", "reason", "gpt-oss", "magistral", "qwen3", "gpt-5"];
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_maker_and_line() {
+    fn a_family_is_a_maker_and_a_product_line() {
         for (id, expected) in [
             ("meta-llama/llama-3.3-70b-instruct:free", "meta-llama/llama"),
             ("qwen2.5:7b", "qwen"),
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_tell_chat_models_from_others() {
+    fn ids_distinguish_chat_models_from_others() {
         for id in
             ["text-embedding-3-small", "openai/whisper-1", "tts-1-hd", "bge-m3", "meta-llama/llama-guard-4"]
         {

@@ -1,4 +1,4 @@
-//! Reads model lists, in OpenRouter's detailed format and in OpenAI's minimal one.
+//! Parsing of model lists, in OpenRouter's detailed format and in OpenAI's minimal one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,26 +17,26 @@ use crate::voting::Capabilities;
 
 type Raw<'a> = Option<&'a RawValue>;
 
-/// The completion tokens allowed for a vote, and for the vote of a model that reasons first.
+/// Completion tokens allowed for a vote, and for the vote of a reasoning model.
 const OUTPUT_TOKENS: u32 = 256;
 const REASONING_OUTPUT_TOKENS: u32 = 1024;
-// The longest option that a model repeats has one token for each byte at most; the rest is for the JSON around it.
+// A repeated option needs at most one token per byte; the rest is for the JSON around it.
 const _: () = assert!(OUTPUT_TOKENS as usize >= AnswerForm::MAX_TEXT_BYTES + 50);
 
-/// One chat model of a list.
+/// A chat model of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedModel {
-    /// The model as clients see it.
+    /// The model as shown to clients.
     pub(crate) variant: Variant,
     pub(crate) price: Option<Price>,
-    /// In seconds since 1970; zero if unknown.
+    /// Creation time in seconds since 1970; zero if unknown.
     pub(crate) created: i64,
     pub(crate) capabilities: Capabilities,
     pub(crate) output_tokens: u32,
 }
 
 impl ListedModel {
-    /// The model as a member of a roster.
+    /// Returns the model as a roster member.
     pub(crate) fn member(&self) -> Member {
         Member {
             model: ModelId::new(&*self.variant.id),
@@ -47,18 +47,18 @@ impl ListedModel {
     }
 }
 
-/// What a document lists.
+/// The content of a model list.
 #[derive(Debug)]
 pub(crate) struct Listing {
     /// The chat models.
     pub(crate) models: Vec<ListedModel>,
-    /// The number of entries, with those that are left out.
+    /// Number of entries, including those that are skipped.
     pub(crate) entries: usize,
 }
 
-/// The document is not a model list.
+/// The error of a document that is not a model list.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the upstream's answer is not a model list")]
+#[error("the upstream's response is not a model list")]
 pub(crate) struct NotAList;
 
 #[derive(Deserialize)]
@@ -73,7 +73,7 @@ struct RawModel<'a> {
     owned_by: Raw<'a>,
     #[serde(borrow, default)]
     context_length: Raw<'a>,
-    /// vLLM's name for the context length.
+    /// The context length, as vLLM names it.
     #[serde(borrow, default)]
     max_model_len: Raw<'a>,
     #[serde(borrow, default)]
@@ -90,8 +90,8 @@ struct RawModel<'a> {
     reasoning: Raw<'a>,
 }
 
-/// Reads a document. Broken, duplicate and expired entries, aliases, and models that do not chat are left
-/// out.
+/// Parses a document. Skips invalid, duplicate and expired entries, aliases, and models that are not for
+/// chat.
 pub(crate) fn read(document: &str, now: Timestamp, unpriced_is_free: bool) -> Result<Listing, NotAList> {
     #[derive(Deserialize)]
     struct Envelope<'a> {
@@ -145,7 +145,7 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
         (Some(false), _, Some(true)) => FallbackLevel::Schema,
         (Some(false), ..) => FallbackLevel::Prose,
     };
-    // A server knows the parameter only if its registry mentions reasoning.
+    // The server supports the parameter only if its registry mentions reasoning.
     let lowest_effort = match reasoning {
         Some(raw) => Some(lowest_supported_effort(raw)),
         None => supports("reasoning").unwrap_or(false).then_some("low"),
@@ -177,7 +177,7 @@ fn list(model: &RawModel<'_>, now: Timestamp, unpriced_is_free: bool) -> Option<
     })
 }
 
-/// A list of strings; other values are left out.
+/// Parses a list of strings and skips other values.
 fn strings(raw: Raw<'_>) -> Vec<String> {
     let list: Vec<&RawValue> = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
     list.into_iter().filter_map(|item| text(Some(item)).map(Into::into)).collect()
@@ -197,7 +197,7 @@ fn is_expired(date: Raw<'_>, now: Timestamp) -> bool {
         .is_some_and(|day| day.timestamp() < now.calendar())
 }
 
-/// Whether the model reads text and writes nothing but text. What its entry says counts before what its id says.
+/// Returns true if the model reads text and writes only text. Its entry takes precedence over its id.
 fn is_text_chat(id: &str, architecture: Raw<'_>) -> bool {
     #[derive(Deserialize)]
     struct Architecture<'a> {
@@ -246,8 +246,8 @@ impl Pricing {
     }
 }
 
-/// Reads the prices of a model. Special prices for long prompts or times of day are ignored: votes are
-/// short, and the upstream reports what it charged.
+/// Parses the prices of a model. Special prices for long prompts or times of day are ignored, because votes
+/// are short and the upstream reports the charged amount.
 fn pricing(raw: &RawValue) -> Option<Pricing> {
     #[derive(Deserialize)]
     struct RawPricing<'a> {
@@ -261,7 +261,7 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
         internal_reasoning: Raw<'a>,
     }
     let raw: RawPricing<'_> = serde_json::from_str(raw.get()).ok()?;
-    // Numbers are read as text too, because a float would lose digits.
+    // Numbers are kept as text, because a float would lose digits.
     let decimal = |raw: Raw<'_>| raw.map(|raw| raw.get().trim_matches('"').trim().to_owned());
     let prompt = decimal(raw.prompt)?;
     let completion = decimal(raw.completion)?;
@@ -279,7 +279,7 @@ fn pricing(raw: &RawValue) -> Option<Pricing> {
     Some(Pricing::Listed(VariantPricing { prompt, completion, request }, price))
 }
 
-/// The lowest effort that the entry lists; `low` if it lists none.
+/// Returns the lowest effort in the entry; `low` if it lists none.
 fn lowest_supported_effort(raw: &RawValue) -> &'static str {
     #[derive(Deserialize)]
     struct Reasoning<'a> {
@@ -296,7 +296,7 @@ fn lowest_supported_effort(raw: &RawValue) -> &'static str {
     lowest.filter(|effort| !mandatory || *effort != "none").unwrap_or("low")
 }
 
-/// The context length in llama.cpp's `meta`.
+/// Parses the context length in llama.cpp's `meta`.
 fn meta_context(meta: Raw<'_>) -> Option<f64> {
     #[derive(Deserialize)]
     struct Meta<'a> {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn models_that_cannot_vote_are_left_out() {
+    fn models_that_cannot_vote_are_skipped() {
         let models = listed(
             r#"[{"id":"~maker/line-latest"},{"id":"a/old","expiration_date":"2026-01-30"},
             {"id":"a/soon","expiration_date":"2026-12-01"},

@@ -1,4 +1,4 @@
-//! The models that an upstream offers.
+//! The models of an upstream.
 
 mod cache;
 pub(crate) mod family;
@@ -17,11 +17,11 @@ use ep_polling::time::Timestamp;
 pub(crate) use cache::{CacheState, FETCH_RESULTS, ModelListCache};
 use listing::ListedModel;
 
-/// A model list as it was at one time, and the rosters selected from it.
+/// A model list at one point in time, and the rosters selected from it.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) fetched_at: Timestamp,
-    /// In the upstream's order.
+    /// The models, in the upstream's order.
     pub(crate) models: Vec<ListedModel>,
     by_id: HashMap<ModelId, usize>,
     rosters: Mutex<HashMap<String, Arc<Roster>>>,
@@ -41,7 +41,7 @@ impl Snapshot {
         self.by_id.get(model).and_then(|&index| self.models.get(index))
     }
 
-    /// The roster of this preset, computed once per snapshot.
+    /// Returns the roster of this preset, computed once per snapshot.
     pub(crate) fn roster(
         &self,
         preset: &str,
@@ -56,7 +56,7 @@ impl Snapshot {
         Ok(roster)
     }
 
-    /// The list as clients see it.
+    /// Returns the list shown to clients.
     pub(crate) fn registry(&self, ttl: Duration, simulated: bool) -> Registry {
         let variants: Vec<_> = self.models.iter().map(|model| model.variant.clone()).collect();
         Registry {

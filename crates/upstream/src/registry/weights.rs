@@ -1,4 +1,5 @@
-//! Which ids name the same weights: one model served by several hosts, in several formats or precisions.
+//! Detection of ids for the same weights: one model served by several hosts, in several formats or
+//! precisions.
 
 use super::family::base_id;
 
@@ -8,18 +9,18 @@ const FORMATS: &[&str] = &[
     "f16", "int4", "int8", "w4a16", "w8a8", "w8a16", "4bit", "8bit", "latest",
 ];
 
-/// Words that hosts add to the name of an open model that they serve faster or cheaper. In other names they are a
-/// part of the model's own name: `gpt-4-turbo` is not `gpt-4`.
+/// Words that hosts add to the name of an open model that they serve faster or cheaper. In other names they
+/// belong to the model's own name: `gpt-4-turbo` is not `gpt-4`.
 const HOST_WORDS: &[&str] = &["turbo", "lite", "fast", "tput", "reference"];
-/// Words that end the maker's own name of an open model.
+/// Last words of a maker's own name for an open model.
 const TUNINGS: &[&str] = &["instruct", "chat", "it"];
 
-/// What the ids of the same weights have in common: `groq/llama-3.3-70b-instruct`,
-/// `meta-llama/Llama-3.3-70B-Instruct-Turbo` and `hf.co/someone/Llama-3.3-70B-Instruct-GGUF:Q4_K_M` are one model, and
+/// Returns the common key of all ids for the same weights. `groq/llama-3.3-70b-instruct`,
+/// `meta-llama/Llama-3.3-70B-Instruct-Turbo` and `hf.co/someone/Llama-3.3-70B-Instruct-GGUF:Q4_K_M` are one
+/// model, which would cast the same vote three times.
 /// would give one vote three times.
-///
-/// Only a name with a version or a size in it is compared across hosts. Without one (`maker/large`) it could be
-/// anybody's, so that the whole id counts.
+/// Names are compared across hosts only if they contain a version or a size. Without one (`maker/large`),
+/// different models may share the name, so the whole id counts.
 pub(crate) fn weights(id: &str) -> String {
     let id = base_id(id).to_lowercase();
     let name = id.rsplit('/').next().unwrap_or(&id);
@@ -45,8 +46,8 @@ pub(crate) fn weights(id: &str) -> String {
     if versioned { words.join("-") } else { id }
 }
 
-/// Amazon's ids begin with a region and a maker (`us.anthropic.claude-…`), which have no digits as versions do
-/// (`qwen2.5`).
+/// Removes the region and maker of Amazon's ids (`us.anthropic.claude-…`). They contain no digits, unlike
+/// versions (`qwen2.5`).
 fn without_vendors(mut name: &str) -> &str {
     while let Some((vendor, rest)) = name.split_once('.')
         && !rest.is_empty()
@@ -57,7 +58,7 @@ fn without_vendors(mut name: &str) -> &str {
     name
 }
 
-/// llama.cpp's names of precisions: the `q4` of `q4_k_m`, the `iq3` of `iq3_xs`.
+/// Returns true for llama.cpp's names of precisions: the `q4` of `q4_k_m`, the `iq3` of `iq3_xs`.
 fn is_a_quantization(word: &str) -> bool {
     let digits = word.strip_prefix("iq").or_else(|| word.strip_prefix('q'));
     digits.is_some_and(|digits| matches!(digits, "1" | "2" | "3" | "4" | "5" | "6" | "8"))
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_weights_have_one_name_whoever_serves_them() {
+    fn the_same_weights_have_one_key_on_all_hosts() {
         for same in [
             &[
                 "meta-llama/llama-3.3-70b-instruct",
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_weights_have_other_names() {
+    fn different_weights_have_different_keys() {
         let ids = [
             "openai/gpt-4o",
             "openai/gpt-4o-mini",

@@ -1,4 +1,4 @@
-//! An upstream cache without a database.
+//! An in-memory upstream cache.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use ep_kernel::ports::{CachedModelList, SavedFallbackLevel, StoreError, UpstreamCache};
 use ep_polling::roster::ModelId;
 
-/// Stores what upstreams cache for the life of the value. Two upstreams that share it are one before and
-/// after a restart.
+/// Stores the cached data of upstreams in memory. Two upstreams that share it act as one before and after a
+/// restart.
 #[derive(Debug, Default)]
 pub struct InMemoryCache {
     model_lists: Mutex<HashMap<String, CachedModelList>>,

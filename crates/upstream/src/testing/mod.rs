@@ -1,5 +1,5 @@
-//! Tools for tests and benchmarks, here and in packages that use this one: an upstream that follows a
-//! script, a cache without a database, a clock that is set by hand, and the readers of what upstreams send.
+//! Test and benchmark tools for this crate and its dependents: a scripted upstream, an in-memory cache, a
+//! manual clock, and the parsers of upstream data.
 
 mod cache;
 pub mod readers;
@@ -18,17 +18,17 @@ pub use request::RequestedForm;
 pub use script::{Action, Behaviour, Billing, Form, Forms, Script, VoteFor, bare, priced};
 pub use server::{ReceivedRequest, ScriptedUpstream};
 
-/// A clock that stands still until it is set forward.
+/// A clock that changes only when it is advanced.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that shows this time.
+    /// Creates a clock with this time.
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.millis()))
     }
 
-    /// Sets it forward.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_millis() as i64, Ordering::SeqCst);
     }

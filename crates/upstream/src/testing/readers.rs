@@ -1,4 +1,4 @@
-//! The readers of what upstreams send, for fuzzing and for tests of the time they take.
+//! Parsers of upstream data, for fuzzing and for tests of their run time.
 
 use ep_polling::ballot::{AnswerForm, BallotView, Choice};
 use ep_polling::time::Timestamp;
@@ -8,7 +8,7 @@ use crate::chat::response::Completion;
 use crate::parsing::{ParsedVote, parse};
 use crate::registry::listing;
 
-/// Reads the body of a completion as the vote on these options: the index of the option voted for, if any.
+/// Parses the body of a completion as a vote. Returns the index of the chosen option, if any.
 pub fn vote(body: &[u8], options: &[&str], form: AnswerForm) -> Option<usize> {
     let choices = options.iter().enumerate();
     let view = BallotView {
@@ -27,12 +27,12 @@ pub fn vote(body: &[u8], options: &[&str], form: AnswerForm) -> Option<usize> {
     }
 }
 
-/// Reads the body of an error as what the public may see of it.
+/// Parses the body of an error. Returns the text that is shown to callers.
 pub fn error_text(status: u16, body: &[u8]) -> String {
     public_text(&UpstreamError::from_body(status, body, None).message, None)
 }
 
-/// Reads a model list: the ids of its chat models, or nothing if it is no list.
+/// Parses a model list. Returns the ids of its chat models, or `None` if it is not a list.
 pub fn model_list(document: &str) -> Option<Vec<String>> {
     let listing = listing::read(document, Timestamp::from_millis(0), false).ok()?;
     Some(listing.models.into_iter().map(|model| model.variant.id).collect())

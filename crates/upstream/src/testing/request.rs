@@ -1,4 +1,4 @@
-//! Reads a vote request as a model would.
+//! Parsing of vote requests, from the point of view of a model.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::script::VoteFor;
 
-/// The form in which a vote was asked for.
+/// The form of a vote request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedForm {
     /// `tool_choice: "required"`.
@@ -19,7 +19,7 @@ pub enum RequestedForm {
     Auto,
     /// `response_format: json_schema`.
     Schema,
-    /// Text alone.
+    /// Only text.
     Prose,
 }
 
@@ -43,7 +43,7 @@ struct Message<'a> {
     content: Cow<'a, str>,
 }
 
-/// What a model answers with: the text of the chosen option, the value that names it, and the value of another
+/// The content of a model's response: the text and value of the chosen option, and the value of another
 /// option.
 pub(super) struct ChosenOption<'a> {
     pub(super) value: &'a str,
@@ -62,7 +62,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The values and texts of the options shown: a text names itself, unless it stands behind a letter.
+    /// Returns the values and texts of the options shown. Without letters, the value of an option is its
+    /// text.
     fn options(&self) -> Vec<(&str, &str)> {
         let message = self.messages.iter().find(|message| message.content.contains("\n<options"));
         let Some(message) = message else { return Vec::new() };

@@ -1,57 +1,57 @@
-//! What a scripted upstream does.
+//! The script of a scripted upstream.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The script of an upstream. [`ScriptedUpstream::change`](super::ScriptedUpstream::change) changes it
+/// The behaviour of an upstream. [`ScriptedUpstream::change`](super::ScriptedUpstream::change) changes it
 /// while the server runs.
 #[derive(Debug, Clone)]
 pub struct Script {
     /// The entries of `/v1/models`.
     pub models: Vec<Value>,
-    /// Answers requests for the model list with this status and body instead.
+    /// Status and body of all responses to model list requests, if set.
     pub registry_fails: Option<(u16, String)>,
-    /// Behaviours by model id. A model that is not in here has the behaviour that its id names after an `@`
+    /// Behaviours by model id. Other models use the behaviour named after an `@` in their id
     /// (`maker/line@prose`, see [`Behaviour::named`]), or the default one.
     pub behaviours: HashMap<String, Behaviour>,
     /// The behaviour of all other models.
     pub default: Behaviour,
-    /// Which option the models vote for.
+    /// The option that the models vote for.
     pub votes_for: VoteFor,
     /// The API key that requests need, if any.
     pub key: Option<String>,
-    /// Whether requests are kept for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
+    /// True to record requests for [`ScriptedUpstream::received`](super::ScriptedUpstream::received).
     /// Benchmarks turn this off.
     pub keep_requests: bool,
 }
 
-/// Which option a model votes for.
+/// The option that a model votes for.
 #[derive(Debug, Clone)]
 pub enum VoteFor {
-    /// The first one shown, like a model with a position bias.
+    /// The first option shown, like a model with a position bias.
     First,
-    /// The one with this text, or the first one if there is none.
+    /// The option with this text, or the first one if there is none.
     Text(String),
-    /// The one with this text, by model id. Other models use [`VoteFor::Hash`].
+    /// The option with this text, by model id. Other models use [`VoteFor::Hash`].
     ByModel(HashMap<String, String>),
-    /// One that depends on the option texts and the model id alone, not on their order.
+    /// An option that depends only on the option texts and the model id, not on their order.
     Hash,
 }
 
-/// How one model behaves.
+/// The behaviour of one model.
 #[derive(Debug, Clone)]
 pub struct Behaviour {
-    /// What it does at its first request, its second one, and so on; the last action is repeated.
+    /// The actions for its first request, its second one, and so on. The last action is repeated.
     pub actions: Vec<Action>,
-    /// What it reports about its cost.
+    /// The reported cost.
     pub billing: Billing,
-    /// The least time an answer takes.
+    /// Minimum latency of a response.
     pub latency: Duration,
-    /// The most time added to that; it differs between requests.
+    /// Maximum additional latency, which varies by request.
     pub jitter: Duration,
-    /// The model that it names as having answered, if not its own id.
+    /// The model named in responses, if it is not its own id.
     pub answers_as: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl Default for Behaviour {
     }
 }
 
-/// What an answer reports about its cost.
+/// The cost information in a response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Billing {
     /// Nothing.
@@ -82,33 +82,33 @@ pub enum Billing {
     Usage(Value),
 }
 
-/// What a model does at one request. In templates, `{value}` and `{text}` stand for the chosen option and
-/// `{other}` for the code of another one.
+/// The action of a model for one request. In templates, `{value}` and `{text}` stand for the chosen option,
+/// and `{other}` for the code of another one.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// Answers in the form asked for, as far as the server supports it.
+    /// Responds in the requested form, if the server supports it.
     Obey(Forms),
-    /// Answers with this text, in whatever form the vote was asked for.
+    /// Responds with this text, regardless of the requested form.
     Says(String),
-    /// The same, with this `finish_reason`.
+    /// Responds with this text and `finish_reason`.
     Ends(String, &'static str),
-    /// Answers with a call of this tool for each of these arguments.
+    /// Responds with a call of this tool for each of these arguments.
     Calls(&'static str, Vec<String>),
-    /// Answers with this `message` and `finish_reason`.
+    /// Responds with this `message` and `finish_reason`.
     Message(Value, &'static str),
-    /// Answers with this status and body.
+    /// Responds with this status and body.
     Status(u16, String),
-    /// Answers with a status, a body and one header.
+    /// Responds with a status, a body and one header.
     StatusWithHeader(u16, String, (&'static str, String)),
-    /// Answers 200 with a top-level `error` and no choices.
+    /// Responds with 200, a top-level `error` and no choices.
     TopLevelError(Value),
-    /// Answers 200 with an `error` in the first choice.
+    /// Responds with 200 and an `error` in the first choice.
     ChoiceError(Value),
-    /// Answers 200 with these bytes.
+    /// Responds with 200 and these bytes.
     Bytes(Vec<u8>),
-    /// Answers 200 with JSON of this many bytes.
+    /// Responds with 200 and JSON of this many bytes.
     Huge(usize),
-    /// Never answers.
+    /// Never responds.
     Hang,
     /// Sends the response head and nothing else.
     HalfOpen,
@@ -118,7 +118,7 @@ pub enum Action {
     Slow(Duration),
 }
 
-/// How a server treats each form of a vote request.
+/// A server's treatment of each form of a vote request.
 #[derive(Debug, Clone, Copy)]
 pub struct Forms {
     /// `tool_choice: "required"`.
@@ -131,14 +131,14 @@ pub struct Forms {
     pub schema: Form,
 }
 
-/// How a server treats one form.
+/// A server's treatment of one form.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// It answers in the form asked for.
+    /// Responds in the requested form.
     Obeyed,
-    /// It answers with this text (a template) instead.
+    /// Responds with this text (a template) instead.
     Ignored(&'static str),
-    /// It refuses with this status and message.
+    /// Rejects the request with this status and message.
     Refused(u16, &'static str),
 }
 
@@ -153,7 +153,7 @@ impl Forms {
         auto: Form::Ignored("I would pick {text}, because it fits best."),
         schema: Form::Obeyed,
     };
-    /// A server that takes strings as `tool_choice` but no objects, and leaves tool calls in the text.
+    /// A server that accepts strings but not objects as `tool_choice`, and leaves tool calls in the text.
     pub const LM_STUDIO: Self = Self {
         required: Form::Ignored(
             "<tool_call>\n{\"name\": \"vote\", \"arguments\": {\"option\": \"{value}\"}}\n</tool_call>",
@@ -172,7 +172,7 @@ impl Forms {
         auto: Form::Ignored("{\"name\":\"vote\",\"arguments\":{\"option\":\"{value}\"}}"),
         schema: Form::Obeyed,
     };
-    /// The same server without a chat template for tools.
+    /// llama.cpp without a chat template for tools.
     pub const LLAMA_CPP_BARE: Self = Self {
         required: Form::Refused(500, "tools param requires --jinja flag"),
         object: Form::Refused(500, "tools param requires --jinja flag"),
@@ -220,17 +220,17 @@ impl Forms {
 }
 
 impl Behaviour {
-    /// A behaviour with these actions.
+    /// Creates a behaviour with these actions.
     pub fn of(actions: impl Into<Vec<Action>>) -> Self {
         Self { actions: actions.into(), ..Self::default() }
     }
 
-    /// The same behaviour with other billing.
+    /// Returns the behaviour with other billing.
     pub fn billed(self, billing: Billing) -> Self {
         Self { billing, ..self }
     }
 
-    /// The behaviours that ids can name after an `@`.
+    /// Returns the behaviour that an id names after an `@`.
     pub fn named(name: &str) -> Option<Self> {
         let calls = |arguments: &[&str]| {
             Action::Calls("vote", arguments.iter().map(|text| (*text).to_owned()).collect())
@@ -292,15 +292,16 @@ impl Default for Script {
 }
 
 impl Script {
-    /// This many models of ten families, which answer as asked, cost 0.20 USD per million tokens, and vote by
-    /// [`VoteFor::Hash`].
+    /// Creates a script with this many models of ten families. They respond as requested, cost 0.20 USD per
+    /// million tokens, and vote by [`VoteFor::Hash`].
     pub fn panel(size: usize) -> Self {
         let models =
             (0..size).map(|n| priced(&format!("maker{}/line-{n}", n % 10), "0.0000002", "0.0000002"));
         Self { models: models.collect(), votes_for: VoteFor::Hash, ..Self::default() }
     }
 
-    /// The same with models that choose Alpha and Beta in turns, so that no poll of all of them ends early.
+    /// Creates a panel in which models alternate between Alpha and Beta, so that no poll of all of them ends
+    /// early.
     pub fn divided_panel(size: usize) -> Self {
         let choice = |n: usize| if n.is_multiple_of(2) { "Alpha" } else { "Beta" };
         let table = (0..size).map(|n| (format!("maker{}/line-{n}", n % 10), choice(n).to_owned()));
@@ -315,7 +316,7 @@ impl Script {
     }
 }
 
-/// An entry in OpenRouter's detailed format, with prices in USD per token.
+/// Returns an entry in OpenRouter's detailed format, with prices in USD per token.
 pub fn priced(id: &str, prompt: &str, completion: &str) -> Value {
     json!({
         "id": id,
@@ -328,7 +329,7 @@ pub fn priced(id: &str, prompt: &str, completion: &str) -> Value {
     })
 }
 
-/// An entry in OpenAI's minimal format.
+/// Returns an entry in OpenAI's minimal format.
 pub fn bare(id: &str) -> Value {
     json!({ "id": id, "object": "model", "created": 0, "owned_by": "library" })
 }

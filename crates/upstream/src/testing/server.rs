@@ -1,4 +1,4 @@
-//! The scripted upstream itself.
+//! The scripted upstream server.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 use super::request::{ChosenOption, Request, RequestedForm};
 use super::script::{Action, Behaviour, Billing, Form, Forms, Script};
 
-/// An OpenAI-compatible server on this machine that follows a script. It runs in a thread of its own, so
-/// that tests may pause their clock. It stops when it is dropped.
+/// An OpenAI-compatible server on this machine that follows a script. It runs in a separate thread, so that
+/// tests may pause their clock. It stops when it is dropped.
 pub struct ScriptedUpstream {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    state: Arc<ServerState>,
     stop: CancellationToken,
     thread: Option<JoinHandle<()>>,
 }
@@ -33,15 +33,15 @@ pub struct ScriptedUpstream {
 /// A request that the server received.
 #[derive(Debug, Clone)]
 pub struct ReceivedRequest {
-    /// The model asked.
+    /// The requested model.
     pub model: String,
-    /// The form in which the vote was asked for.
+    /// The form of the vote request.
     pub requested_form: RequestedForm,
     /// The headers.
     pub headers: HeaderMap,
     /// The body.
     pub body: Value,
-    /// When it came.
+    /// Time of arrival.
     pub at: Instant,
 }
 
@@ -53,12 +53,12 @@ struct Log {
     received: Vec<ReceivedRequest>,
 }
 
-struct Shared {
+struct ServerState {
     script: Mutex<Arc<Script>>,
     log: Mutex<Log>,
 }
 
-impl Shared {
+impl ServerState {
     fn script(&self) -> Arc<Script> {
         Arc::clone(&self.script.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -69,15 +69,15 @@ impl Shared {
 }
 
 impl ScriptedUpstream {
-    /// Starts on a free port.
+    /// Starts the server on a free port.
     pub fn start(script: Script) -> std::io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { script: Mutex::new(Arc::new(script)), log: Mutex::default() });
+        let state = Arc::new(ServerState { script: Mutex::new(Arc::new(script)), log: Mutex::default() });
         let stop = CancellationToken::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (router, stopped) = (router(Arc::clone(&shared)), stop.clone());
+        let (router, stopped) = (router(Arc::clone(&state)), stop.clone());
         let thread = std::thread::Builder::new().name("scripted-upstream".to_owned()).spawn(move || {
             runtime.block_on(async move {
                 let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
@@ -88,43 +88,43 @@ impl ScriptedUpstream {
                 }
             });
         })?;
-        Ok(Self { address, shared, stop, thread: Some(thread) })
+        Ok(Self { address, state, stop, thread: Some(thread) })
     }
 
-    /// Its base URL.
+    /// Returns its base URL.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// Changes the script for the requests to come.
+    /// Changes the script for future requests.
     pub fn change(&self, change: impl FnOnce(&mut Script)) {
-        let mut script = self.shared.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut script = self.state.script.lock().unwrap_or_else(PoisonError::into_inner);
         change(Arc::make_mut(&mut script));
     }
 
-    /// The number of requests to this model.
+    /// Returns the number of requests to this model.
     pub fn calls(&self, model: &str) -> usize {
-        self.shared.log().calls.get(model).copied().unwrap_or(0)
+        self.state.log().calls.get(model).copied().unwrap_or(0)
     }
 
-    /// The number of requests to all models.
+    /// Returns the number of requests to all models.
     pub fn total_calls(&self) -> usize {
-        self.shared.log().total
+        self.state.log().total
     }
 
-    /// The number of requests for the model list.
+    /// Returns the number of requests for the model list.
     pub fn registry_calls(&self) -> usize {
-        self.shared.log().registry
+        self.state.log().registry
     }
 
-    /// The requests to this model, in order.
+    /// Returns the requests to this model, in order.
     pub fn received(&self, model: &str) -> Vec<ReceivedRequest> {
-        self.shared.log().received.iter().filter(|request| request.model == model).cloned().collect()
+        self.state.log().received.iter().filter(|request| request.model == model).cloned().collect()
     }
 
-    /// The requests to all models, in order.
+    /// Returns the requests to all models, in order.
     pub fn all_received(&self) -> Vec<ReceivedRequest> {
-        self.shared.log().received.clone()
+        self.state.log().received.clone()
     }
 }
 
@@ -137,12 +137,12 @@ impl Drop for ScriptedUpstream {
     }
 }
 
-fn router(shared: Arc<Shared>) -> Router {
+fn router(state: Arc<ServerState>) -> Router {
     Router::new()
         .route("/v1/models", get(models))
         .route("/v1/chat/completions", post(completions))
         .layer(DefaultBodyLimit::max(8 * 1024 * 1024))
-        .with_state(shared)
+        .with_state(state)
 }
 
 fn reply(status: u16, body: impl Into<Body>) -> Response<Body> {
@@ -156,17 +156,21 @@ fn error(status: u16, message: &str) -> Response<Body> {
     reply(status, json!({ "error": { "code": status, "message": message } }).to_string())
 }
 
-async fn models(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    shared.log().registry += 1;
-    let script = shared.script();
+async fn models(State(state): State<Arc<ServerState>>) -> Response<Body> {
+    state.log().registry += 1;
+    let script = state.script();
     match &script.registry_fails {
         Some((status, body)) => reply(*status, body.clone()),
         None => reply(200, json!({ "object": "list", "data": script.models }).to_string()),
     }
 }
 
-async fn completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let script = shared.script();
+async fn completions(
+    State(state): State<Arc<ServerState>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let script = state.script();
     if let Some(key) = &script.key
         && headers.get("authorization").is_none_or(|given| *given != format!("Bearer {key}"))
     {
@@ -178,7 +182,7 @@ async fn completions(State(shared): State<Arc<Shared>>, headers: HeaderMap, body
     };
     let model = &*request.model;
     let before = {
-        let mut log = shared.log();
+        let mut log = state.log();
         log.total += 1;
         if script.keep_requests {
             log.received.push(ReceivedRequest {
@@ -258,7 +262,7 @@ async fn perform(
                 Ok(Bytes::from_static(b"{\"choices\":[{\"message\":")),
                 Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset)),
             ];
-            // Wait until the head is sent, so that the body breaks off and not the head.
+            // Wait until the head is sent, so that the connection breaks in the body.
             let pieces = stream::iter(pieces).then(async |piece| {
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 piece
@@ -310,7 +314,7 @@ fn obey(
     }
 }
 
-/// The message of a model.
+/// The message of a model's response.
 #[derive(Serialize)]
 struct AssistantMessage<'a> {
     role: &'static str,

@@ -1,4 +1,4 @@
-//! Votes are read in every form; other answers are not votes.
+//! Votes are parsed in every form; other responses are not votes.
 
 use ep_kernel::ports::Models as _;
 use ep_polling::ballot::Reason;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{FIRST, Fixture, LONG, member, reason, view, vote};
 
 #[tokio::test]
-async fn every_form_of_a_vote_is_read_at_once() {
+async fn every_form_of_a_vote_is_parsed_without_a_retry() {
     let fixture = Fixture::new(Script::default());
     let upstream = fixture.upstream();
     for behaviour in
@@ -29,7 +29,7 @@ async fn the_vote_is_an_index_in_the_callers_order() {
 }
 
 #[tokio::test]
-async fn after_an_unusable_answer_the_model_is_asked_once_more_without_a_tool() {
+async fn an_unusable_response_is_followed_by_one_request_without_a_tool() {
     let fixture = Fixture::with_actions([
         Action::Says("I cannot decide.".into()),
         Action::Says("{\"option\":\"{value}\"}".into()),
@@ -49,13 +49,13 @@ async fn after_an_unusable_answer_the_model_is_asked_once_more_without_a_tool() 
 }
 
 #[tokio::test]
-async fn a_second_unusable_answer_ends_the_vote() {
+async fn a_second_unusable_response_ends_the_vote() {
     let (reason, calls, _) = reason([Action::Says("I cannot decide.".into())]).await;
     assert_eq!((reason, calls), (Reason::Unparsable, 2));
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_asked_for_again() {
+async fn an_empty_response_is_retried() {
     for act in [
         Action::Message(json!({ "role": "assistant", "content": null }), "stop"),
         Action::Bytes(br#"{"choices":[]}"#.to_vec()),
@@ -68,14 +68,14 @@ async fn an_empty_answer_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn conflicting_votes_are_no_vote_and_not_asked_again() {
+async fn conflicting_votes_are_no_vote_and_not_retried() {
     let calls = vec!["{\"option\":\"{value}\"}".to_owned(), "{\"option\":\"{other}\"}".to_owned()];
     let (reason, calls, _) = reason([Action::Calls("vote", calls)]).await;
     assert_eq!((reason, calls), (Reason::Conflicting, 1));
 }
 
 #[tokio::test]
-async fn a_model_that_refuses_is_not_asked_again() {
+async fn a_refusal_is_not_retried() {
     let refusal = json!({ "role": "assistant", "content": null, "refusal": "I will not choose QX." });
     assert_eq!(reason([Action::Message(refusal, "stop")]).await.0, Reason::Refused);
     let (reason, calls, _) = reason([Action::Ends("Well, QX".to_owned(), "content_filter")]).await;
@@ -83,7 +83,7 @@ async fn a_model_that_refuses_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_off_gets_twice_the_tokens_once() {
+async fn a_cut_off_response_is_retried_once_with_twice_the_tokens() {
     for (cut, then) in [
         (Action::Ends("<think>Let me think about".to_owned(), "length"), RequestedForm::Required),
         (Action::Ends(String::new(), "length"), RequestedForm::Required),
@@ -91,7 +91,7 @@ async fn an_answer_cut_off_gets_twice_the_tokens_once() {
             Action::Message(json!({ "tool_calls": [{ "function": { "arguments": "{\"opt" } }] }), "length"),
             RequestedForm::Required,
         ),
-        // A model that writes text instead of the tool call would only write more of it.
+        // A model that writes text instead of the tool call would only write more text.
         (Action::Ends("Well, there are many".to_owned(), "length"), RequestedForm::Schema),
         (Action::Ends("It is Mars or Earth".to_owned(), "length"), RequestedForm::Schema),
     ] {
@@ -118,7 +118,7 @@ async fn an_instruction_in_the_question_stays_within_its_delimiters() {
 }
 
 #[tokio::test]
-async fn another_model_that_answers_is_named() {
+async fn a_response_of_another_model_names_it() {
     let mut script = Script::default();
     script.default.answers_as = Some("m-2026-01".to_owned());
     let fixture = Fixture::new(script);

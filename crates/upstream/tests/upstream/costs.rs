@@ -1,4 +1,4 @@
-//! What a vote costs, and where the figure comes from.
+//! The cost of a vote, and the source of the figure.
 
 use ep_kernel::ports::{Abandon, Models as _};
 use ep_polling::money::{Price, Spend, SpendBasis};
@@ -15,7 +15,7 @@ async fn spend_of(behaviour: Behaviour, member: &Member) -> (i64, SpendBasis) {
 }
 
 #[tokio::test]
-async fn every_figure_has_its_basis() {
+async fn every_cost_has_the_basis_of_its_source() {
     let behaviour = |billing| Behaviour::default().billed(billing);
     let free = Member { price: Some(Price::FREE), ..member("m") };
     for (billing, member, expected) in [
@@ -48,7 +48,7 @@ async fn every_request_is_counted() {
     let unusable = Action::Says("I cannot decide.".into());
     let behaviour = Behaviour::of([unusable, Action::Obey(Forms::ALL)]).billed(Billing::Cost(100, 10, 0.001));
     assert_eq!(spend_of(behaviour, &priced("m")).await, (2000, SpendBasis::Reported));
-    // A failure that reports usage was charged; a failure that does not was not.
+    // A failure that reports usage was charged; other failures were not.
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
     let behaviour = Behaviour::of([Action::Status(502, charged), Action::Obey(Forms::ALL)])
         .billed(Billing::Cost(1, 1, 0.001));
@@ -61,7 +61,7 @@ async fn every_request_is_counted() {
 }
 
 #[tokio::test]
-async fn at_most_two_answers_are_paid() {
+async fn at_most_two_responses_are_paid() {
     let charged = json!({ "error": { "message": "late" }, "usage": { "cost": 0.002 } }).to_string();
     let fixture = Fixture::new(Script::default().with("m", Behaviour::of([Action::Status(502, charged)])));
     fixture.upstream().vote(&priced("m"), &view(), LONG.into()).await;

@@ -53,7 +53,11 @@ async fn the_same_question_always_gets_the_same_votes() {
     let demo = demo();
     let first = poll(&demo, "What should I drink?", 1).await;
     assert_eq!(first.len(), 50);
-    assert_eq!(first, poll(&demo, "What should I drink?", 2).await, "whatever the order of the options");
+    assert_eq!(
+        first,
+        poll(&demo, "What should I drink?", 2).await,
+        "the order of the options does not matter"
+    );
     assert_ne!(first, poll(&demo, "What should I cook?", 1).await);
 }
 

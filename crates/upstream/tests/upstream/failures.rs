@@ -1,4 +1,4 @@
-//! How each failure of an upstream is retried and reported.
+//! Retries and reports of each kind of upstream failure.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn retry_after_is_respected_if_it_fits_the_deadline() {
     let start = Instant::now();
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     assert!(start.elapsed() >= Duration::from_secs(1));
-    // Half a minute later than the clock shows.
+    // Half a minute after the clock's time.
     let fixture = Fixture::with_actions([limited(503, "Sat, 31 Jan 2026 00:00:30 GMT"), GOOD]);
     let answer = vote(&fixture.upstream()).await;
     assert_eq!(answer.vote.unwrap_err().reason, Reason::UpstreamError);
@@ -60,7 +60,7 @@ async fn retry_after_is_respected_if_it_fits_the_deadline() {
 }
 
 #[tokio::test]
-async fn errors_inside_an_answer_are_errors() {
+async fn errors_inside_a_response_are_errors() {
     let error = |code: serde_json::Value, kind: &str| json!({ "code": code, "message": "inside", "metadata": { "error_type": kind } });
     for (error, expected) in [
         (error(json!(429), "rate_limit_exceeded"), (Reason::RateLimited, 3)),
@@ -105,7 +105,7 @@ async fn a_silent_upstream_ends_at_the_model_timeout_or_the_poll_deadline() {
         let upstream = fixture.upstream_with(|config| config.model_timeout = Duration::from_millis(300));
         let answer = upstream.vote(&priced("m"), &view(), LONG.into()).await;
         let no_vote = answer.vote.unwrap_err();
-        assert_eq!((no_vote.reason, no_vote.detail.as_str()), (Reason::Timeout, "no answer within 0.3 s"));
+        assert_eq!((no_vote.reason, no_vote.detail.as_str()), (Reason::Timeout, "no response within 0.3 s"));
         assert_eq!(answer.spend.basis, SpendBasis::Unknown, "it may have been charged");
         let answer = upstream.vote(&member("m"), &view(), Duration::from_millis(100).into()).await;
         assert_eq!(answer.vote.unwrap_err().reason, Reason::Deadline);
@@ -117,13 +117,13 @@ async fn a_silent_upstream_ends_at_the_model_timeout_or_the_poll_deadline() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_in_time_counts() {
+async fn a_slow_response_before_the_deadline_counts() {
     let fixture = Fixture::with_actions([Action::Slow(Duration::from_millis(5))]);
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_gone_is_unreachable() {
+async fn a_stopped_upstream_is_unreachable() {
     let fixture = Fixture::new(Script::default());
     let base_url = {
         let gone = ep_upstream::testing::ScriptedUpstream::start(Script::default()).unwrap();
@@ -155,13 +155,13 @@ async fn details_contain_no_secrets() {
 }
 
 #[tokio::test]
-async fn the_key_is_sent_but_no_attribution() {
+async fn the_key_is_sent_without_attribution() {
     let fixture = Fixture::new(Script { key: Some(KEY.to_owned()), ..Script::default() });
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     let received = fixture.server.received("m");
     assert!(received[0].headers.get("http-referer").is_none(), "only OpenRouter gets attribution headers");
     let wrong = fixture.upstream_with(|config| config.api_key = None);
-    assert_eq!(vote(&wrong).await.vote.unwrap_err().detail, "the upstream refused the service's key (401)");
+    assert_eq!(vote(&wrong).await.vote.unwrap_err().detail, "the upstream rejected the service's key (401)");
 }
 
 #[tokio::test]
@@ -179,7 +179,7 @@ async fn models_with_different_behaviours_are_asked_at_once() {
 }
 
 #[tokio::test]
-async fn absurd_retry_after_values_do_no_harm() {
+async fn absurd_retry_after_values_are_harmless() {
     for wait in ["99999999999999999999", "1e300", "NaN", "-1"] {
         let fixture = Fixture::with_actions([limited(503, wait), GOOD]);
         let answer = fixture.upstream().vote(&member("m"), &view(), Duration::MAX.into()).await;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{FIRST, Fixture, LONG, NOW, member, reason, view, vote};
 use ep_upstream::testing::RequestedForm::{Auto, Object, Prose, Required, Schema};
 
-/// The forms in which this many votes are asked for on such a server.
+/// Returns the forms in which this many votes are requested from such a server.
 async fn asked(forms: Forms, votes: usize) -> Vec<RequestedForm> {
     let fixture = Fixture::with_actions([Action::Obey(forms)]);
     let upstream = fixture.upstream();
@@ -23,13 +23,13 @@ async fn asked(forms: Forms, votes: usize) -> Vec<RequestedForm> {
 }
 
 #[tokio::test]
-async fn a_form_that_works_is_kept() {
+async fn a_working_form_stays_in_use() {
     assert_eq!(asked(Forms::ALL, 3).await, [Required; 3]);
     assert_eq!(asked(Forms::LLAMA_CPP, 3).await, [Required; 3]);
 }
 
 #[tokio::test]
-async fn a_refused_form_falls_back_at_once_and_for_good() {
+async fn a_rejected_form_falls_back_at_once_and_permanently() {
     assert_eq!(asked(Forms::THINKING, 2).await, [Required, Object, Auto, Auto]);
     assert_eq!(asked(Forms::NO_FORCED_CHOICE, 2).await, [Required, Object, Auto, Auto]);
     assert_eq!(asked(Forms::NO_TOOLS, 2).await, [Required, Schema, Schema]);
@@ -40,17 +40,17 @@ async fn a_refused_form_falls_back_at_once_and_for_good() {
 
 #[tokio::test]
 async fn a_form_ignored_twice_falls_back() {
-    // The text is read all the same, so no vote is lost.
+    // The text is still parsed, so no vote is lost.
     assert_eq!(
         asked(Forms::OLLAMA, 8).await,
         [Required, Required, Object, Object, Auto, Auto, Schema, Schema]
     );
-    // The server refuses an object, so that level is skipped.
+    // The server rejects an object, so that level is skipped.
     assert_eq!(asked(Forms::LM_STUDIO, 4).await, [Required, Required, Object, Auto, Auto]);
 }
 
 #[tokio::test]
-async fn a_repair_skips_forms_known_to_be_refused() {
+async fn a_repair_skips_rejected_forms() {
     let forms = Forms {
         required: Form::Ignored("I cannot say."),
         schema: Form::Refused(400, "response_format is not supported"),
@@ -66,7 +66,7 @@ async fn a_repair_skips_forms_known_to_be_refused() {
 }
 
 #[tokio::test]
-async fn fallback_levels_are_kept_over_a_restart() {
+async fn fallback_levels_survive_a_restart() {
     let fixture = Fixture::with_actions([Action::Obey(Forms::THINKING)]);
     assert_eq!(vote(&fixture.upstream()).await.vote, Ok(FIRST));
     fixture.settle().await;
@@ -81,19 +81,19 @@ async fn fallback_levels_are_kept_over_a_restart() {
 }
 
 #[tokio::test]
-async fn a_server_that_breaks_at_a_forced_call_is_asked_for_less() {
+async fn a_server_that_fails_on_forced_calls_gets_a_lower_level() {
     let breaks = Form::Refused(500, "Value is not callable: null");
     let forms = Forms { required: breaks, object: breaks, auto: breaks, ..Forms::ALL };
     assert_eq!(
         asked(forms, 3).await,
         [Required, Required, Schema, Required, Required, Schema, Object, Object, Schema],
-        "every vote is cast, and the level that breaks is left after two of them"
+        "every vote is cast, and the failing level is abandoned after two of them"
     );
 }
 
 #[tokio::test]
-async fn an_answer_that_no_option_fits_is_not_a_vote() {
-    // A server that does not enforce the enum, and a forced call that the model leaves empty.
+async fn a_response_that_matches_no_option_is_not_a_vote() {
+    // The server does not enforce the enum, or the model leaves a forced call empty.
     for arguments in [r#"{"option":"Neptune"}"#, "{}", ""] {
         let fixture = Fixture::with_actions([
             Action::Calls("vote", vec![arguments.to_owned()]),
@@ -106,7 +106,7 @@ async fn an_answer_that_no_option_fits_is_not_a_vote() {
 }
 
 #[tokio::test]
-async fn a_fallback_level_is_left_after_a_day() {
+async fn a_fallback_level_expires_after_a_day() {
     let fixture = Fixture::with_actions([Action::Obey(Forms::THINKING)]);
     let upstream = fixture.upstream();
     assert_eq!(vote(&upstream).await.vote, Ok(FIRST));
@@ -121,10 +121,10 @@ async fn a_fallback_level_is_left_after_a_day() {
     fixture.clock.advance(Duration::from_hours(1));
     assert_eq!(asked_next(&fixture.upstream()).await, Required, "after a restart, too");
     assert_eq!(asked_next(&upstream).await, Required);
-    assert_eq!(asked_next(&upstream).await, Auto, "what it learns anew, it keeps");
+    assert_eq!(asked_next(&upstream).await, Auto, "the new level stays in use");
 }
 
-/// An entry of the model list with these members in addition to the usual ones.
+/// Returns an entry of the model list with these additional fields.
 fn listed(id: &str, more: &Value) -> Value {
     let mut entry = priced(id, "0.000001", "0.000001");
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -199,7 +199,7 @@ async fn the_request_is_what_servers_expect() {
 }
 
 #[tokio::test]
-async fn optional_parameters_are_dropped_where_they_are_refused() {
+async fn rejected_optional_parameters_are_omitted() {
     let refuse = |message: &str| Action::Status(400, json!({ "error": { "message": message } }).to_string());
     let fixture = Fixture::with_actions([
         refuse("Unrecognized request argument supplied: parallel_tool_calls"),
@@ -221,7 +221,7 @@ async fn optional_parameters_are_dropped_where_they_are_refused() {
 }
 
 #[tokio::test]
-async fn letters_are_sent_where_texts_are_refused_as_enum_values() {
+async fn letters_are_sent_if_texts_are_rejected_as_enum_values() {
     let message = "Invalid schema for function 'vote': enum value contains an unsupported character";
     let fixture = Fixture::with_actions([
         Action::Status(400, json!({ "error": { "message": message } }).to_string()),
@@ -240,7 +240,7 @@ async fn letters_are_sent_where_texts_are_refused_as_enum_values() {
 }
 
 #[tokio::test]
-async fn letters_are_sent_where_an_enum_value_is_too_long() {
+async fn letters_are_sent_if_an_enum_value_is_too_long() {
     let message = "Invalid 'tools[0].function.parameters.properties.option.enum[1]': string too long.";
     let fixture = Fixture::with_actions([
         Action::Status(400, json!({ "error": { "message": message } }).to_string()),
@@ -258,7 +258,8 @@ async fn letters_are_sent_where_an_enum_value_is_too_long() {
     }
 }
 
-/// A reasoning model that takes function tools only with this effort, at most.
+/// Requests votes from a reasoning model that rejects requests with these messages in turn. Returns the forms
+/// and efforts requested.
 async fn asked_with_efforts(refusals: &[&str]) -> Vec<(RequestedForm, Value)> {
     let refuse = |message: &&str| {
         Action::Status(
@@ -277,7 +278,7 @@ async fn asked_with_efforts(refusals: &[&str]) -> Vec<(RequestedForm, Value)> {
 }
 
 #[tokio::test]
-async fn reasoning_is_turned_off_where_it_excludes_function_tools() {
+async fn reasoning_is_turned_off_if_it_excludes_function_tools() {
     let excludes = "Function tools with reasoning_effort are not supported for gpt-6-luna in \
          /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
     let (default, none) = (Value::Null, json!("none"));
@@ -288,7 +289,7 @@ async fn reasoning_is_turned_off_where_it_excludes_function_tools() {
     let earlier = "Function tools with reasoning_effort are not supported for gpt-5.4 in \
          /v1/chat/completions. Please use /v1/responses instead.";
     assert_eq!(asked_with_efforts(&[earlier]).await[1], (Required, none.clone()));
-    // A model that cannot stop reasoning is asked without a tool.
+    // A model that cannot turn off reasoning gets a request without a tool.
     let never = "Unsupported value: 'reasoning_effort' does not support 'none' with this model.";
     assert_eq!(
         asked_with_efforts(&[excludes, never]).await,
@@ -297,7 +298,7 @@ async fn reasoning_is_turned_off_where_it_excludes_function_tools() {
 }
 
 #[tokio::test]
-async fn a_vote_says_how_it_was_cast_and_whether_the_model_reasoned() {
+async fn a_vote_reports_its_form_and_the_models_reasoning() {
     for (action, mode) in [
         (Action::Obey(Forms::ALL), BallotMode::ForcedTool),
         (Action::Obey(Forms::THINKING), BallotMode::OfferedTool),
@@ -314,7 +315,7 @@ async fn a_vote_says_how_it_was_cast_and_whether_the_model_reasoned() {
 }
 
 #[tokio::test]
-async fn refusals_with_status_200_fall_back_too() {
+async fn rejections_with_status_200_fall_back_too() {
     let error = json!({ "code": 404, "message": "No endpoints found that support tool use." });
     let fixture = Fixture::new(
         Script::default().with("m", Behaviour::of([Action::TopLevelError(error), Action::Obey(Forms::ALL)])),
@@ -324,7 +325,7 @@ async fn refusals_with_status_200_fall_back_too() {
 }
 
 #[tokio::test]
-async fn after_a_reported_missing_call_the_model_is_asked_without_a_tool() {
+async fn a_reported_missing_call_leads_to_a_request_without_a_tool() {
     let error = json!({ "message": "Failed to call a function.", "type": "invalid_request_error", "code": "tool_use_failed" });
     let fixture = Fixture::with_actions([
         Action::Status(400, json!({ "error": error }).to_string()),
@@ -340,7 +341,7 @@ async fn after_a_reported_missing_call_the_model_is_asked_without_a_tool() {
 }
 
 #[tokio::test]
-async fn messages_about_something_else_do_not_fall_back() {
+async fn unrelated_error_messages_do_not_fall_back() {
     for (status, message) in [
         (400, "This model's maximum context length is 8192 tokens, of which 100 in the functions"),
         (400, "prompt is too long: 210000 tokens > 200000 maximum, including tools"),
@@ -357,7 +358,7 @@ async fn messages_about_something_else_do_not_fall_back() {
 }
 
 #[tokio::test]
-async fn a_model_without_a_system_role_reads_the_same_words() {
+async fn a_model_without_a_system_role_gets_the_same_text() {
     let message = "Developer instruction is not enabled for models/small";
     let fixture = Fixture::with_actions([
         Action::Status(400, json!({ "error": { "message": message } }).to_string()),

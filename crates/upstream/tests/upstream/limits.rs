@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{FIRST, Fixture, LONG, member, priced, view};
 
 #[tokio::test]
-async fn a_rate_limit_is_kept_and_reported() {
+async fn a_rate_limit_is_respected_and_reported() {
     let fixture = Fixture::new(Script::default());
     let upstream = fixture.upstream_with(|config| {
         config.free_requests_per_minute = FreeLimit::PerMinute(NonZeroU32::new(3).unwrap());
@@ -35,7 +35,7 @@ async fn a_rate_limit_is_kept_and_reported() {
 }
 
 #[tokio::test]
-async fn no_more_requests_are_in_flight_than_allowed() {
+async fn requests_in_flight_stay_within_the_limit() {
     let behaviour = Behaviour { latency: Duration::from_millis(400), ..Behaviour::default() };
     let fixture = Fixture::new(Script { default: behaviour, ..Script::default() });
     let upstream = fixture.upstream_with(|config| config.max_concurrent = 2);

@@ -1,5 +1,5 @@
-//! What an upstream sends is read in time linear in its length: however a unit of text is repeated up to the longest
-//! body that is read, a quadratic reader would need hours.
+//! Upstream data is parsed in linear time. A quadratic parser would need hours for a repeated unit of text up
+//! to the maximum length of a body.
 
 use ep_polling::ballot::AnswerForm;
 use ep_upstream::testing::readers;

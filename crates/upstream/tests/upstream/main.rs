@@ -30,8 +30,8 @@ use tokio_util::task::TaskTracker;
 const NOW: Timestamp = Timestamp::from_millis(1_769_817_600_000);
 const KEY: &str = "sk-test-0123456789";
 
-/// A scripted server and what an [`Upstream`] needs. Several upstreams of one fixture are one before and after a
-/// restart.
+/// A scripted server and the dependencies of an [`Upstream`]. Several upstreams of one fixture act as one
+/// before and after a restart.
 struct Fixture {
     server: ScriptedUpstream,
     cache: Arc<InMemoryCache>,
@@ -51,7 +51,7 @@ impl Fixture {
         }
     }
 
-    /// A fixture whose model `m` does these things.
+    /// Creates a fixture whose model `m` performs these actions.
     fn with_actions(actions: impl Into<Vec<Action>>) -> Self {
         Self::new(Script::default().with("m", Behaviour::of(actions)))
     }
@@ -93,14 +93,14 @@ fn view() -> BallotView {
     }
 }
 
-/// The option that [`VoteFor::First`](ep_upstream::testing::VoteFor::First) votes for in that view.
+/// The option that [`VoteFor::First`](ep_upstream::testing::VoteFor::First) selects in this view.
 const FIRST: usize = 1;
 
 fn member(model: &str) -> Member {
     Member { model: ModelId::new(model), family: "f".to_owned(), price: None, output_tokens: 256 }
 }
 
-/// A member that costs 1 USD per million prompt tokens and 2 USD per million completion tokens.
+/// Returns a member that costs 1 USD per million prompt tokens and 2 USD per million completion tokens.
 fn priced(model: &str) -> Member {
     let price = Price {
         prompt: PicoUsd::new(1_000_000),
@@ -116,7 +116,8 @@ async fn vote(upstream: &Upstream) -> ModelAnswer {
     upstream.vote(&member("m"), &view(), LONG.into()).await
 }
 
-/// Why a model that does these things casts no vote, how often it was asked, and the detail.
+/// Returns the reason for the missing vote of a model that performs these actions, its number of requests,
+/// and the detail.
 async fn reason(actions: impl Into<Vec<Action>>) -> (Reason, usize, String) {
     let fixture = Fixture::with_actions(actions);
     let no_vote = vote(&fixture.upstream()).await.vote.unwrap_err();

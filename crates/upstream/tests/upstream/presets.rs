@@ -52,7 +52,7 @@ async fn roster(upstream: &Upstream, preset: &str) -> Roster {
 }
 
 #[tokio::test]
-async fn every_preset_selects_what_its_name_says() {
+async fn every_preset_selects_models_that_fit_its_name() {
     let fixture = fixture();
     let upstream = fixture.upstream();
     for (preset, size) in [
@@ -60,7 +60,7 @@ async fn every_preset_selects_what_its_name_says() {
         ("generalist", 100),
         ("efficient_generalist", 50),
         ("frontier_generalist", 25),
-        // The registry has no more models this cheap.
+        // The registry has no more models at this price.
         ("budget", 27),
         ("code", 20),
         ("free", 15),
@@ -120,7 +120,7 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
 }
 
 #[tokio::test]
-async fn the_same_weights_on_several_hosts_are_one_model() {
+async fn the_same_weights_on_several_hosts_are_selected_once() {
     let hosts = ["meta-llama", "groq", "together/meta-llama", "deepinfra"];
     let same = hosts.map(|host| priced(&format!("{host}/Llama-3.3-70B-Instruct"), "0.0000003", "0.0000003"));
     let cheaper = priced("fp8-host/llama-3.3-70b-instruct-fp8", "0.0000001", "0.0000001");
@@ -138,7 +138,7 @@ async fn the_same_weights_on_several_hosts_are_one_model() {
 }
 
 #[tokio::test]
-async fn impossible_rosters_are_refused() {
+async fn impossible_rosters_are_rejected() {
     let fixture = Fixture::new(Script { models: vec![], ..Script::default() });
     let upstream = fixture.upstream();
     let fault = upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.unwrap_err();
@@ -173,7 +173,7 @@ async fn openrouters_limit_is_known() {
     assert!(notices[0].contains("20 requests a minute"), "{notices:?}");
 }
 
-/// A presets file with this text; it is deleted with the value.
+/// Creates a presets file with this text; it is deleted when dropped.
 fn presets_file(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
@@ -181,7 +181,7 @@ fn presets_file(text: &str) -> tempfile::NamedTempFile {
 }
 
 #[tokio::test]
-async fn a_preset_beyond_the_ceiling_is_refused_at_load() {
+async fn a_preset_above_the_maximum_size_is_rejected_at_load() {
     let fixture = fixture();
     let load = |size: usize| {
         let file =
@@ -212,12 +212,12 @@ async fn a_file_replaces_the_presets() {
     assert_eq!(ids, ["maker0/line0-nano", "maker18/line18-ultra", "maker19/line19-ultra"]);
 }
 
-/// What a caller names.
+/// Returns the model names of a request.
 fn names(names: &[&str]) -> ModelNames {
     ModelNames::new(names).unwrap()
 }
 
-/// The ids of the roster of these names, without these.
+/// Returns the ids of the roster of these names, without the excluded ones.
 async fn named(upstream: &Upstream, models: &[&str], exclude: &[&str]) -> Result<Vec<String>, Fault> {
     let exclude = (!exclude.is_empty()).then(|| names(exclude));
     let choice = ModelChoice { source: ModelSource::Named(names(models)), exclude };
@@ -241,7 +241,7 @@ async fn callers_name_models_by_id_and_by_pattern() {
 }
 
 #[tokio::test]
-async fn names_that_come_to_no_roster_are_refused_with_the_reason() {
+async fn names_without_a_valid_roster_are_rejected_with_the_reason() {
     let fixture = fixture();
     let upstream = fixture.upstream();
     let many: Vec<String> = (0..20).map(|n| format!("no/{n}")).collect();
@@ -250,7 +250,7 @@ async fn names_that_come_to_no_roster_are_refused_with_the_reason() {
         (&["maker0/*", "no/such", "maker1/gone*"][..], &[][..], "no no/such, maker1/gone*;"),
         (&["maker0/*"], &["maker0/line0-pro", "typo/*"], "exclude: the registry has no typo/*;"),
         (&["maker0/line0-pro"], &[], "one model, maker0/line0-pro; name 2 to 150"),
-        (&["*"], &[], "come to 160 models; name 2 to 150"),
+        (&["*"], &[], "match 160 models; name 2 to 150"),
         (&["maker0/*"], &["*"], "exclude leaves none"),
         (&many, &[], "no/9 and 10 more;"),
     ] {

@@ -1,4 +1,4 @@
-//! The model list: fetched, stored, refreshed, and used while the upstream cannot be reached.
+//! The model list: fetched, stored, refreshed, and used while the upstream is unreachable.
 
 use std::time::Duration;
 
@@ -56,11 +56,11 @@ async fn while_the_upstream_is_down_the_old_list_stays_in_use() {
     for _ in 0..3 {
         assert_eq!(ids(&upstream).await, ["a/one"]);
     }
-    // The same after a restart, when the first list comes from the database.
+    // The same happens after a restart, when the first list comes from the database.
     let restarted = fixture.upstream();
     assert_eq!(ids(&restarted).await, ["a/one"]);
     assert!(restarted.roster(&ModelChoice::preset("fast_and_cheap")).await.is_ok());
-    // A failed refresh is repeated without a request.
+    // A failed refresh is retried in the background, without a request from a client.
     fixture.server.change(|script| {
         script.registry_fails = None;
         script.models = vec![bare("two")];
@@ -69,7 +69,7 @@ async fn while_the_upstream_is_down_the_old_list_stays_in_use() {
     assert_eq!(ids(&restarted).await, ["two"]);
 }
 
-/// Answers of a `/models` that list no model that can vote.
+/// Returns responses of `/models` without a model that can vote.
 fn bad_lists() -> Vec<String> {
     let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     vec![
@@ -84,7 +84,7 @@ fn bad_lists() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
+async fn a_list_without_models_replaces_nothing_and_is_not_stored() {
     let each = bad_lists().into_iter().map(async |bad| {
         let fixture = Fixture::new(one("a/one"));
         let upstream = fixture.upstream();
@@ -99,7 +99,7 @@ async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
         assert_eq!(ids(&upstream).await, ["a/one"], "after {}", &bad[..bad.len().min(50)]);
         assert!(upstream.roster(&ModelChoice::preset("fast_and_cheap")).await.is_ok());
         assert_eq!(ids(&fixture.upstream()).await, ["a/one"], "after a restart");
-        // It is asked again until it gives a good list.
+        // The list is fetched again until it is usable.
         fixture.server.change(|script| {
             script.registry_fails = None;
             script.models = vec![bare("two")];
@@ -114,7 +114,7 @@ async fn a_list_without_models_replaces_nothing_and_is_not_kept() {
 }
 
 #[tokio::test]
-async fn without_any_good_list_the_failure_says_why_and_passes() {
+async fn without_a_usable_list_the_error_names_the_reason_and_is_temporary() {
     for bad in bad_lists() {
         let fixture = Fixture::new(Script { registry_fails: Some((200, bad.clone())), ..one("a/one") });
         let fault = fixture.upstream().registry().await.unwrap_err();
@@ -140,7 +140,7 @@ async fn a_refresh_ends_with_the_process() {
 }
 
 #[tokio::test]
-async fn without_any_list_the_failure_says_what_to_do() {
+async fn without_any_list_the_error_names_the_remedy() {
     for (fails, word) in [
         ((503, String::new()), "try again"),
         ((401, String::new()), "EP_UPSTREAM_API_KEY"),
