@@ -44,7 +44,7 @@ pub enum RouteKind {
     Stream(&'static Entry, Rest),
     /// A protocol of its own: MCP, A2A.
     Protocol(Protocol),
-    /// A document, by its place in [`DOCUMENTS`](crate::documents::DOCUMENTS).
+    /// A document, by its place in [`DOCUMENTS`].
     Document(usize),
     /// A document of another server, passed on.
     Mirror(Handler),
