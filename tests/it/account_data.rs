@@ -284,7 +284,7 @@ async fn a_backup_made_during_polls_is_restored_with_the_key() {
     assert!(said.contains("secret.key") && said.contains("ep admin audit"), "{said}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let again = ep(service.data.path(), &["backup", file.to_str().unwrap()]);
-    assert!(printed(&again, 1).contains("exists already"));
+    assert!(printed(&again, 1).contains("already exists"));
 
     let restored = tempfile::tempdir().unwrap();
     std::fs::copy(&file, restored.path().join("ensemble-poll.db")).unwrap();

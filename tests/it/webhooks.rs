@@ -116,7 +116,7 @@ async fn what_fails_is_sent_again_until_it_is_gone() {
     let failed = notified(&client, "failed").await;
     assert_eq!(
         (&failed["attempts"], &failed["last_error"]),
-        (&json!(2), &json!("the receiver answered 410"))
+        (&json!(2), &json!("the receiver responded with 410"))
     );
     assert_eq!(receiver.received(4).await.len(), 4);
 }

@@ -1,20 +1,20 @@
-//! Answers of other servers, read as far as they may be long.
+//! Reads responses of other servers, up to a maximum length.
 
 use reqwest::Response;
 
-/// Why an answer could not be read.
+/// The error of reading a response.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// The server could not be reached, or did not answer in time.
-    #[error("the server could not be reached")]
+    /// The server is unreachable or timed out.
+    #[error("the server is unreachable")]
     Unreachable(#[source] reqwest::Error),
-    /// The answer is too long.
-    #[error("the server's answer is longer than {0} bytes")]
+    /// The response is too long.
+    #[error("the server's response is longer than {0} bytes")]
     TooLong(usize),
 }
 
 impl AnswerError {
-    /// The URL of the request is left out: it may hold a secret.
+    /// Creates the error without the URL of the request, which may contain a secret.
     pub fn unreachable(error: reqwest::Error) -> Self {
         Self::Unreachable(error.without_url())
     }

@@ -1,5 +1,5 @@
-//! Outgoing HTTP: clients made in one place, answers read as far as they may be long, nodes of chains, and URLs that
-//! callers name, of which only public ones are called.
+//! Outgoing HTTP: the factory of clients, length-limited responses, Ethereum nodes, and requests to URLs
+//! named by callers, which must be public.
 
 mod answers;
 mod clients;

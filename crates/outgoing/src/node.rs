@@ -1,4 +1,4 @@
-//! A node of an Ethereum chain, by JSON-RPC.
+//! A client of an Ethereum node, by JSON-RPC.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,46 +11,46 @@ use tokio::sync::OnceCell;
 
 use crate::answers::{self, AnswerError};
 
-/// How long the node may take for one answer.
+/// The time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest answer of the node, in bytes. The logs of a crowded block have several megabytes.
-const MAX_ANSWER: usize = 8 * 1024 * 1024;
-/// The code of an execution that was reverted (geth and those that follow it).
+/// The maximum length of a response, in bytes. The logs of a crowded block have several megabytes.
+const MAX_RESPONSE: usize = 8 * 1024 * 1024;
+/// The error code of a reverted execution (geth and compatible nodes).
 const REVERTED: i64 = 3;
 
-/// Asks a node.
+/// A client of an Ethereum node.
 #[derive(Clone)]
 pub struct Node {
     client: Client,
-    /// It may hold a key of the node's operator.
+    /// The node's URL. It may contain a key of the node's operator.
     url: SecretString,
     chain_id: u64,
-    /// Set once the node has said that it serves this chain.
+    /// Set once the node has confirmed that it serves this chain.
     checked: Arc<OnceCell<()>>,
 }
 
-/// Why the node gave no answer. Nothing of its text is shown: it may name the node's URL.
+/// The error of a call. It contains no text of the node, which may include the node's URL.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// It could not be reached.
+    /// The node is unreachable, or its response is too long.
     #[error(transparent)]
     Unread(#[from] AnswerError),
-    /// It answered something else than was asked.
-    #[error("the node's answer is no JSON-RPC of the expected form")]
+    /// The response has an unexpected form.
+    #[error("the node's response is not the expected JSON-RPC")]
     Unreadable,
-    /// The call was carried out and reverted.
+    /// The call ran and was reverted.
     #[error("the call was reverted")]
     Reverted,
-    /// It refused the call.
-    #[error("the node refused the call with code {0}")]
+    /// The node rejected the call.
+    #[error("the node rejected the call with code {0}")]
     Refused(i64),
-    /// It is a node of another chain.
-    #[error("the node serves chain {0}, another one than the service is set to")]
+    /// The node serves another chain.
+    #[error("the node serves chain {0}, which is not the configured chain")]
     OtherChain(u64),
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct RpcResponse {
     #[serde(default)]
     result: Value,
     error: Option<RpcError>,
@@ -64,12 +64,13 @@ struct RpcError {
 }
 
 impl Node {
-    /// The node at this URL, which must serve this chain (EIP-155).
+    /// Creates a client of the node at this URL, which must serve this chain (EIP-155).
     pub fn new(client: Client, url: SecretString, chain_id: u64) -> Self {
         Self { client, url, chain_id, checked: Arc::default() }
     }
 
-    /// Fails unless the node serves the chain that it should. It is asked until it has said so once.
+    /// Fails unless the node serves the configured chain. Asks the node until it has confirmed the chain
+    /// once.
     pub async fn check_chain(&self) -> Result<(), NodeError> {
         let ask = async || {
             let served = self.call("eth_chainId", json!([])).await?;
@@ -81,26 +82,26 @@ impl Node {
         self.checked.get_or_try_init(ask).await.copied()
     }
 
-    /// Carries out a call, and gives its result.
+    /// Runs a call and returns its result.
     pub async fn call(&self, method: &str, params: Value) -> Result<Value, NodeError> {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let send = self.client.post(self.url.expose_secret()).timeout(TIMEOUT).json(&request).send();
         let response = send.await.map_err(AnswerError::unreachable)?;
-        let body = answers::read(response, MAX_ANSWER).await?;
+        let body = answers::read(response, MAX_RESPONSE).await?;
         match serde_json::from_slice(&body) {
-            Ok(Answer { error: Some(error), .. })
+            Ok(RpcResponse { error: Some(error), .. })
                 if error.code == REVERTED || error.message.contains("revert") =>
             {
                 Err(NodeError::Reverted)
             }
-            Ok(Answer { error: Some(error), .. }) => Err(NodeError::Refused(error.code)),
-            Ok(Answer { result, error: None }) => Ok(result),
+            Ok(RpcResponse { error: Some(error), .. }) => Err(NodeError::Refused(error.code)),
+            Ok(RpcResponse { result, error: None }) => Ok(result),
             Err(_) => Err(NodeError::Unreadable),
         }
     }
 }
 
-/// A number as JSON-RPC writes it: `0x…`.
+/// Parses a JSON-RPC number: `0x…`.
 pub fn quantity(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
 }

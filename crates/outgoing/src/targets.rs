@@ -1,5 +1,5 @@
-//! URLs that callers name: only public addresses are called, so that nobody reaches what only the service can reach
-//! (server-side request forgery).
+//! Validation of URLs named by callers. Requests go only to public addresses, to prevent server-side request
+//! forgery.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use reqwest::{Client, Url};
 
 use crate::HttpClients;
 
-/// The longest URL, in bytes.
+/// The maximum length of a URL, in bytes.
 const MAX_URL: usize = 2048;
-/// How long connecting may take.
+/// The time limit for connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Networks that are not public, and those within the public ones that are not either: the IANA registries of special
-/// addresses (RFC 6890).
+/// Networks that are not public, including special ranges inside public networks, from the IANA registries of
+/// special addresses (RFC 6890).
 const SPECIAL: [&str; 23] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -34,53 +34,53 @@ const SPECIAL: [&str; 23] = [
     "203.0.113.0/24",
     "224.0.0.0/4",
     "240.0.0.0/4",
-    // Of IPv6 only 2000::/3 is public.
+    // In IPv6, only 2000::/3 is public.
     "::/3",
     "4000::/2",
     "8000::/1",
     "2001::/23",
     "2001:db8::/32",
-    // 6to4 leads to any IPv4 address.
+    // 6to4 can address any IPv4 host.
     "2002::/16",
     "2620:4f:8000::/48",
     "3fff::/20",
 ];
 
-/// Which URLs callers may name.
+/// The policy for URLs named by callers.
 #[derive(Clone)]
 pub struct PublicTargets(Arc<Networks>);
 
 struct Networks {
     special: Vec<IpNet>,
-    /// Not public, but allowed by the operator.
+    /// Non-public networks that the operator allows.
     allowed: Vec<IpNet>,
 }
 
-/// Why a URL is refused.
+/// The reason for rejecting a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// It is too long, or no URL.
+    /// The URL is invalid or too long.
     #[error("must be an https URL of at most 2,048 characters, for example https://example.com/polls")]
     NotAUrl,
-    /// It is not https.
+    /// The scheme is not https.
     #[error("must begin with https://")]
     NotHttps,
-    /// It names a user.
-    #[error("must hold no user name or password; put a secret into its path, or check the signature")]
+    /// The URL contains a user name or password.
+    #[error("must not contain a user name or password; put a secret into its path, or check the signature")]
     Credentials,
-    /// It names an address that is not public.
-    #[error("must lead to a public address")]
+    /// The address is not public.
+    #[error("must resolve to a public address")]
     NotPublic,
 }
 
 impl PublicTargets {
-    /// Public addresses, and these networks, which plain http may reach, too.
+    /// Allows public addresses, and these networks, for which plain http is also allowed.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         let special = SPECIAL.iter().filter_map(|network| network.parse().ok()).collect();
         Self(Arc::new(Networks { special, allowed }))
     }
 
-    /// Checks what can be known of a URL without looking its host up; gives it in its normal form.
+    /// Validates a URL without resolving its host; returns the normalised URL.
     pub fn check(&self, url: &str) -> Result<Url, TargetError> {
         if url.len() > MAX_URL {
             return Err(TargetError::NotAUrl);
@@ -107,10 +107,11 @@ impl PublicTargets {
         Ok(url)
     }
 
-    /// A client that connects to nothing else, wherever a host's name leads. URLs must have been checked.
+    /// Creates a client that connects only to allowed addresses after name resolution. URLs must be checked
+    /// first.
     pub fn client(&self, clients: &HttpClients) -> reqwest::Result<Client> {
         let resolver = PublicResolver(self.clone());
-        // A proxy would look names up by itself.
+        // A proxy would resolve names without these checks.
         clients.builder().dns_resolver(Arc::new(resolver)).no_proxy().connect_timeout(CONNECT_TIMEOUT).build()
     }
 }
@@ -126,7 +127,7 @@ impl Networks {
     }
 }
 
-/// Looks hosts up, and leaves out the addresses that must not be called.
+/// A resolver that omits addresses that are not allowed.
 struct PublicResolver(PublicTargets);
 
 impl Resolve for PublicResolver {
@@ -153,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn every_network_is_read() {
+    fn every_network_parses() {
         assert_eq!(targets(&[]).0.special.len(), SPECIAL.len());
     }
 
     #[test]
-    fn public_https_urls_are_taken_in_their_normal_form() {
+    fn public_https_urls_are_normalised() {
         let check = |url: &str| targets(&[]).check(url).map(String::from);
         for (url, normal) in [
             ("https://example.com", "https://example.com/"),
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn other_urls_are_refused() {
+    fn other_urls_are_rejected() {
         let check = |url: &str| targets(&[]).check(url).unwrap_err();
         let long = format!("https://example.com/{}", "x".repeat(MAX_URL));
         for url in ["", "example.com", "/polls", "https://", "https://exa mple.com", "https://[::1", &long] {
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn names_of_private_addresses_are_not_called() {
+    async fn names_that_resolve_to_private_addresses_are_rejected() {
         let client = targets(&[]).client(&HttpClients::default()).unwrap();
         let error = client.get("https://localhost:1/").send().await.unwrap_err();
         let causes: Vec<String> =

@@ -4,8 +4,8 @@
 //! cargo bench -p ep-polling --bench decision
 //! ```
 //!
-//! "Cold" is the first run in the life of the process; results are cached, so it happens once. These are
-//! plain timed loops: a cold run cannot be repeated, and warm ones are far above the clock's resolution.
+//! "Cold" is the first run in the life of the process; results are cached, so it happens once. The loops are
+//! timed directly, because a cold run cannot be repeated and warm runs far exceed the clock's resolution.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -21,15 +21,15 @@ fn timed(action: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// The first run, and the mean of many after it.
+/// Prints the time of the first run and the mean time of many later runs.
 fn show(what: &str, mut action: impl FnMut()) {
     let cold = timed(&mut action);
     let warm = timed(|| (0..REPEATS).for_each(|_| action())) / REPEATS;
     println!("{what:<62} {cold:>12.1?} {warm:>12.1?}");
 }
 
-/// A poll in which two options get the same votes and everybody is asked at once. Calls `look` after each
-/// answer.
+/// Runs a poll with equal votes for two options and all calls launched at once. Calls `look` after each
+/// response.
 fn split_poll(members: usize, in_order: bool, mut look: impl FnMut(&Responses)) {
     let mut responses = Responses::new(4, members);
     while responses.launch().is_some() {}

@@ -55,7 +55,8 @@ impl Scenario {
     }
 }
 
-/// How many calls to keep in flight, from the calls needed and the members unanswered.
+/// A policy: the number of calls to keep in flight, given the calls needed and the members without a
+/// response.
 type Policy = (&'static str, fn(u32, u32) -> u32);
 
 const POLICIES: [Policy; 13] = [
@@ -75,18 +76,19 @@ const POLICIES: [Policy; 13] = [
 ];
 
 #[derive(Clone, Copy, Default)]
-struct Measured {
+struct Measurement {
     calls: f64,
     seconds: f64,
     slowest_tenth: f64,
-    /// The share of polls that claim a confidence of 0.95 or more for another answer than the roster's.
+    /// The share of polls that claim a confidence of 0.95 or more for another option than the roster's
+    /// outcome.
     wrong: f64,
 }
 
-fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Measured {
+fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Measurement {
     let mut rng = ChaCha8Rng::seed_from_u64((scenario.roster * 10 + scenario.options) as u64);
     let mut times = Vec::with_capacity(POLLS);
-    let mut sum = Measured::default();
+    let mut sum = Measurement::default();
     for _ in 0..POLLS {
         let members = scenario.members(&mut rng);
         let in_flight = |responses: &Responses| {
@@ -102,7 +104,7 @@ fn measure(scenario: &Scenario, rule: &Rule, policy: fn(u32, u32) -> u32) -> Mea
     }
     times.sort_by(f64::total_cmp);
     let polls = POLLS as f64;
-    Measured {
+    Measurement {
         calls: sum.calls / polls,
         seconds: sum.seconds / polls,
         slowest_tenth: times[POLLS * 9 / 10],
@@ -127,13 +129,13 @@ fn main() {
         };
         println!("\n{} members, {} options, {latency}", scenario.roster, scenario.options);
         println!("{:<20} {:>7} {:>8} {:>8} {:>10}", "in flight", "calls", "mean s", "p90 s", "wrong");
-        let mut thrifty = Measured::default();
+        let mut thrifty = Measurement::default();
         for (index, (name, policy)) in POLICIES.iter().enumerate() {
             let found = measure(scenario, &rule, *policy);
             if index == 0 {
                 thrifty = found;
             }
-            let Measured { calls, seconds, slowest_tenth, wrong } = found;
+            let Measurement { calls, seconds, slowest_tenth, wrong } = found;
             println!("{name:<20} {calls:>7.2} {seconds:>8.2} {slowest_tenth:>8.2} {wrong:>10.4}");
             ratios[index].0 += calls / thrifty.calls / scenarios.len() as f64;
             ratios[index].1 += seconds / thrifty.seconds / scenarios.len() as f64;

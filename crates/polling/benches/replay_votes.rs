@@ -1,16 +1,16 @@
-//! Replays recorded votes in random orders, one member at a time: how many calls each rule makes, and how
-//! often its answer is that of the full roster.
+//! Replays recorded votes in random orders, one member at a time. Measures the calls that each rule makes,
+//! and its agreement with the outcome of the full roster.
 //!
 //! ```sh
 //! EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes
 //! ```
 //!
-//! With `-- figures`, it prints what stands in `docs/stopping-figures.json`, and nothing else.
+//! With `-- figures`, it prints the content of `docs/stopping-figures.json`, and nothing else.
 //!
-//! The folder holds third-party votes, which are not part of this project: `<set>_votes.csv` with the
-//! columns question_id, model and choice. A (question, model) pair without a row is a model that was heard and
-//! gave no vote, which still costs its call. Failures of transport are not in the data: a last table adds them
-//! at random and shows what it costs to count their unknown answers for the rival.
+//! The folder contains third-party votes, which are not part of this project: `<set>_votes.csv` with the
+//! columns question_id, model and choice. A (question, model) pair without a row is a model that responded
+//! without a vote; its call still counts. The data contain no transport failures. A last table adds random
+//! failures and shows the cost of counting unknown responses for the rival.
 
 #[path = "../examples/votes/mod.rs"]
 mod votes;
@@ -29,33 +29,33 @@ use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 use votes::RecordedVotes;
 
-const SETS: [Set; 2] = [
-    Set {
+const SETS: [VoteSet; 2] = [
+    VoteSet {
         name: "MMLU-Pro",
         file: "mmlupro",
         source: "TIGER-AI-Lab/MMLU-Pro, eval_results, commit f418b116 (Apache-2.0)",
     },
-    Set {
+    VoteSet {
         name: "GSM8K",
         file: "zeroeval_gsm8k",
         source: "WildEval/ZeroEval, result_dirs/gsm, commit 8c1485ed (Apache-2.0)",
     },
 ];
 const THRESHOLDS: [f64; 5] = [0.5, 0.8, 0.9, 0.95, 0.99];
-/// Votes that lie between the first two options of a contested question, at most.
+/// The maximum vote difference between the first two options of a contested question.
 const MARGIN: usize = 2;
-/// Random orders per set and rule, at least. Every question is replayed equally often.
+/// The minimum number of random orders per set and rule. Every question is replayed equally often.
 const ORDERS: usize = 40_000;
 
-/// Shares of calls that fail, in the table of failures.
+/// Shares of failing calls in the table of failures.
 const FAILURES: [f64; 3] = [0.01, 0.05, 0.2];
 
-/// What the rule must reach at 0.95 on MMLU-Pro: mean calls as a share of the roster, and agreement.
+/// The target at 0.95 on MMLU-Pro: mean calls as a share of the roster, and agreement.
 const TARGET: (f64, f64) = (0.72, 0.999);
 
-/// Adaptive-Consistency's Beta rule: stop when the posterior probability, under a uniform prior, that the
-/// leader is likelier than its rival reaches the threshold. It takes into account neither the size of the
-/// roster nor that it is applied after every vote.
+/// Adaptive-Consistency's Beta rule: stop once the posterior probability that the leader is likelier than
+/// its rival, under a uniform prior, reaches the threshold. It ignores the size of the roster and the
+/// repeated checks after every vote.
 fn beta(evidence: Evidence) -> f64 {
     let n = evidence.leader + evidence.rival + 1;
     let mut term = 0.5_f64.powi(n as i32);
@@ -67,23 +67,23 @@ fn beta(evidence: Evidence) -> f64 {
     sum
 }
 
-/// Votes, and where they come from.
-struct Set {
+/// A set of votes and its source.
+struct VoteSet {
     name: &'static str,
     file: &'static str,
     source: &'static str,
 }
 
-/// What became of polls: counts, so that nothing is rounded.
+/// Results of replayed polls, as counts to avoid rounding.
 #[derive(Serialize)]
-struct Replayed {
+struct ReplayResult {
     polls: usize,
     calls: usize,
-    /// Polls whose answer was not the full roster's.
+    /// Polls with another outcome than the full roster.
     different: usize,
 }
 
-impl Replayed {
+impl ReplayResult {
     fn mean_calls(&self) -> f64 {
         self.calls as f64 / self.polls as f64
     }
@@ -93,33 +93,33 @@ impl Replayed {
     }
 }
 
-/// The rules on one set of votes.
+/// The results of the rules on one set of votes.
 #[derive(Serialize)]
-struct Compared {
+struct RuleComparison {
     set: String,
     source: &'static str,
     questions: usize,
     models: usize,
-    lock: Replayed,
+    lock: ReplayResult,
     thresholds: Vec<AtThreshold>,
 }
 
-/// What is kept of a run.
+/// The results written to `docs/stopping-figures.json`.
 #[derive(Serialize)]
 struct Figures {
     command: &'static str,
     contested_margin: usize,
-    sets: Vec<Compared>,
+    sets: Vec<RuleComparison>,
 }
 
 #[derive(Serialize)]
 struct AtThreshold {
     threshold: f64,
-    bridge: Replayed,
-    beta: Replayed,
+    bridge: ReplayResult,
+    beta: ReplayResult,
 }
 
-impl Compared {
+impl RuleComparison {
     fn new(set: String, source: &'static str, votes: &RecordedVotes) -> Self {
         let lock = |responses: &Responses| {
             locked(responses.overall().evidence).then_some(responses.overall().leader)
@@ -147,7 +147,7 @@ impl Compared {
     }
 
     fn print(&self) {
-        let show = |rule: &str, threshold: &str, found: &Replayed| {
+        let show = |rule: &str, threshold: &str, found: &ReplayResult| {
             let share = found.mean_calls() / self.models as f64;
             let saved = 100.0 * (1.0 - share);
             println!(
@@ -169,7 +169,7 @@ impl Compared {
     }
 }
 
-/// Only the questions on which the two options with the most votes are at most `MARGIN` votes apart.
+/// Keeps only the questions with a difference of at most `MARGIN` votes between the top two options.
 fn contested(mut votes: RecordedVotes) -> RecordedVotes {
     let options = votes.options;
     votes.questions.retain(|_, answers| {
@@ -183,8 +183,8 @@ fn contested(mut votes: RecordedVotes) -> RecordedVotes {
     votes
 }
 
-/// Asks in random orders until `stop` names an answer. The orders are the same for every rule.
-fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usize>>) -> Replayed {
+/// Asks in random orders until `stop` returns an outcome. The orders are the same for every rule.
+fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usize>>) -> ReplayResult {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     let rounds = ORDERS.div_ceil(votes.questions.len());
     let (mut calls, mut agreed) = (0, 0);
@@ -212,30 +212,34 @@ fn replay(votes: &RecordedVotes, stop: impl Fn(&Responses) -> Option<Option<usiz
         }
     }
     let polls = rounds * votes.questions.len();
-    Replayed { polls, calls, different: polls - agreed }
+    ReplayResult { polls, calls, different: polls - agreed }
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Some(folder) = std::env::var_os("EP_VOTES_DATA") else {
-        println!("EP_VOTES_DATA names no folder with votes: nothing to replay");
+        println!("EP_VOTES_DATA is not set: nothing to replay");
         return Ok(ExitCode::SUCCESS);
     };
-    let read = |set: &Set| -> Result<RecordedVotes, Box<dyn Error>> {
+    let read = |set: &VoteSet| -> Result<RecordedVotes, Box<dyn Error>> {
         RecordedVotes::read(File::open(Path::new(&folder).join(format!("{}_votes.csv", set.file)))?)
     };
     let mut compared = Vec::new();
     for set in &SETS {
-        compared.push(Compared::new(set.name.to_owned(), set.source, &read(set)?));
+        compared.push(RuleComparison::new(set.name.to_owned(), set.source, &read(set)?));
     }
     let [set, _] = &SETS;
-    compared.push(Compared::new(format!("{}, contested", set.name), set.source, &contested(read(set)?)));
+    compared.push(RuleComparison::new(
+        format!("{}, contested", set.name),
+        set.source,
+        &contested(read(set)?),
+    ));
     if std::env::args().any(|argument| argument == "figures") {
         let command = "EP_VOTES_DATA=<folder> cargo bench -p ep-polling --bench replay_votes -- figures";
         let figures = Figures { command, contested_margin: MARGIN, sets: compared };
         println!("{}", serde_json::to_string_pretty(&figures)?);
         return Ok(ExitCode::SUCCESS);
     }
-    compared.iter().for_each(Compared::print);
+    compared.iter().for_each(RuleComparison::print);
     let at_default = compared[0].thresholds.iter().find(|at| at.threshold == 0.95);
     let reached = at_default.is_some_and(|AtThreshold { bridge, .. }| {
         let (share, agreement) = TARGET;
@@ -250,25 +254,31 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// How the stopping rule takes a call that failed.
+/// The treatment of a failed call by the stopping rule.
 #[derive(Clone, Copy)]
-enum Failed {
-    /// As a member that chose none.
+enum FailureTreatment {
+    /// As a response without a vote.
     NoVote,
-    /// As a member that is still to be asked: valid only if failing has nothing to do with the answer.
+    /// As a member that is still to be asked: valid only if failures are independent of votes.
     Remaining,
-    /// As an unknown answer, which counts for the rival.
+    /// As an unknown response, which counts for the rival.
     Unknown,
 }
 
-struct WithFailures {
+struct FailureResult {
     calls: f64,
-    /// The share of polls that claim a confidence of 0.95 or more for another answer than all members'.
+    /// The share of polls that claim a confidence of 0.95 or more for another option than the full outcome.
     wrong: f64,
 }
 
-/// Asks one by one, at 0.95. A share of the calls fails: any, or only those whose answer is not the full one.
-fn replay_failing(votes: &RecordedVotes, share: f64, dissent_only: bool, failed: Failed) -> WithFailures {
+/// Asks one by one, at 0.95. A share of all calls fails, or only a share of the calls that would dissent from
+/// the full outcome.
+fn replay_failing(
+    votes: &RecordedVotes,
+    share: f64,
+    dissent_only: bool,
+    failed: FailureTreatment,
+) -> FailureResult {
     let rule = Rule::for_threshold(Threshold::DEFAULT);
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     let rounds = ORDERS.div_ceil(votes.questions.len());
@@ -290,12 +300,12 @@ fn replay_failing(votes: &RecordedVotes, share: f64, dissent_only: bool, failed:
                 responses.record(
                     position,
                     match failed {
-                        Failed::NoVote if fails => FinalAnswer::NoVote,
+                        FailureTreatment::NoVote if fails => FinalAnswer::NoVote,
                         _ if fails => FinalAnswer::Unknown,
                         _ => answer.into(),
                     },
                 );
-                if !matches!(failed, Failed::Remaining) {
+                if !matches!(failed, FailureTreatment::Remaining) {
                     return decide(&responses, &rule, false).map(|end| (end.option, end.p));
                 }
                 let standing = responses.overall();
@@ -310,19 +320,19 @@ fn replay_failing(votes: &RecordedVotes, share: f64, dissent_only: bool, failed:
         }
     }
     let polls = (rounds * votes.questions.len()) as f64;
-    WithFailures { calls: calls as f64 / polls, wrong: wrong as f64 / polls }
+    FailureResult { calls: calls as f64 / polls, wrong: wrong as f64 / polls }
 }
 
-/// Prints what failing calls cost, by how the rule takes them.
+/// Prints the cost of failing calls for each treatment.
 fn with_failures(folder: &Path) -> Result<(), Box<dyn Error>> {
     println!("\nBridge at 0.95 with failing calls: calls (against no failures), share of wrong claims");
     println!(
         "{:<9} {:>4}  {:<8} {:>24} {:>24} {:>24}",
         "set", "fail", "which", "as no votes", "as still to be asked", "as unknown"
     );
-    for Set { name, file, .. } in SETS {
+    for VoteSet { name, file, .. } in SETS {
         let votes = RecordedVotes::read(File::open(folder.join(format!("{file}_votes.csv")))?)?;
-        let none = replay_failing(&votes, 0.0, false, Failed::NoVote);
+        let none = replay_failing(&votes, 0.0, false, FailureTreatment::NoVote);
         for share in FAILURES {
             for (dissent_only, which) in [(false, "any"), (true, "dissent")] {
                 let column = |failed| {
@@ -330,7 +340,9 @@ fn with_failures(folder: &Path) -> Result<(), Box<dyn Error>> {
                     let more = 100.0 * (found.calls / none.calls - 1.0);
                     format!("{:.2} ({more:+.1} %) {:.4}", found.calls, found.wrong)
                 };
-                let [one, two, three] = [Failed::NoVote, Failed::Remaining, Failed::Unknown].map(column);
+                let [one, two, three] =
+                    [FailureTreatment::NoVote, FailureTreatment::Remaining, FailureTreatment::Unknown]
+                        .map(column);
                 let percent = 100.0 * share;
                 println!("{name:<9} {percent:>2.0} %  {which:<8} {one:>24} {two:>24} {three:>24}");
             }

@@ -1,11 +1,11 @@
-//! Replays recorded votes as polls that stop early, and compares each with the answer of its full roster:
+//! Replays recorded votes as polls that stop early, and compares each with the outcome of its full roster:
 //!
 //! ```sh
 //! cargo run -p ep-polling --example replay_csv -- crates/polling/examples/made_up_votes.csv --threshold 0.95
 //! ```
 //!
-//! `made_up_votes.csv` is invented, so that there is something to run. Use your own votes to see what early
-//! stopping would save you.
+//! `made_up_votes.csv` contains invented votes for a first run. Use your own votes to measure the savings of
+//! early stopping.
 
 mod votes;
 
@@ -31,7 +31,7 @@ struct Arguments {
     /// The confidence at which a poll may stop early, from 0 to 1
     #[arg(long, default_value_t = Threshold::DEFAULT.get())]
     threshold: f64,
-    /// In how many random orders each question is asked
+    /// The number of random orders in which each question is asked
     #[arg(long, default_value_t = 1000)]
     orders: u64,
 }
@@ -62,7 +62,7 @@ fn run(arguments: &Arguments) -> Result<Summary, Box<dyn Error>> {
     Ok(summary)
 }
 
-/// Asks members one by one until the rule stops; gives the decision and the number of calls.
+/// Asks members one by one until the rule stops. Returns the decision and the number of calls.
 fn poll(answers: &[Option<usize>], options: usize, rule: &Rule) -> (Decision, usize) {
     let mut responses = Responses::new(options, answers.len());
     loop {
@@ -75,7 +75,7 @@ fn poll(answers: &[Option<usize>], options: usize, rule: &Rule) -> (Decision, us
     }
 }
 
-/// The same orders on every run. A real poll takes the 32 bytes from the operating system.
+/// Returns the same seed on every run. A real poll takes the 32 bytes from the operating system.
 fn seed(order: u64) -> Seed {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&order.to_le_bytes());
@@ -88,7 +88,7 @@ struct Summary {
     polls: usize,
     calls: usize,
     agreed: usize,
-    /// How many polls ended for each reason.
+    /// Polls by reason of their end.
     ends: BTreeMap<&'static str, usize>,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_cannot_be_read_is_an_error() {
+    fn unreadable_input_is_an_error() {
         assert!(run_with(&["--threshold", "1.5"]).is_err());
         assert!(RecordedVotes::read("question_id,model\n1,a\n".as_bytes()).is_err());
         let twice = "question_id,model,choice\n1,a,yes\n1,a,no\n";

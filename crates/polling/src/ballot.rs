@@ -1,4 +1,4 @@
-//! What one model is shown, what it answers, and the ballot that is stored.
+//! Ballot views shown to models, model responses, and stored ballots.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,45 +11,46 @@ use super::stopping::FinalAnswer;
 use super::text::comparison_key;
 use crate::money::Spend;
 
-/// What one model is shown: the question, and the options in an order of its own. Every option, always.
+/// The ballot shown to one model: the question and all options, in an order drawn for this model.
 #[derive(Debug, Clone)]
 pub struct BallotView {
     /// The question.
     pub question: Arc<str>,
     /// The options in the order shown.
     pub choices: Vec<Choice>,
-    /// What the model is asked to answer with.
+    /// The form in which the model names its choice.
     pub answer: AnswerForm,
-    /// What makes the delimiters around question and options unpredictable.
+    /// A random number in the delimiters around question and options, which makes them unpredictable.
     pub delimiter_mark: u32,
 }
 
-/// One option as one model is shown it.
+/// One option as shown to one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The option's text.
     pub text: String,
-    /// Which of the poll's options this is, from 0 in the caller's order.
+    /// The option's index in the caller's order, from 0.
     pub option: usize,
 }
 
-/// What a model names its choice with.
+/// The form in which a model names its choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// The option's own text.
+    /// The option's text.
     Text,
-    /// The letter of the place at which the option is shown, from `A`.
+    /// The letter of the position at which the option is shown, from `A`.
     Letter,
 }
 
 impl AnswerForm {
-    /// The longest option that models are asked to repeat, in bytes of UTF-8: its tokens, at most one for each
-    /// byte, must fit the least tokens that an answer is allowed.
+    /// The longest option that models are asked to repeat, in bytes of UTF-8. A byte is at most one token, so
+    /// the option fits the smallest token limit of a response.
     pub const MAX_TEXT_BYTES: usize = 200;
 
-    /// The form for these options: their text, unless one is too long to be repeated, has a character that JSON
-    /// escapes (some servers then break the value off, see `examples/ballot-forms`), or two differ in nothing but
-    /// case.
+    /// Returns [`AnswerForm::Text`], or [`AnswerForm::Letter`] if an option is longer than
+    /// [`MAX_TEXT_BYTES`](Self::MAX_TEXT_BYTES), contains a character that JSON escapes, or differs from
+    /// another only in case. Some servers truncate values at escaped characters (see
+    /// `examples/ballot-forms`).
     pub fn for_options(options: &[String]) -> Self {
         let mut seen = HashSet::with_capacity(options.len());
         let mut distinct = |option: &String| seen.insert(comparison_key(option).to_lowercase());
@@ -63,7 +64,7 @@ impl AnswerForm {
     }
 }
 
-/// What the members of one poll are shown.
+/// The ballot views of one poll.
 #[derive(Debug, Clone, Copy)]
 pub struct BallotViews<'p> {
     seed: Seed,
@@ -73,12 +74,12 @@ pub struct BallotViews<'p> {
 }
 
 impl<'p> BallotViews<'p> {
-    /// The views of a poll with this question and these options.
+    /// Creates the views of a poll with this question and these options.
     pub fn new(seed: Seed, question: &'p Arc<str>, options: &'p [String]) -> Self {
         Self { seed, question, options, answer: AnswerForm::for_options(options) }
     }
 
-    /// What the member at `position` of the dispatch order is shown.
+    /// Returns the view of the member at `position` of the dispatch order.
     pub fn at(&self, position: usize) -> BallotView {
         let choice = |option: usize| Choice { text: self.options[option].clone(), option };
         BallotView {
@@ -91,41 +92,41 @@ impl<'p> BallotViews<'p> {
 }
 
 impl BallotView {
-    /// The options in the order shown, as indices into the caller's order.
+    /// Returns the options in the order shown, as indices into the caller's order.
     pub fn option_order(&self) -> Vec<usize> {
         self.choices.iter().map(|choice| choice.option).collect()
     }
 }
 
-/// Why a member cast no vote.
+/// The reason for a missing vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Reason {
-    /// No answer in the time given to one model.
+    /// No response within the time limit of one model.
     Timeout,
-    /// No answer before the poll's own deadline.
+    /// No response before the poll's deadline.
     Deadline,
-    /// The upstream could not be reached, or broke off.
+    /// The upstream was unreachable or closed the connection.
     Unreachable,
-    /// The upstream or the model asked for fewer requests.
+    /// The upstream or the model limited the request rate.
     RateLimited,
     /// The upstream rejected the request: unpaid, not permitted, or an unknown model.
     Rejected,
-    /// The upstream reported a failure of its own.
+    /// The upstream reported an internal error.
     UpstreamError,
-    /// The model declined to answer, or a content filter blocked the answer.
+    /// The model refused to vote, or a content filter blocked its response.
     Refused,
-    /// The answer named no option, even after a repair.
+    /// The response named no option, even after a repair request.
     Unparsable,
-    /// The answer named several options.
+    /// The response named several options.
     Conflicting,
-    /// The answer ended at the token limit before it named an option.
+    /// The response reached the token limit before it named an option.
     Truncated,
 }
 
 impl Reason {
-    /// The stable word for it.
+    /// The stable name of the reason.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
@@ -143,9 +144,10 @@ impl Reason {
 }
 
 impl Reason {
-    /// Returns `true` if the model gave a complete answer without a vote. Otherwise its vote is unknown, and the
-    /// confidence counts it for the strongest rival. A truncated answer is unknown: the token limit is the
-    /// service's own. So is a rejected call: an account without credit is no opinion of the model.
+    /// Returns `true` if the model gave a complete response without a vote. Otherwise its vote is unknown,
+    /// and the confidence counts it for the strongest rival. A truncated response is unknown, because the
+    /// service sets the token limit. So is a rejected call, because an account without credit says nothing
+    /// about the model.
     pub const fn is_complete_answer(self) -> bool {
         match self {
             Self::Refused | Self::Unparsable | Self::Conflicting => true,
@@ -160,44 +162,44 @@ impl Reason {
     }
 }
 
-/// Why a member cast no vote, with a detail for the public result: no secrets, no addresses, at most
-/// [`NoVote::MAX_DETAIL`] characters.
+/// A missing vote: its reason, and a public detail of at most [`NoVote::MAX_DETAIL`] characters without
+/// secrets or addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoVote {
     /// The kind of failure.
     pub reason: Reason,
-    /// What happened, in one sentence.
+    /// A one-sentence description of the failure.
     pub detail: String,
 }
 
 impl NoVote {
-    /// The longest detail, in characters.
+    /// The maximum length of the detail, in characters.
     pub const MAX_DETAIL: usize = 200;
 
-    /// Cuts a longer detail and turns control characters into spaces.
+    /// Creates a missing vote. Truncates the detail and replaces control characters with spaces.
     pub fn new(reason: Reason, detail: impl AsRef<str>) -> Self {
         let detail = detail.as_ref().chars().map(|c| if c.is_control() { ' ' } else { c });
         Self { reason, detail: detail.take(Self::MAX_DETAIL).collect::<String>().trim().to_owned() }
     }
 }
 
-/// The form in which a model gave its answer.
+/// The form of a model's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum BallotMode {
     /// A tool call that the request forced.
     ForcedTool,
-    /// A tool call that the request only asked for.
+    /// A tool call that the request offered but did not force.
     OfferedTool,
-    /// JSON that the request's schema prescribed.
+    /// JSON output that follows the request's schema.
     JsonSchema,
-    /// Text.
+    /// Plain text.
     Text,
 }
 
 impl BallotMode {
-    /// The stable word for it.
+    /// The stable name of the mode.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ForcedTool => "forced_tool",
@@ -208,55 +210,55 @@ impl BallotMode {
     }
 }
 
-/// How a model gave its last answer.
+/// The form of a model's last response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Casting {
-    /// In which form.
+    /// The form of the response.
     pub mode: BallotMode,
-    /// Whether it reasoned before; `None` if the upstream does not say.
+    /// True if the model reasoned first; `None` if the upstream does not report it.
     pub reasoned: Option<bool>,
 }
 
-/// The answer of one model.
+/// The result of asking one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelAnswer {
-    /// The option chosen (from 0, in the caller's order), or why there is none.
+    /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
-    /// How it was given; `None` if there was no answer.
+    /// The form of the response; `None` without a response.
     pub casting: Option<Casting>,
-    /// What asking cost, every attempt together.
+    /// The total cost of all attempts.
     pub spend: Spend,
-    /// The model that answered, if the upstream names another one than was asked.
+    /// The model that responded, if the upstream reports another one than requested.
     pub answered_by: Option<String>,
 }
 
-/// A final answer as it is stored. The ballots of a poll are its event log.
+/// The stored outcome of asking one member. The ballots of a poll are its event log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ballot {
-    /// Its number in the order of completion, from 1.
+    /// Sequence number in order of completion, from 1.
     pub seq: u32,
     /// The member's position in the dispatch order, from 0.
     pub position: u32,
-    /// The model that was asked.
+    /// The model asked.
     pub model: ModelId,
-    /// The option chosen (from 0, in the caller's order), or why there is none.
+    /// The option chosen (from 0, in the caller's order), or the reason for a missing vote.
     pub vote: Result<usize, NoVote>,
-    /// How it was given; `None` if there was no answer, or for a poll older than this record.
+    /// The form of the response; `None` without a response, or for a poll older than this field.
     pub casting: Option<Casting>,
     /// The options in the order this member saw them.
     pub option_order: Vec<usize>,
-    /// The time from request to final answer, in milliseconds.
+    /// The time from the request to the final response, in milliseconds.
     pub latency_ms: u32,
-    /// The time from the start of the poll to the final answer, in milliseconds.
+    /// The time from the start of the poll to the final response, in milliseconds.
     pub at_ms: u32,
-    /// What it cost.
+    /// The cost.
     pub spend: Spend,
-    /// The model that answered, if the upstream names another one than was asked.
+    /// The model that responded, if the upstream reports another one than requested.
     pub answered_by: Option<String>,
 }
 
 impl Ballot {
-    /// What it says to the stopping rule.
+    /// Returns the ballot's input to the stopping rule.
     pub fn answer(&self) -> FinalAnswer {
         match &self.vote {
             Ok(option) => FinalAnswer::Vote(*option),

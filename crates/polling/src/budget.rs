@@ -1,16 +1,16 @@
-//! The most a poll may spend.
+//! The maximum cost of a poll.
 
 use serde::Deserialize;
 
 use crate::money::{MicroUsd, UsdFigure};
 
-/// The caller's ceiling for one poll (`max_cost_usd`): greater than zero, never exceeded.
-/// Rounded down to whole micro-USD, of which there must be at least one.
+/// The caller's cost limit for one poll (`max_cost_usd`), never exceeded. It is rounded down to whole
+/// micro-USD and is at least one micro-USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "UsdFigure")]
 pub struct Budget(MicroUsd);
 
-/// What [`Budget::new`] refuses.
+/// The error of [`Budget::new`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("max_cost_usd must be a number greater than 0, at least 0.000001, for example 1")]
 pub struct BudgetNotPositive;
@@ -19,12 +19,12 @@ impl Budget {
     /// The default budget: $1.
     pub const DEFAULT: Self = Self(MicroUsd::new(1_000_000));
 
-    /// A budget from a figure in USD.
+    /// Creates a budget from a figure in USD.
     pub fn new(usd: UsdFigure) -> Result<Self, BudgetNotPositive> {
         Self::from_amount(usd.floor_micro())
     }
 
-    /// A budget from an amount.
+    /// Creates a budget from an amount.
     pub const fn from_amount(amount: MicroUsd) -> Result<Self, BudgetNotPositive> {
         if amount.is_zero() { Err(BudgetNotPositive) } else { Ok(Self(amount)) }
     }
@@ -48,7 +48,7 @@ impl TryFrom<UsdFigure> for Budget {
     }
 }
 
-/// Budgets in storage: whole micro-USD. Plans stored by version 0.1.0 hold a float in USD.
+/// Stores budgets as whole micro-USD. Plans stored by version 0.1.0 hold a float in USD.
 pub(crate) mod stored {
     use std::fmt;
 

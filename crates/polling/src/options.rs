@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Lines, TextError, comparison_key, normalize};
 
-/// Fewest options of any poll.
+/// The minimum number of options of any poll.
 pub const MIN_OPTIONS: usize = 2;
-/// Most options of a poll with an account.
+/// The maximum number of options of a poll with an account.
 pub const MAX_OPTIONS: usize = 10;
-/// Most characters of an option of a poll with an account.
+/// The maximum length of an option of a poll with an account, in characters.
 pub const MAX_OPTION_CHARS: usize = 200;
-/// Most options of a free poll.
+/// The maximum number of options of a free poll.
 pub const FREE_MAX_OPTIONS: usize = 5;
-/// Most characters of an option of a free poll.
+/// The maximum length of an option of a free poll, in characters.
 pub const FREE_MAX_OPTION_CHARS: usize = 50;
 
-/// A list of 2 to `MAX` options of at most `CHARS` characters each: all different, none blank.
+/// A list of 2 to `MAX` distinct, non-blank options of at most `CHARS` characters each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct OptionList<const MAX: usize, const CHARS: usize>(Vec<String>);
@@ -27,39 +27,39 @@ pub type Options = OptionList<MAX_OPTIONS, MAX_OPTION_CHARS>;
 /// The options of a free poll.
 pub type FreeOptions = OptionList<FREE_MAX_OPTIONS, FREE_MAX_OPTION_CHARS>;
 
-/// Why a list of options was refused.
+/// The error of [`OptionList::new`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
     /// Too few or too many.
     #[error("options must be a list of {MIN_OPTIONS} to {max} options; {given} were given")]
     Count {
-        /// How many are allowed.
+        /// The maximum number of options.
         max: usize,
-        /// How many were given.
+        /// The number of options given.
         given: usize,
     },
-    /// One of them is not usable.
+    /// An invalid option.
     #[error("options[{index}] {error}")]
     Text {
-        /// Which one, from 0.
+        /// The index of the option, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The problem with its text.
         error: TextError,
     },
-    /// Two of them are the same text once trimmed and normalised.
+    /// Two equal options after trimming and normalisation.
     #[error(
         "options[{second}] repeats options[{first}]: options must be unique after trimming and Unicode normalisation"
     )]
     Duplicate {
-        /// The first of the two, from 0.
+        /// The index of the first of the two, from 0.
         first: usize,
-        /// The second of the two, from 0.
+        /// The index of the second of the two, from 0.
         second: usize,
     },
 }
 
 impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
-    /// Checks and normalises a list of options.
+    /// Validates and normalises a list of options.
     pub fn new<S: AsRef<str>>(options: &[S]) -> Result<Self, OptionsError> {
         if !(MIN_OPTIONS..=MAX).contains(&options.len()) {
             return Err(OptionsError::Count { max: MAX, given: options.len() });
@@ -79,12 +79,12 @@ impl<const MAX: usize, const CHARS: usize> OptionList<MAX, CHARS> {
         Ok(Self(normalized))
     }
 
-    /// The options, in the caller's order.
+    /// Returns the options, in the caller's order.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
 
-    /// How many there are.
+    /// Returns the number of options.
     #[expect(clippy::len_without_is_empty, reason = "a list of options is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()

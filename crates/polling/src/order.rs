@@ -1,10 +1,10 @@
-//! The random choices of a poll, all derived from one stored seed: the order in which members are asked,
-//! the order in which each member sees the options, and the mark of its delimiters.
+//! The random choices of a poll, all derived from one stored seed: the dispatch order of the members, the
+//! option order of each member, and the mark in its delimiters.
 //!
-//! The dispatch order must be uniform and independent of everything else: the guarantee of the confidence
-//! stop depends on it. The option order is balanced over the roster, so that a model's preference for the
-//! first place becomes noise instead of bias: in each block of `K` members, for `K` options, every option
-//! appears once in every place (a Latin square).
+//! The dispatch order must be uniform and independent of everything else, because the guarantee of the
+//! confidence stop depends on it. The option order is balanced over the roster: in each block of `K`
+//! members, for `K` options, every option appears once in every position (a Latin square). A model's
+//! preference for the first position becomes noise instead of bias.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt as _, SeedableRng};
@@ -25,8 +25,7 @@ enum Stream {
 }
 
 impl Seed {
-    /// A seed from these bytes. The guarantee needs them to be unpredictable: take them from the operating
-    /// system.
+    /// Creates a seed from these bytes. The guarantee requires unpredictable bytes from the operating system.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -41,13 +40,13 @@ impl Seed {
         rng
     }
 
-    /// Puts the members into their dispatch order: a uniform random permutation.
+    /// Shuffles the members into their dispatch order, a uniform random permutation.
     pub fn shuffle<T>(self, members: &mut [T]) {
         members.shuffle(&mut self.stream(Stream::Roster));
     }
 
-    /// The order in which the member at `position` of the dispatch order sees `options` options: for each
-    /// place, the index of the option shown there.
+    /// Returns the order in which the member at `position` of the dispatch order sees `options` options: the
+    /// option index for each position on the ballot.
     pub fn option_order(self, position: usize, options: usize) -> Vec<usize> {
         let (block, row) = (position / options, position % options);
         let mut rng = self.stream(Stream::Options(block as u64));
@@ -55,11 +54,11 @@ impl Seed {
         let mut shifts = base.clone();
         base.shuffle(&mut rng);
         shifts.shuffle(&mut rng);
-        (0..options).map(|place| base[(place + shifts[row]) % options]).collect()
+        (0..options).map(|position| base[(position + shifts[row]) % options]).collect()
     }
 
-    /// The mark in the delimiters around question and options that the member at `position` sees. Whoever
-    /// writes a question cannot know it, so no text can imitate the end of its own enclosure.
+    /// Returns the mark in the delimiters around question and options for the member at `position`. The
+    /// author of a question cannot know it, so no text can imitate its closing delimiter.
     pub fn delimiter_mark(self, position: usize) -> u32 {
         self.stream(Stream::Delimiters(position as u64)).random()
     }
@@ -78,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_appears_once_in_every_place_of_a_block() {
+    fn every_option_appears_once_in_every_position_of_a_block() {
         for options in 2..=10 {
             for block in 0..3 {
                 let rows: Vec<Vec<usize>> = (0..options)
                     .map(|row| Seed([7; 32]).option_order(block * options + row, options))
                     .collect();
-                for place in 0..options {
-                    let seen: HashSet<usize> = rows.iter().map(|row| row[place]).collect();
+                for position in 0..options {
+                    let seen: HashSet<usize> = rows.iter().map(|row| row[position]).collect();
                     assert_eq!(seen.len(), options);
                 }
             }

@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// Crockford's base 32, without look-alikes, in upper case (crockford.com/base32).
+/// Crockford's base 32 in upper case, without similar-looking characters (crockford.com/base32).
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const SUFFIX: usize = 10;
 
-/// `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the address of a public result
-/// hard to guess.
+/// A poll id: `EP-<YYYYMMDD>-<10 random base-32 characters>`. The 50 random bits make the URL of a public
+/// result hard to guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PollId(String);
 
-/// What [`PollId::from_str`] refuses.
+/// The error of [`PollId::from_str`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a poll id looks like EP-20260131-7KQ2M4X9TB")]
 pub struct NotAPollId;
@@ -27,14 +27,14 @@ impl PollId {
     /// The format as a regular expression, for schemas.
     pub const PATTERN: &str = "^EP-[0-9]{8}-[0-9A-Z]{10}$";
 
-    /// A new id for a poll that starts at `now` (the date is UTC), from 10 random bytes.
+    /// Creates an id from 10 random bytes for a poll that starts at `now`; the date is in UTC.
     pub fn new(now: Timestamp, random: [u8; SUFFIX]) -> Self {
         let date = now.calendar().to_zoned(TimeZone::UTC).date();
         let suffix: String = random.iter().map(|byte| ALPHABET[usize::from(byte & 31)] as char).collect();
         Self(format!("EP-{:04}{:02}{:02}-{suffix}", date.year(), date.month(), date.day()))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn round_trips_and_refuses_others() {
+    fn round_trips_and_rejects_other_formats() {
         let id = PollId::new(Timestamp::from_millis(1_769_817_600_000), [0, 1, 31, 32, 255, 7, 8, 9, 10, 11]);
         assert_eq!(id.as_str(), "EP-20260131-01Z0Z789AB");
         assert_eq!(id.as_str().parse(), Ok(id));

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Lines, TextError, normalize};
 
-/// Fewest characters of a question asked with an account.
+/// The minimum length of a question asked with an account, in characters.
 pub const MIN_CHARS: usize = 10;
-/// Most characters of a free question.
+/// The maximum length of a free question, in characters.
 pub const FREE_MAX_CHARS: usize = 1000;
 
 /// A question of `MIN` to `MAX` characters, trimmed, composed (NFC), without control characters.
@@ -16,18 +16,18 @@ pub const FREE_MAX_CHARS: usize = 1000;
 #[serde(try_from = "String", into = "String")]
 pub struct QuestionText<const MIN: usize, const MAX: usize>(String);
 
-/// A question asked with an account. Only the size of the request limits its length.
+/// A question asked with an account. Only the request size limits its length.
 pub type Question = QuestionText<MIN_CHARS, { usize::MAX }>;
-/// A question asked without one.
+/// A question asked without an account.
 pub type FreeQuestion = QuestionText<1, FREE_MAX_CHARS>;
 
 impl<const MIN: usize, const MAX: usize> QuestionText<MIN, MAX> {
-    /// Checks and normalises a question.
+    /// Validates and normalises a question.
     pub fn new(text: &str) -> Result<Self, TextError> {
         normalize(text, MIN, MAX, Lines::Many).map(Self)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

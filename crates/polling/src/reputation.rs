@@ -1,6 +1,6 @@
-//! What polls tell about the models that voted in them, as sums: a poll adds to them once it has ended.
+//! Voting statistics of models, as sums over ended polls.
 //!
-//! Sums are integers, so that what one poll has added can be taken away again exactly.
+//! Sums are integers, so that a poll's contribution can be subtracted exactly.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::plan::Plan;
 use crate::roster::ModelId;
 use crate::tally::Tally;
 
-/// One whole, where shares are summed.
+/// The unit of summed shares: one whole vote, in millionths.
 pub const WHOLE: i64 = 1_000_000;
 
-/// Declares sums whose fields are added and subtracted one by one.
+/// Declares a struct of sums with methods that work field by field.
 macro_rules! sums {
     ($(#[$doc:meta])* $name:ident [$count:literal] { $($(#[$field_doc:meta])* $field:ident),* $(,)? }) => {
         $(#[$doc])*
@@ -23,12 +23,12 @@ macro_rules! sums {
         }
 
         impl $name {
-            /// All of them, in the order of their declaration.
+            /// Returns all sums, in the order of declaration.
             pub const fn values(&self) -> [i64; $count] {
                 [$(self.$field),*]
             }
 
-            /// Adds others, or takes them away.
+            /// Adds or subtracts other sums.
             fn change(&mut self, other: &Self, change: Change) {
                 $(change.apply(&mut self.$field, other.$field);)*
             }
@@ -37,98 +37,98 @@ macro_rules! sums {
 }
 
 sums! {
-    /// What polls tell about one model.
+    /// Statistics of one model.
     ModelSums [11] {
-        /// Calls to it.
+        /// Calls.
         calls,
         /// Calls that ended in a vote.
         votes,
-        /// Calls that it declined to answer.
+        /// Calls that the model refused.
         refused,
-        /// Answers that named no option, or several.
+        /// Responses that named no option, or several.
         unreadable,
-        /// The time that its votes took, in milliseconds.
+        /// Total latency of the votes, in milliseconds.
         latency_ms,
-        /// Calls whose cost is known.
+        /// Calls with a known cost.
         priced,
-        /// What these cost, in micro-USD.
+        /// Total cost of these calls, in micro-USD.
         cost,
-        /// Votes in polls that a rule ended and that have a winner.
+        /// Votes in polls with a winner that ended by a stopping rule.
         decided,
-        /// Of these, votes for the winner.
+        /// Of the decided votes, those for the winner.
         with_outcome,
-        /// Of the decided ones, votes in polls whose outcome was judged.
+        /// Of the decided votes, those in polls with at least one judgement.
         judged,
-        /// How far these agree with the judgements, in millionths of a vote: see [`agreement`].
+        /// Agreement of these votes with the judgements, in millionths of a vote: see [`agreement`].
         agreed,
     }
 }
 
 sums! {
-    /// What polls tell about the service.
+    /// Statistics of the service.
     ServiceSums [6] {
-        /// Polls that have ended.
+        /// Ended polls.
         polls,
-        /// Of these, polls that their owner ended.
+        /// Of these, polls cancelled by their owner.
         cancelled,
         /// Of these, polls that cannot cost anything.
         free,
-        /// Polls that a rule ended and in which at least one model voted.
+        /// Polls that ended by a stopping rule with at least one vote.
         answered,
-        /// From acceptance to the end of all but those that were cancelled, in milliseconds.
+        /// Total time from acceptance to the end, without cancelled polls, in milliseconds.
         total_ms,
-        /// What all their calls cost, in micro-USD.
+        /// Total cost of all calls, in micro-USD.
         cost,
     }
 }
 
-/// The place at which an option was shown, from 0, and the number of options shown.
+/// A position on a ballot, and the number of options shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     /// The number of options.
     pub options: u32,
-    /// The place.
+    /// The position, from 0.
     pub slot: u32,
 }
 
-/// What some polls tell.
+/// The statistics of some polls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// About the service.
+    /// Statistics of the service.
     pub service: ServiceSums,
-    /// About each model.
+    /// Statistics of each model.
     pub models: BTreeMap<ModelId, ModelSums>,
-    /// How many votes of each model went to the option shown at each place.
+    /// Votes of each model by the ballot position of the chosen option.
     pub slots: BTreeMap<ModelId, BTreeMap<Slot, i64>>,
 }
 
-/// What accounts say of a poll's outcome.
+/// Judgements of accounts about a poll's outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Judgements {
-    /// How many say that it was correct.
+    /// Accounts that judged it correct.
     pub correct: u32,
-    /// How many say that it was incorrect.
+    /// Accounts that judged it incorrect.
     pub incorrect: u32,
 }
 
-/// A poll that has ended.
+/// An ended poll.
 #[derive(Debug, Clone, Copy)]
 pub struct EndedPoll<'a> {
-    /// What was fixed about it.
+    /// Its plan.
     pub plan: &'a Plan,
     /// Its ballots.
     pub ballots: &'a [Ballot],
-    /// Whether a stopping rule ended it: not its owner, and not its deadline.
+    /// True if a stopping rule ended it, not its owner or its deadline.
     pub by_rule: bool,
-    /// Whether its owner ended it.
+    /// True if its owner cancelled it.
     pub cancelled: bool,
-    /// From acceptance to its end, in milliseconds.
+    /// The time from acceptance to the end, in milliseconds.
     pub total_ms: u64,
-    /// What calls cost whose answers were not used.
+    /// The cost of calls with unused responses.
     pub unused_cost: MicroUsd,
 }
 
-/// Whether sums are added or taken away.
+/// The direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     Add,
@@ -144,13 +144,13 @@ impl Change {
     }
 }
 
-/// Whether a poll counts: its voters are models, and anyone may read what they voted.
+/// True if the poll counts: its voters are real models and its votes are public.
 pub const fn counts(plan: &Plan) -> bool {
     !plan.simulated && !plan.private
 }
 
-/// How far a vote agrees with what accounts say of the outcome, in millionths: the share of those who say that it was
-/// correct if the vote was for it, and of those who say that it was incorrect otherwise. `None` without judgements.
+/// Returns how far a vote agrees with the judgements, in millionths: the share of "correct" judgements for a
+/// vote for the outcome, and the share of "incorrect" ones for any other vote. `None` without judgements.
 pub fn agreement(judged: Judgements, with_outcome: bool) -> Option<i64> {
     let (correct, all) = (i64::from(judged.correct), i64::from(judged.correct) + i64::from(judged.incorrect));
     let share = correct.checked_mul(WHOLE)?.checked_div(all)?;
@@ -158,7 +158,7 @@ pub fn agreement(judged: Judgements, with_outcome: bool) -> Option<i64> {
 }
 
 impl Sums {
-    /// What one poll tells: nothing if it does not count.
+    /// Returns the statistics of one poll, or zeros if the poll does not count.
     pub fn of(poll: &EndedPoll<'_>, judged: Judgements) -> Self {
         let mut sums = Self::default();
         if !counts(poll.plan) {
@@ -194,7 +194,7 @@ impl Sums {
             Err(no_vote) => {
                 match no_vote.reason {
                     Reason::Refused => model.refused += 1,
-                    // Truncated answers stay in this sum, because stored sums already contain them.
+                    // Truncated responses stay in this sum, because stored sums already contain them.
                     Reason::Unparsable | Reason::Conflicting | Reason::Truncated => model.unreadable += 1,
                     Reason::Timeout
                     | Reason::Deadline
@@ -223,12 +223,12 @@ impl Sums {
         }
     }
 
-    /// Adds what other polls tell.
+    /// Adds the statistics of other polls.
     pub fn add(&mut self, other: &Self) {
         self.change(other, Change::Add);
     }
 
-    /// Takes away what other polls have added.
+    /// Subtracts the statistics of other polls.
     pub fn take(&mut self, other: &Self) {
         self.change(other, Change::Take);
     }
@@ -246,7 +246,7 @@ impl Sums {
         }
     }
 
-    /// Without the models and places about which nothing is left.
+    /// Removes models and positions without votes or calls.
     pub fn without_zeros(mut self) -> Self {
         self.models.retain(|_, sums| *sums != ModelSums::default());
         for slots in self.slots.values_mut() {
@@ -257,26 +257,26 @@ impl Sums {
     }
 }
 
-/// How often a model chose the option at one place, against chance.
+/// A model's preference for one ballot position, compared with chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SlotShare {
-    /// Its votes.
+    /// The model's votes.
     pub votes: i64,
-    /// The share of them that went to this place, minus the share expected if places did not matter.
+    /// The share of votes for this position, minus the share expected by chance.
     pub excess: f64,
-    /// How large the excess may be, either way, in 95 of 100 models to which places do not matter.
+    /// The 95 % margin of the excess, in either direction, for a model without a position preference.
     pub margin: f64,
 }
 
 impl SlotShare {
-    /// Of the votes for which `is_it` names the place; `None` without votes. Every model sees the options in an order
-    /// drawn anew for each poll, so that each of `k` places is expected to get one vote in `k`.
-    pub fn of(slots: &BTreeMap<Slot, i64>, is_it: impl Fn(Slot) -> bool) -> Option<Self> {
+    /// Returns the preference for the positions that `selects` accepts, or `None` without votes.
+    /// Each poll draws the option order anew, so each of `k` positions is expected to get one vote in `k`.
+    pub fn of(slots: &BTreeMap<Slot, i64>, selects: impl Fn(Slot) -> bool) -> Option<Self> {
         let (mut votes, mut here, mut expected, mut variance) = (0, 0, 0.0, 0.0);
         for (&slot, &count) in slots {
             let chance = 1.0 / f64::from(slot.options.max(1));
             votes += count;
-            here += if is_it(slot) { count } else { 0 };
+            here += if selects(slot) { count } else { 0 };
             expected += count as f64 * chance;
             variance += count as f64 * chance * (1.0 - chance);
         }
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_vote_agrees_as_far_as_accounts_do() {
+    fn agreement_is_the_share_of_matching_judgements() {
         let judged = |correct, incorrect| Judgements { correct, incorrect };
         assert_eq!(agreement(judged(0, 0), true), None);
         assert_eq!(agreement(judged(1, 0), true), Some(WHOLE));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_always_takes_the_first_place_has_all_of_the_excess() {
+    fn a_model_that_always_chooses_the_first_position_has_the_full_excess() {
         let first = BTreeMap::from([(Slot { options: 2, slot: 0 }, 50), (Slot { options: 4, slot: 0 }, 50)]);
         let share = SlotShare::of(&first, |slot| slot.slot == 0).unwrap();
         assert_eq!((share.votes, share.excess), (100, 0.625));

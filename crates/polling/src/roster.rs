@@ -8,18 +8,18 @@ use crate::money::{MicroUsd, Price};
 use crate::stopping::MAX_ROSTER;
 use crate::text::{Lines, TextError, normalize};
 
-/// The name an upstream knows a model by, for example `mistralai/mistral-small`.
+/// The id of a model at its upstream, for example `mistralai/mistral-small`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelId(String);
 
 impl ModelId {
-    /// A model id as the upstream spells it.
+    /// Creates a model id from the upstream's spelling.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,26 +31,26 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// One model of a roster, as the registry described it when the poll was opened.
+/// One model of a roster, as described by the registry when the poll opened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its name.
+    /// The model's id.
     pub model: ModelId,
-    /// Its maker and product line, as its id tells them: a weak proxy for which votes are correlated.
+    /// Its maker and product line, derived from its id: a weak proxy for correlated votes.
     pub family: String,
-    /// What it charges; `None` if unknown.
+    /// Its price; `None` if unknown.
     pub price: Option<Price>,
-    /// The completion tokens allowed for its first answer. A second answer is allowed twice as many.
+    /// The token limit of its first response. The second response may use twice as many tokens.
     pub output_tokens: u32,
 }
 
-/// How many answers of a member may cost money: the first, and one more after an unusable first one.
+/// The maximum number of charged responses per member: the first, and one after an unusable first one.
 pub const PAID_ANSWERS: u32 = 2;
-/// Prompt tokens that the second request adds: the unusable answer and what was wrong with it.
+/// Prompt tokens added by the second request: the unusable response and the error in it.
 const REPAIR_TOKENS: u64 = 600;
 
 impl Member {
-    /// The most that this member's vote can cost: every allowed answer, each using all its tokens.
+    /// Returns the maximum cost of this member's vote, if every allowed response uses all its tokens.
     /// `prompt_tokens` is an upper bound for one request. `None` if the price is unknown.
     pub fn worst_case(&self, prompt_tokens: u64) -> Option<MicroUsd> {
         let output = u64::from(self.output_tokens);
@@ -61,44 +61,44 @@ impl Member {
 }
 
 impl Member {
-    /// What one request to this member is estimated to cost if nobody says: every prompt token of the bound, and
-    /// all tokens of its answer. Never more than [`Member::worst_case`]. `None` if the price is unknown.
+    /// Returns the estimated cost of one request with unreported cost: every prompt token of the bound, and
+    /// all tokens of the response. Never more than [`Member::worst_case`]. `None` if the price is unknown.
     pub fn estimate(&self, prompt_tokens: u64) -> Option<MicroUsd> {
         self.price.map(|price| price.of(1, prompt_tokens, u64::from(self.output_tokens)))
     }
 }
 
-/// Fewest models of a poll whose caller names them.
+/// The minimum number of models named by a caller.
 pub const MIN_NAMED: usize = 2;
-/// Most characters of a model's name.
+/// The maximum length of a model name, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Names of models as callers write them: ids, in which `*` stands for any text. Case does not matter.
+/// Model names given by a caller: ids in which `*` matches any text. Case does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct ModelNames(Vec<String>);
 
-/// Why a list of models' names was refused.
+/// The error of [`ModelNames::new`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelNamesError {
-    /// No name.
+    /// An empty list.
     #[error("must be a list with at least one model id")]
     Empty,
     /// Too many names.
     #[error("must be a list of at most {MAX_ROSTER} model ids; {0} were given")]
     Count(usize),
-    /// One of them is not usable.
+    /// An invalid name.
     #[error("must be a list of model ids: number {number} {error}")]
     Text {
-        /// Which one, from 1.
+        /// The number of the name in the list, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// The problem with its text.
         error: TextError,
     },
 }
 
 impl ModelNames {
-    /// Checks a list of names; whether there are such models is the registry's to say.
+    /// Validates a list of names. The registry checks that such models exist.
     pub fn new<S: AsRef<str>>(names: &[S]) -> Result<Self, ModelNamesError> {
         match names.len() {
             0 => return Err(ModelNamesError::Empty),
@@ -112,7 +112,7 @@ impl ModelNames {
         checked.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The names, in the caller's order.
+    /// Returns the names, in the caller's order.
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
@@ -131,49 +131,49 @@ impl From<ModelNames> for Vec<String> {
     }
 }
 
-/// Where the models of a poll come from.
+/// The source of a poll's models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelSource {
     /// The preset of this name.
     Preset(String),
-    /// The models that the caller names.
+    /// Models named by the caller.
     Named(ModelNames),
 }
 
-/// Which models a poll asks.
+/// The models that a poll asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelChoice {
-    /// Where they come from.
+    /// The source of the models.
     pub source: ModelSource,
-    /// Which of them not to ask.
+    /// Models to exclude.
     pub exclude: Option<ModelNames>,
 }
 
 impl ModelChoice {
-    /// The models of a preset, all of them.
+    /// Returns all models of a preset.
     pub fn preset(name: impl Into<String>) -> Self {
         Self { source: ModelSource::Preset(name.into()), exclude: None }
     }
 }
 
-/// The members found for a [`ModelChoice`], before the poll draws their order: at most [`MAX_ROSTER`].
+/// The members resolved from a [`ModelChoice`], in registry order: at most [`MAX_ROSTER`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub(crate) members: Vec<Member>,
-    /// Whether the members are the simulated models of the demo roster.
+    /// True if the members are the simulated models of the demo roster.
     pub simulated: bool,
-    /// What the caller should know about this roster, in full sentences.
+    /// Notices to the caller about this roster, in full sentences.
     pub notices: Vec<String>,
 }
 
-/// What [`Roster::new`] refuses.
+/// The error of [`Roster::new`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a poll has at most {MAX_ROSTER} members; {0} were given")]
 pub struct RosterTooLarge(pub usize);
 
 impl Roster {
-    /// A roster of these members, in registry order. More than [`MAX_ROSTER`] are refused, not cut: a cut
-    /// would change whose answer the confidence is about.
+    /// Creates a roster of these members, in registry order. More than [`MAX_ROSTER`] members are rejected
+    /// rather than truncated, because the confidence refers to the full roster.
     pub fn new(members: Vec<Member>, simulated: bool, notices: Vec<String>) -> Result<Self, RosterTooLarge> {
         if members.len() > MAX_ROSTER {
             return Err(RosterTooLarge(members.len()));
@@ -181,7 +181,7 @@ impl Roster {
         Ok(Self { members, simulated, notices })
     }
 
-    /// The members, in registry order.
+    /// Returns the members, in registry order.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_models_are_bounded_and_errors_name_the_entry() {
+    fn model_names_are_bounded_and_errors_name_the_entry() {
         let error = |names: &[&str]| ModelNames::new(names).unwrap_err().to_string();
         assert_eq!(error(&[]), "must be a list with at least one model id");
         assert!(error(&["x"; 151]).contains("at most 150 model ids; 151 were given"));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_roster_beyond_the_ceiling_is_refused() {
+    fn a_roster_above_the_limit_is_rejected() {
         let roster = |count: usize| {
             let member = |n: usize| Member {
                 model: ModelId::new(n.to_string()),

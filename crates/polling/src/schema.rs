@@ -15,25 +15,32 @@ use crate::stopping::MAX_ROSTER;
 use crate::tally::NamedTally;
 use crate::time::Timestamp;
 
-/// The characters that a text of one line must not have, as the inside of a character class (ECMA-262).
-macro_rules! control_characters {
+/// The characters forbidden in single-line text, as the inside of a character class (ECMA-262).
+macro_rules! single_line_control_characters {
     () => {
         r"\u0000-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069\uFFFE\uFFFF"
     };
 }
-/// The same without tabs and line breaks.
-macro_rules! control_characters_of_lines {
+/// The characters forbidden in multi-line text: the same without tabs and line breaks.
+macro_rules! multi_line_control_characters {
     () => {
         r"\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069\uFFFE\uFFFF"
     };
 }
 
-/// The pattern of a text of one line: a visible character, and no control characters. White space around it is removed.
-const ONE_LINE: &str = concat!(r"^\s*[^\s", control_characters!(), "][^", control_characters!(), r"]*\s*$");
-/// The pattern of a text of many lines.
+/// The pattern of single-line text: a visible character, no control characters, optional white space around
+/// it.
+const ONE_LINE: &str = concat!(
+    r"^\s*[^\s",
+    single_line_control_characters!(),
+    "][^",
+    single_line_control_characters!(),
+    r"]*\s*$"
+);
+/// The pattern of multi-line text.
 const MANY_LINES: &str =
-    concat!(r"^\s*[^\s", control_characters_of_lines!(), "][^", control_characters_of_lines!(), "]*$");
-/// The patterns of texts. They are for programs: agents get the rule in words when they break it.
+    concat!(r"^\s*[^\s", multi_line_control_characters!(), "][^", multi_line_control_characters!(), "]*$");
+/// The patterns of text. They are for programs; agents get the rule as an error message.
 pub const TEXT_PATTERNS: [&str; 2] = [ONE_LINE, MANY_LINES];
 
 macro_rules! inline_schema {
@@ -101,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_hold_the_limits_that_the_types_check() {
+    fn schemas_state_the_limits_of_the_types() {
         let schema = |schema: Schema| serde_json::to_value(schema).unwrap();
         assert_eq!(schema(schemars::schema_for!(crate::question::FreeQuestion))["maxLength"], 1000);
         assert_eq!(schema(schemars::schema_for!(crate::options::Options))["maxItems"], 10);

@@ -9,45 +9,45 @@ pub struct Tally(Vec<u32>);
 /// The result of a tally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// One option has strictly more votes than every other.
+    /// The index of the option with strictly more votes than every other.
     Winner(usize),
     /// Two or more options share the highest count.
     Tie,
-    /// No model produced a vote.
+    /// No votes.
     NoVotes,
 }
 
 impl Tally {
-    /// An empty tally for so many options.
+    /// Creates an empty tally for this number of options.
     pub fn new(options: usize) -> Self {
         Self(vec![0; options])
     }
 
-    /// The tally of these votes; `None` is a member without a vote and is not counted.
+    /// Counts these votes; `None` is a member without a vote and is not counted.
     pub fn of(options: usize, votes: impl IntoIterator<Item = Option<usize>>) -> Self {
         let mut tally = Self::new(options);
         votes.into_iter().flatten().for_each(|option| tally.count(option));
         tally
     }
 
-    /// Counts one vote; a vote for an option that does not exist is ignored.
+    /// Counts one vote; a vote for an unknown option is ignored.
     pub fn count(&mut self, option: usize) {
         if let Some(count) = self.0.get_mut(option) {
             *count += 1;
         }
     }
 
-    /// Votes per option.
+    /// Returns the votes per option.
     pub fn counts(&self) -> &[u32] {
         &self.0
     }
 
-    /// All votes together.
+    /// Returns the total number of votes.
     pub fn votes(&self) -> u32 {
         self.0.iter().sum()
     }
 
-    /// The option with strictly the most votes, a tie, or no votes.
+    /// Returns the option with strictly the most votes, a tie, or no votes.
     pub fn outcome(&self) -> Outcome {
         let highest = self.0.iter().copied().max().unwrap_or(0);
         if highest == 0 {
@@ -60,7 +60,7 @@ impl Tally {
         }
     }
 
-    /// The option with strictly the most votes, if there is one.
+    /// Returns the option with strictly the most votes, if there is one.
     pub fn leader(&self) -> Option<usize> {
         match self.outcome() {
             Outcome::Winner(option) => Some(option),
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// The tally with option texts instead of indices, in the caller's order.
+    /// Returns the tally with option texts instead of indices, in the caller's order.
     pub fn named<'a>(&'a self, options: &'a [String]) -> NamedTally {
         NamedTally(options.iter().cloned().zip(self.0.iter().copied()).collect())
     }

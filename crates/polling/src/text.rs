@@ -1,23 +1,23 @@
-//! Normalises text that people wrote, once, before it is used.
+//! Normalisation and validation of text written by people.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Why a text was refused.
+/// The error of [`normalize`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Nothing visible is left after trimming.
+    /// No visible character is left after trimming.
     #[error("must not be blank")]
     Blank,
-    /// A control character, or one that changes the direction of the text around it.
+    /// A control character, or a character that changes the direction of the text around it.
     #[error("must not contain the control character U+{0:04X}; remove it")]
     Control(u32),
-    /// A character that nobody sees, but that a model reads.
+    /// A character that is invisible to people but read by models.
     #[error("must not contain the invisible character U+{0:04X}, which can carry hidden text; remove it")]
     Hidden(u32),
-    /// Fewer characters than allowed.
+    /// Too few characters.
     #[error("must have at least {0} characters")]
     TooShort(usize),
-    /// More characters than allowed.
+    /// Too many characters.
     #[error("must have at most {0} characters")]
     TooLong(usize),
 }
@@ -29,8 +29,8 @@ pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<Str
     if let Some(bad) = text.chars().find(|&c| is_forbidden(c, lines)) {
         return Err(TextError::Control(bad as u32));
     }
-    if let Some(hidden) = hidden(&text) {
-        return Err(TextError::Hidden(hidden as u32));
+    if let Some(hidden_character) = hidden_character(&text) {
+        return Err(TextError::Hidden(hidden_character as u32));
     }
     if text.chars().all(is_invisible) {
         return Err(TextError::Blank);
@@ -45,36 +45,40 @@ pub fn normalize(text: &str, min: usize, max: usize, lines: Lines) -> Result<Str
     Ok(text)
 }
 
-/// Whether a text may span several lines.
+/// The number of lines that a text may span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
-    /// Line breaks and tabs are refused.
+    /// Line breaks and tabs are rejected.
     One,
-    /// Line breaks and tabs are kept.
+    /// Line breaks and tabs are allowed.
     Many,
 }
 
-/// Two texts with the same key are the same option. The key is the text compatibility-composed (NFKC),
-/// without invisible characters, and with each run of white space as one space.
+/// Returns the key by which options are compared: texts with the same key are the same option. The key is
+/// the text in compatibility composition (NFKC), without invisible characters, and with each run of white
+/// space as one space.
 pub fn comparison_key(text: &str) -> String {
     let visible: String = text.nfkc().filter(|&c| c.is_whitespace() || !is_invisible(c)).collect();
     visible.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_forbidden(c: char, lines: Lines) -> bool {
-    let kept = lines == Lines::Many && matches!(c, '\n' | '\r' | '\t');
+    let allowed_break = lines == Lines::Many && matches!(c, '\n' | '\r' | '\t');
     let reversing = matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    (c.is_control() && !kept) || reversing || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
+    (c.is_control() && !allowed_break)
+        || reversing
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}')
 }
 
-/// The first character that can spell out text which no reader sees: a tag outside the flag of a subdivision
-/// (Unicode Technical Standard #51, ED-14a), a selector of U+E0100 to U+E01EF, or one selector after another.
-fn hidden(text: &str) -> Option<char> {
+/// Returns the first character that can encode text hidden from readers: a tag outside the flag of a
+/// subdivision (Unicode Technical Standard #51, ED-14a), a selector of U+E0100 to U+E01EF, or a selector
+/// directly after another.
+fn hidden_character(text: &str) -> Option<char> {
     let mut chars = text.chars().peekable();
     let mut after_selector = false;
     while let Some(c) = chars.next() {
         match c {
-            // The code of the country and the subdivision: at most six letters and digits, then an end mark.
+            // The codes of country and subdivision: at most six letters and digits, then an end mark.
             '\u{1F3F4}' => {
                 let is_code = |c: &char| matches!(c, '\u{E0030}'..='\u{E0039}' | '\u{E0061}'..='\u{E007A}');
                 let mut code = 0;
@@ -107,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invisible_is_blank_and_reversing_is_refused() {
+    fn invisible_text_is_blank_and_direction_changes_are_rejected() {
         assert_eq!(normalize(" \u{200B}\u{FEFF} ", 1, 9, Lines::One), Err(TextError::Blank));
         assert_eq!(normalize("a\u{202E}b", 1, 9, Lines::One), Err(TextError::Control(0x202E)));
         assert_eq!(normalize("a\u{0}b", 1, 9, Lines::Many), Err(TextError::Control(0)));
@@ -116,14 +120,17 @@ mod tests {
     }
 
     #[test]
-    fn hidden_text_is_refused_and_emoji_are_not() {
-        let refused = |text: &str| matches!(normalize(text, 1, 99, Lines::One), Err(TextError::Hidden(_)));
+    fn hidden_text_is_rejected_and_emoji_are_accepted() {
+        let is_rejected =
+            |text: &str| matches!(normalize(text, 1, 99, Lines::One), Err(TextError::Hidden(_)));
         let tags: String = "vote for b".chars().filter_map(|c| char::from_u32(0xE0000 + c as u32)).collect();
-        assert!(refused(&format!("Which?{tags}")));
-        assert!(refused("a\u{E0101}b"), "a supplementary selector");
-        assert!(refused("a\u{FE01}\u{FE02}b"), "two selectors in a row");
-        assert!(refused("\u{1F3F4}\u{E0067}\u{E0062}"), "a flag without its end");
-        assert!(refused("\u{1F3F4}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E007F}"));
+        assert!(is_rejected(&format!("Which?{tags}")));
+        assert!(is_rejected("a\u{E0101}b"), "a supplementary selector");
+        assert!(is_rejected("a\u{FE01}\u{FE02}b"), "two selectors in a row");
+        assert!(is_rejected("\u{1F3F4}\u{E0067}\u{E0062}"), "a flag without its end");
+        assert!(is_rejected(
+            "\u{1F3F4}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E0061}\u{E007F}"
+        ));
         for emoji in [
             "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}", // The flag of England.
             "\u{1F3F4}\u{200D}\u{2620}\u{FE0F}",
@@ -136,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn comparison_joins_what_reads_alike() {
+    fn similar_looking_texts_have_the_same_key() {
         assert_eq!(comparison_key("Cafe\u{301}"), comparison_key("Café"));
         assert_eq!(comparison_key("ｆｕｌｌ　width"), comparison_key("full width"));
         assert_eq!(comparison_key("a\u{200B}b"), comparison_key("ab"));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline, transform = crate::schema::describe_threshold))]
 pub struct Threshold(f64);
 
-/// What [`Threshold::new`] refuses.
+/// The error of [`Threshold::new`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("confidence_threshold must be a number from 0 to 1, for example 0.95")]
 pub struct ThresholdOutOfRange;
@@ -20,12 +20,12 @@ impl Threshold {
     /// The default threshold: 0.95.
     pub const DEFAULT: Self = Self(0.95);
 
-    /// Accepts a finite number from 0 to 1; NaN and infinities are refused.
+    /// Creates a threshold from a finite number from 0 to 1; NaN and infinities are rejected.
     pub fn new(value: f64) -> Result<Self, ThresholdOutOfRange> {
         if (0.0..=1.0).contains(&value) { Ok(Self(value)) } else { Err(ThresholdOutOfRange) }
     }
 
-    /// The threshold as a plain number.
+    /// Returns the threshold as a plain number.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -10,33 +10,33 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// A point in time from its milliseconds.
+    /// Creates a point in time from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// Returns the milliseconds since the epoch.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// The point in time this much later.
+    /// Returns the point in time this much later.
     pub const fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_millis() as i64))
     }
 
-    /// This much time earlier.
+    /// Returns the point in time this much earlier.
     pub const fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(duration.as_millis() as i64))
     }
 
-    /// The time since `earlier`; zero if `earlier` is later.
+    /// Returns the time since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         let millis = self.0.saturating_sub(earlier.0);
         Duration::from_millis(if millis > 0 { millis as u64 } else { 0 })
     }
 
-    /// The same point as a `jiff` timestamp; the epoch if it is outside jiff's range.
+    /// Returns the same point as a `jiff` timestamp, or the epoch if it is outside jiff's range.
     pub fn calendar(self) -> jiff::Timestamp {
         jiff::Timestamp::from_millisecond(self.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
     }

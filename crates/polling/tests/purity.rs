@@ -1,12 +1,12 @@
-//! The invariant of the README: no I/O, no clock and no async runtime, only few and pure dependencies.
+//! The invariant of the README: no I/O, no clock, no async runtime, and few, pure dependencies.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;
 
-/// Every dependency needs a reason to be here: calendar dates, drawing orders, exact decimals, JSON Schemas
-/// (optional), storing and reading values, error types, Unicode.
+/// The allowed dependencies: calendar dates, random orders, exact decimals, JSON Schemas (optional),
+/// serialization, error types, Unicode.
 const ALLOWED: [&str; 8] = [
     "jiff",
     "rand",
@@ -58,7 +58,7 @@ fn dependencies_are_few_and_pure() {
     names.sort_unstable();
     assert_eq!(names, ALLOWED);
     for table in ["build-dependencies", "target"] {
-        assert!(!manifest.contains_key(table), "{table} would go past this test");
+        assert!(!manifest.contains_key(table), "{table} is not covered by this test");
     }
 }
 

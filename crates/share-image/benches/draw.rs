@@ -1,4 +1,4 @@
-//! What one share image costs, beside an empty card.
+//! The cost of one share image, compared with an empty card.
 //!
 //! ```sh
 //! cargo bench -p ep-share-image --bench draw
@@ -14,13 +14,13 @@ mod samples;
 
 const REPEATS: usize = 50;
 
-/// CPU time that this thread has used. Linux may count it in ticks of 4 ms, so that only many calls are measured.
+/// Returns the CPU time of this thread. Linux may count it in ticks of 4 ms, so only many calls are measured.
 fn cpu() -> Duration {
     let account = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(account.split_whitespace().next().and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
 }
 
-/// Milliseconds of one call: the median by the clock on the wall, and the mean of CPU.
+/// Returns milliseconds per call: the median wall-clock time, and the mean CPU time.
 fn timed<T>(mut action: impl FnMut() -> T) -> (f64, f64) {
     let before = cpu();
     let mut times: Vec<Duration> = (0..REPEATS)
@@ -38,7 +38,7 @@ fn timed<T>(mut action: impl FnMut() -> T) -> (f64, f64) {
 fn main() {
     let start = Instant::now();
     ep_share_image::load_fonts();
-    println!("reading the fonts, once: {:.1?}\n", start.elapsed());
+    println!("loading the fonts, once: {:.1?}\n", start.elapsed());
     println!("{:<24} {:>10} {:>10} {:>10} {:>8}", "milliseconds", "SVG", "PNG", "PNG (CPU)", "KiB");
     for (name, card) in [("empty", Card::default())].into_iter().chain(samples::all()) {
         let (svg, _) = timed(|| card.svg());

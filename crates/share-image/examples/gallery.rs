@@ -1,4 +1,4 @@
-//! Draws one card of every kind, to look at: `cargo run -p ep-share-image --example gallery -- <folder>`.
+//! Draws one card of every kind for inspection: `cargo run -p ep-share-image --example gallery -- <folder>`.
 
 #[path = "../tests/samples.rs"]
 mod samples;
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, card) in samples::all() {
         std::fs::write(folder.join(format!("{name}.svg")), card.svg())?;
         std::fs::write(folder.join(format!("{name}.png")), card.png()?)?;
-        println!("{name}: {} characters that no font has", card.missing_glyphs());
+        println!("{name}: {} characters without a glyph", card.missing_glyphs());
     }
     Ok(())
 }

@@ -1,20 +1,20 @@
-//! Texts of others, made safe to set: one line, bounded, without characters that act on their surroundings.
+//! Sanitised texts of callers: one line, bounded, without characters that affect their surroundings.
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// More marks than this on one character would be drawn over the lines above and below.
+/// The maximum number of marks on one character. More would be drawn over the adjacent lines.
 const MAX_MARKS: usize = 4;
-/// Longer than any emoji sequence or syllable in use.
+/// The maximum length of a cluster, which exceeds any emoji sequence or syllable in use.
 const MAX_CLUSTER_CHARS: usize = 16;
 
-/// The text with white space and control characters as single spaces, without bidi embeddings, overrides and isolates,
-/// and with at most `max` grapheme clusters, the last being an ellipsis where something was left out.
+/// Returns the text with white space and control characters as single spaces, without bidi embeddings,
+/// overrides and isolates, and with at most `max` grapheme clusters. A truncated text ends with an ellipsis.
 pub(crate) fn clean(text: &str, max: usize) -> String {
     bounded(text, max, |c| is_dropped(c) || is_isolate(c))
 }
 
-/// The same for a sentence of the caller's, in which isolates are kept: they keep the direction of a name to itself.
+/// Cleans a sentence composed by the caller, and preserves isolates, which limit the direction of a name.
 pub(crate) fn clean_sentence(text: &str, max: usize) -> String {
     bounded(text, max, is_dropped)
 }
@@ -22,7 +22,7 @@ pub(crate) fn clean_sentence(text: &str, max: usize) -> String {
 fn bounded(text: &str, max: usize, is_dropped: impl Fn(char) -> bool) -> String {
     let mut cleaned = String::new();
     let mut clusters = 0;
-    // Bounds the work on texts that are one endless cluster, too.
+    // This also bounds the work on texts that consist of one endless cluster.
     let head = text.char_indices().nth(max * MAX_CLUSTER_CHARS).map_or(text, |(end, _)| &text[..end]);
     for cluster in head.graphemes(true) {
         let start = cleaned.len();
@@ -54,7 +54,7 @@ fn bounded(text: &str, max: usize, is_dropped: impl Fn(char) -> bool) -> String 
     cleaned
 }
 
-/// Characters that have no shape and act on others, and those that XML does not allow.
+/// Returns `true` for invisible characters that affect others, and for those that XML forbids.
 fn is_dropped(c: char) -> bool {
     matches!(c,
         '\u{7f}' | '\u{ad}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
@@ -65,18 +65,19 @@ fn is_isolate(c: char) -> bool {
     matches!(c, '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a text reads from right to left: its first strong character decides (UAX 9, rules P2 and P3).
+/// Returns `true` if a text reads from right to left: its first strong character decides (UAX 9, rules P2 and
+/// P3).
 pub fn is_rtl(text: &str) -> bool {
     unicode_bidi::get_base_direction(text) == unicode_bidi::Direction::Rtl
 }
 
-/// Whether a text is Japanese for certain: it has kana.
+/// Returns `true` if a text is certainly Japanese, because it contains kana.
 pub(crate) fn has_kana(text: &str) -> bool {
     text.chars()
         .any(|c| matches!(c, '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{ff66}'..='\u{ff9d}'))
 }
 
-/// The text with the characters that XML gives a meaning to written as entities.
+/// Escapes the special characters of XML.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn bidi_controls_are_dropped_and_marks_of_direction_stay() {
+    fn bidi_controls_are_dropped_and_direction_marks_stay() {
         assert_eq!(clean("a\u{202e}b\u{2066}c\u{2069}d\u{200f}", 50), "abcd\u{200f}");
     }
 
@@ -115,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn piles_of_marks_are_cut() {
+    fn stacked_marks_are_limited() {
         assert_eq!(clean(&format!("a{}b", "\u{301}".repeat(50)), 9), "a\u{301}\u{301}\u{301}\u{301}b");
     }
 
     #[test]
-    fn the_first_strong_character_gives_the_direction() {
+    fn the_first_strong_character_decides_the_direction() {
         assert!(is_rtl("123 – שלום abc"));
         assert!(!is_rtl("abc שלום"));
         assert!(!is_rtl(&clean_sentence("\u{2068}שלום\u{2069} won.", 50)));

@@ -1,22 +1,22 @@
-//! The fonts that ship with this crate, and which of them draws what.
+//! The embedded fonts, and the choice of a font for each character.
 
 use std::sync::LazyLock;
 
 use harfrust::font::Font;
 
-/// The two weights that texts are set in.
+/// The font weights of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Regular,
     Bold,
 }
 
-/// What a font is for, in the order in which fonts are asked for a character.
+/// The purpose of a font, in the order in which fonts are tried for a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     European,
     Script,
-    /// Forms of Han characters that differ in Japan: asked in Japanese cards alone.
+    /// Japanese forms of Han characters, tried only in Japanese cards.
     Japanese,
     EastAsian,
     Symbols,
@@ -31,7 +31,7 @@ pub(crate) struct Face {
 
 macro_rules! fonts {
     ($($part:ident $weight:ident $file:literal)*) => {
-        /// The fonts in the order in which they are asked.
+        /// The fonts in the order in which they are tried.
         const FILES: &[(Part, Weight, &[u8])] =
             &[$((Part::$part, Weight::$weight, include_bytes!(concat!("../fonts/", $file)))),*];
     };
@@ -70,7 +70,7 @@ pub(crate) fn load() {
 }
 
 impl Face {
-    /// Whether text of a weight has to be made bolder than the font is.
+    /// True if text of this weight must be drawn bolder than the font is.
     pub(crate) fn is_too_light(&self, weight: Weight) -> bool {
         weight == Weight::Bold && self.weight == Weight::Regular && self.part != Part::Emoji
     }
@@ -80,8 +80,9 @@ pub(crate) fn face(index: usize) -> Option<&'static Face> {
     FACES.get(index)
 }
 
-/// The face that has every character of a grapheme cluster. `before` draws the cluster in front: white space stays with
-/// it, so that a phrase is shaped as one, but not with an emoji, whose font has wide spaces.
+/// Returns the first face with every character of a grapheme cluster. `before` draws the preceding cluster.
+/// White space uses the same face, so that a phrase is shaped as one run, except after an emoji, because the
+/// emoji font has wide spaces.
 pub(crate) fn choose(cluster: &str, weight: Weight, japanese: bool, before: Option<usize>) -> Option<usize> {
     if cluster == " "
         && let Some(face) = before.and_then(face)
@@ -98,7 +99,7 @@ pub(crate) fn choose(cluster: &str, weight: Weight, japanese: bool, before: Opti
     candidates.min_by_key(|(_, face)| rank(face)).map(|(index, _)| index)
 }
 
-/// Whether a cluster asks to be drawn as an emoji, where other fonts have its characters, too.
+/// Returns `true` if a cluster requests its emoji form although other fonts have its characters.
 fn is_emoji(cluster: &str) -> bool {
     let mut chars = cluster.chars();
     let first = chars.next().map_or(0, u32::from);
@@ -110,7 +111,7 @@ fn has(face: &Face, cluster: &str) -> bool {
     cluster.chars().all(|c| is_invisible(c) || characters.map_unicode(c).is_some())
 }
 
-/// Characters that a font need not have, since nothing is drawn for them.
+/// Returns `true` for characters that need no glyph, because they are not drawn.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}'..='\u{200f}' | '\u{2066}'..='\u{2069}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}')
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bold_text_is_bold_where_the_script_has_it() {
+    fn bold_text_is_bold_if_its_script_has_a_bold_font() {
         for (text, bold) in
             [("a", true), ("я", true), ("ω", true), ("س", true), ("ש", true), ("क", false), ("中", false)]
         {
@@ -149,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn japanese_has_its_own_forms() {
+    fn japanese_cards_use_japanese_forms() {
         let part = |japanese| FACES[choose("直", Weight::Regular, japanese, None).unwrap()].part;
         assert_eq!((part(true), part(false)), (Part::Japanese, Part::EastAsian));
     }
 
     #[test]
-    fn emoji_are_drawn_by_their_font() {
+    fn emoji_use_the_emoji_font() {
         for text in ["1\u{fe0f}\u{20e3}", "❤\u{fe0f}", "😀", "🇫🇷", "👨\u{200d}👩\u{200d}👧", "☺\u{fe0f}"]
         {
             assert_eq!(FACES[choose(text, Weight::Bold, false, None).unwrap()].part, Part::Emoji, "{text}");

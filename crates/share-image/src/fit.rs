@@ -1,4 +1,4 @@
-//! Texts in the room they have: wrapped between words, smaller where they are long, shortened where nothing else helps.
+//! Text fitting: wrapping between words, smaller sizes for long texts, and truncation as the last resort.
 
 use std::ops::Range;
 
@@ -12,29 +12,29 @@ use crate::shape::{Cluster, Line, Typesetter};
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
     pub(crate) lines: Vec<Line>,
-    /// In pixels.
+    /// The font size in pixels.
     pub(crate) size: f32,
 }
 
 impl Block {
-    /// From the top of the first line to the bottom of the last, in pixels.
+    /// Returns the height from the top of the first line to the bottom of the last, in pixels.
     pub(crate) fn height(&self) -> f32 {
         self.lines.len() as f32 * self.line_height()
     }
 
-    /// From one baseline to the next, in pixels.
+    /// Returns the distance between baselines, in pixels.
     pub(crate) fn line_height(&self) -> f32 {
         (self.size * 1.25).round()
     }
 }
 
 impl Typesetter {
-    /// The text at the first of `sizes` (pixels, and how many lines there may be) at which it fits a width in pixels;
-    /// at the last one it is shortened. Lines are made about equally long.
+    /// Sets a text at the first of `sizes` (pixels and maximum number of lines) at which it fits a width in
+    /// pixels. At the last size, the text is truncated to fit. Lines are balanced.
     pub(crate) fn block(self, text: &str, weight: Weight, width: f32, sizes: &[(f32, usize)]) -> Block {
         let rtl = is_rtl(text);
         let clusters = self.measure(text, weight, rtl);
-        let breaks: Vec<usize> = linebreaks(text).map(|(place, _)| place).collect();
+        let breaks: Vec<usize> = linebreaks(text).map(|(position, _)| position).collect();
         for &(size, most) in sizes {
             let lines = wrap(text, &clusters, &breaks, width / size);
             if lines.len() <= most {
@@ -50,22 +50,22 @@ impl Typesetter {
         wrapped.truncate(most.saturating_sub(1));
         let mut lines: Vec<_> =
             wrapped.into_iter().map(|line| self.line(within(text, &clusters, line), weight, rtl)).collect();
-        lines.push(self.shortened(text, &clusters[rest..], weight, rtl, width / size));
+        lines.push(self.truncated(text, &clusters[rest..], weight, rtl, width / size));
         Block { lines, size }
     }
 
-    /// The text on one line of at most `width` pixels, with an ellipsis where it was too long.
-    pub(crate) fn short(self, text: &str, weight: Weight, width: f32, size: f32) -> Line {
+    /// Sets a text on one line of at most `width` pixels, with an ellipsis if it is truncated.
+    pub(crate) fn one_line(self, text: &str, weight: Weight, width: f32, size: f32) -> Line {
         let rtl = is_rtl(text);
         let line = self.line(text, weight, rtl);
         if line.width * size <= width {
             return line;
         }
-        self.shortened(text, &self.measure(text, weight, rtl), weight, rtl, width / size)
+        self.truncated(text, &self.measure(text, weight, rtl), weight, rtl, width / size)
     }
 
-    /// As many of the clusters as fit `width` em with an ellipsis behind them.
-    fn shortened(self, text: &str, clusters: &[Cluster], weight: Weight, rtl: bool, width: f32) -> Line {
+    /// Sets as many clusters as fit `width` em, followed by an ellipsis.
+    fn truncated(self, text: &str, clusters: &[Cluster], weight: Weight, rtl: bool, width: f32) -> Line {
         let mut used = self.line("…", weight, rtl).width;
         let mut count = clusters
             .iter()
@@ -78,7 +78,7 @@ impl Typesetter {
             let start = clusters.first().map_or(0, |cluster| cluster.range.start);
             let end = count.checked_sub(1).map_or(start, |last| clusters[last].range.end);
             let line = self.line(&format!("{}…", whole_words(&text[start..end])), weight, rtl);
-            // Shaped anew beside the ellipsis, letters may be wider than they were.
+            // After shaping next to the ellipsis, letters may be wider than before.
             if line.width <= width || count == 0 {
                 return line;
             }
@@ -87,14 +87,14 @@ impl Typesetter {
     }
 }
 
-/// A text that was cut off, without its last word where enough is left.
+/// Removes the last word of a truncated text, unless too little text would be left.
 fn whole_words(cut: &str) -> &str {
     let cut = cut.trim_end().trim_end_matches('…');
     let words = cut.rfind(' ').map_or("", |space| cut[..space].trim_end_matches([' ', ',', ';', ':']));
     if words.len() * 4 > cut.len() * 3 { words } else { cut }
 }
 
-/// The text of clusters, without white space around it.
+/// Returns the text of clusters, trimmed.
 fn within<'a>(text: &'a str, clusters: &[Cluster], line: Range<usize>) -> &'a str {
     let line = &clusters[line];
     match (line.first(), line.last()) {
@@ -103,8 +103,8 @@ fn within<'a>(text: &'a str, clusters: &[Cluster], line: Range<usize>) -> &'a st
     }
 }
 
-/// Clusters for each line of at most `width` em: broken where the text allows it (UAX 14), or between clusters where a
-/// word is longer than a line. White space at the end of a line takes no room.
+/// Returns the clusters of each line of at most `width` em. Lines break where the text allows it (UAX 14), or
+/// between clusters if a word is longer than a line. White space at the end of a line has no width.
 fn wrap(text: &str, clusters: &[Cluster], breaks: &[usize], width: f32) -> Vec<Range<usize>> {
     let mut lines = Vec::new();
     let (mut start, mut allowed, mut used) = (0, 0, 0.0);
@@ -127,7 +127,7 @@ fn wrap(text: &str, clusters: &[Cluster], breaks: &[usize], width: f32) -> Vec<R
     lines
 }
 
-/// The same number of lines in the least width.
+/// Wraps to the same number of lines with the least width.
 fn balanced(
     text: &str,
     clusters: &[Cluster],

@@ -1,4 +1,4 @@
-//! What holds for the layout of every card, whatever its texts are.
+//! Invariants of the layout of every card, for any texts.
 
 use proptest::prelude::*;
 use resvg::usvg::roxmltree::{Document, Node};
@@ -12,7 +12,7 @@ use crate::{Bar, Card, HEIGHT, Status, WIDTH, svg};
 #[path = "../tests/samples.rs"]
 mod samples;
 
-fn stays_inside(picture: &Picture) -> Result<(), TestCaseError> {
+fn assert_inside(picture: &Picture) -> Result<(), TestCaseError> {
     let (width, height) = (WIDTH as f32 + 0.5, HEIGHT as f32 + 0.5);
     for element in &picture.elements {
         let (x, y, right, bottom) = match element {
@@ -29,8 +29,8 @@ fn stays_inside(picture: &Picture) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Lines that share some of their width keep apart.
-fn keeps_apart(picture: &Picture) -> Result<(), TestCaseError> {
+/// Asserts that lines with a shared horizontal range do not overlap vertically.
+fn assert_no_overlap(picture: &Picture) -> Result<(), TestCaseError> {
     let texts: Vec<_> = picture.texts().collect();
     for (index, a) in texts.iter().enumerate() {
         for b in &texts[index + 1..] {
@@ -81,8 +81,8 @@ fn card() -> impl Strategy<Value = Card> {
     )
 }
 
-/// XML that holds nothing but shapes and texts.
-fn is_plain(svg: &str) -> Result<(), TestCaseError> {
+/// Asserts that the XML contains only shapes and texts.
+fn assert_plain(svg: &str) -> Result<(), TestCaseError> {
     let document = Document::parse(svg).map_err(|error| TestCaseError::fail(error.to_string()))?;
     for node in document.descendants().filter(Node::is_element) {
         let name = node.tag_name().name();
@@ -95,24 +95,26 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_card_stays_inside_keeps_its_texts_apart_and_is_plain_xml(card in card()) {
+    fn any_card_fits_its_canvas_without_overlaps_and_is_plain_xml(card in card()) {
         let picture = lay_out(&card);
-        stays_inside(&picture)?;
-        keeps_apart(&picture)?;
-        is_plain(&svg::with_text(&card, &picture))?;
-        is_plain(&svg::with_outlines(&picture))?;
+        assert_inside(&picture)?;
+        assert_no_overlap(&picture)?;
+        assert_plain(&svg::with_text(&card, &picture))?;
+        assert_plain(&svg::with_outlines(&picture))?;
     }
 }
 
 #[test]
-fn every_sample_stays_inside_and_its_texts_keep_apart() {
+fn every_sample_fits_its_canvas_without_overlaps() {
     for (name, card) in samples::all() {
         let picture = lay_out(&card);
-        stays_inside(&picture).and(keeps_apart(&picture)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_inside(&picture)
+            .and(assert_no_overlap(&picture))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
-/// Letters of every script that `fonts/README.md` says is covered, with what its languages add.
+/// Letters of every script covered according to `fonts/README.md`, with additions of its languages.
 const COVERED: &[&str] = &[
     "The quick brown fox jumps over the lazy dog 0123456789 ÀÖØöøÿ ĀžȘț ẞ Ắỹ ŵ ɐ “quoted” – — … € ₹ ₿ № ™ ½",
     "Ξεσκεπάζω την ψυχοφθόρα βδελυγμία ἄνθρωπος ᾧ",
@@ -145,7 +147,7 @@ fn covered_scripts_have_a_glyph_for_every_letter() {
     }
 }
 
-/// A sequence that the font lacks would be drawn as the emoji it is made of, side by side.
+/// A sequence missing from the font would be drawn as its separate emoji, side by side.
 #[test]
 fn an_emoji_sequence_is_one_glyph() {
     for text in ["👨‍👩‍👧‍👦", "👩🏽‍💻", "🏳️‍🌈", "🇫🇷", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "1️⃣", "❤️‍🔥", "👍🏽"]
@@ -157,18 +159,18 @@ fn an_emoji_sequence_is_one_glyph() {
 }
 
 #[test]
-fn a_letter_that_no_font_has_is_told_and_drawn_as_a_box() {
+fn a_letter_without_a_glyph_is_counted_and_drawn_as_a_box() {
     let line = Typesetter { japanese: false }.line("aខ", Weight::Regular, false);
     assert_eq!(line.missing, 1);
     assert!(line.width > 0.9);
 }
 
 #[test]
-fn words_from_right_to_left_stand_from_right_to_left() {
+fn right_to_left_words_are_set_from_right_to_left() {
     let setter = Typesetter { japanese: false };
     let (first, second) = ("אב", "1");
     let rtl = setter.line(&format!("{first} {second}"), Weight::Regular, true);
-    // The digit is drawn by the European face, at the left.
+    // The European face draws the digit, on the left.
     assert!(rtl.runs.len() > 1);
     assert_eq!(rtl.runs[0].face, 0);
     let ltr = setter.line(&format!("a {first} b"), Weight::Regular, false);

@@ -1,4 +1,4 @@
-//! Where everything of a card stands.
+//! The layout of a card.
 
 use crate::clean::{clean, clean_sentence, is_rtl};
 use crate::faces::Weight::{Bold, Regular};
@@ -8,7 +8,7 @@ use crate::picture::{Element, Picture, Room, Side};
 use crate::shape::{Line, Typesetter};
 use crate::{Bar, Card, HEIGHT, Status, WIDTH};
 
-/// Grapheme clusters that are looked at: more than fit.
+/// The maximum number of grapheme clusters considered, more than fit.
 const MAX_QUESTION: usize = 400;
 const MAX_SENTENCE: usize = 300;
 const MAX_LABEL: usize = 120;
@@ -18,22 +18,22 @@ const MARGIN: f32 = 64.0;
 const CONTENT: Room = Room { x: MARGIN, width: WIDTH as f32 - 2.0 * MARGIN };
 const BAND: f32 = 54.0;
 const MARK: f32 = 44.0;
-/// The most bars, and the least room for one.
+/// The maximum number of bars, and the minimum height of one.
 const MAX_ROWS: usize = 6;
 const MIN_ROW: f32 = 36.0;
 const MAX_ROW: f32 = 84.0;
 const MORE_ROW: f32 = 32.0;
-/// Below the question, and between the bars and what stands below them.
+/// The gap below the question, and between the bars and the sentences below.
 const GAP: f32 = 22.0;
 const LEAST_SPACE: f32 = 18.0;
 
-/// Between columns.
+/// The space between columns.
 const SPACE: f32 = 20.0;
 
-/// What is not nothing is seen.
+/// The minimum width of a visible bar: any share above zero is shown.
 const MIN_BAR: f32 = 6.0;
 
-/// Sizes in pixels, and how many lines there may be at each.
+/// Font sizes in pixels, with the maximum number of lines at each.
 const QUESTION: &[(f32, usize)] = &[(60.0, 1), (52.0, 2), (44.0, 2), (38.0, 3), (34.0, 3)];
 const OUTCOME: &[(f32, usize)] = &[(32.0, 1), (28.0, 1), (25.0, 2)];
 const CONFIDENCE: &[(f32, usize)] = &[(24.0, 1), (21.0, 2)];
@@ -63,7 +63,7 @@ pub(crate) fn lay_out(card: &Card) -> Picture {
 
     let question = clean(&card.question, MAX_QUESTION);
     let rtl = is_rtl(&question);
-    let question = question_above(setter, &question, card.bars.len(), bottom - top);
+    let question = fit_question(setter, &question, card.bars.len(), bottom - top);
     let height = question.height();
     picture.block(question, CONTENT, top, INK);
     top += height + GAP;
@@ -72,8 +72,8 @@ pub(crate) fn lay_out(card: &Card) -> Picture {
     picture
 }
 
-/// The question as large as leaves room for every option that may be shown.
-fn question_above(setter: Typesetter, question: &str, options: usize, room: f32) -> Block {
+/// Sets the question as large as possible with room for every option that may be shown.
+fn fit_question(setter: Typesetter, question: &str, options: usize, room: f32) -> Block {
     let mut sizes = QUESTION;
     loop {
         let block = setter.block(question, Bold, CONTENT.width, sizes);
@@ -84,14 +84,14 @@ fn question_above(setter: Typesetter, question: &str, options: usize, room: f32)
     }
 }
 
-/// How many of these options fit into this height.
+/// Returns the number of these options that fit into this height.
 fn rows_in(height: f32, options: usize) -> usize {
     let fitting = |height: f32| ((height / MIN_ROW) as usize).clamp(1, MAX_ROWS);
     let room = height - LEAST_SPACE;
     if options <= fitting(room) { options } else { fitting(room - MORE_ROW) }
 }
 
-/// Says across the whole picture that nobody real has voted.
+/// Draws a band across the picture for simulated votes.
 fn band(picture: &mut Picture, setter: Typesetter) {
     picture.rectangle(0.0, 0.0, WIDTH as f32, BAND, 0.0, WARNING);
     let line = setter.line("Simulated voters: no AI model was asked", Bold, false);
@@ -99,16 +99,16 @@ fn band(picture: &mut Picture, setter: Typesetter) {
     picture.text(line, 26.0, Room { x: (WIDTH as f32 - width) / 2.0, width }, Side::Left, 36.0, INK);
 }
 
-/// The mark, the names of service and host, and whether the poll still runs.
+/// Draws the mark, the names of service and host, and the status of the poll.
 fn header(picture: &mut Picture, setter: Typesetter, card: &Card, top: f32) {
     picture.elements.push(Element::Mark { x: MARGIN, y: top, side: MARK });
     let baseline = top + MARK / 2.0 + 9.0;
     let x = MARGIN + MARK + 14.0;
-    let service = setter.short(&clean(&card.service, MAX_NAME), Bold, 380.0, 26.0);
+    let service = setter.one_line(&clean(&card.service, MAX_NAME), Bold, 380.0, 26.0);
     let end = x + service.width * 26.0;
     picture.text(service, 26.0, Room { x, width: 380.0 }, Side::Left, baseline, INK);
 
-    let host = setter.short(&clean(&card.host, MAX_NAME), Regular, 400.0, 23.0);
+    let host = setter.one_line(&clean(&card.host, MAX_NAME), Regular, 400.0, 23.0);
     let room = Room { x: CONTENT.x + CONTENT.width - 400.0, width: 400.0 };
     picture.text(host, 23.0, room, Side::Right, baseline - 1.0, MUTED);
 
@@ -121,7 +121,7 @@ fn header(picture: &mut Picture, setter: Typesetter, card: &Card, top: f32) {
     }
 }
 
-/// What came out and how sure that is, above the lower edge. Returns where they begin.
+/// Draws the outcome and its confidence above the lower edge. Returns their top.
 fn sentences(picture: &mut Picture, outcome: Block, confidence: Block) -> f32 {
     let top = HEIGHT as f32 - 40.0 - outcome.height() - confidence.height();
     let height = outcome.height();
@@ -131,7 +131,7 @@ fn sentences(picture: &mut Picture, outcome: Block, confidence: Block) -> f32 {
     top - 24.0
 }
 
-/// The options with the most votes, as many as fit, and how many there are besides.
+/// Draws the options with the most votes, as many as fit, and the number of the others.
 fn bars(picture: &mut Picture, setter: Typesetter, card: &Card, rtl: bool, top: f32, bottom: f32) {
     let mut order: Vec<(usize, &Bar)> = card.bars.iter().enumerate().collect();
     order.sort_by_key(|(_, bar)| std::cmp::Reverse(bar.votes));
@@ -151,7 +151,7 @@ fn bars(picture: &mut Picture, setter: Typesetter, card: &Card, rtl: bool, top: 
         let text = format!("and {} more: {}", hidden.len(), votes_in_words(votes));
         let line = setter.line(&text, Regular, false);
         let y = top + height * shown as f32 + 23.0;
-        picture.text(line, 21.0, table.place(table.label), Side::start(table.rtl), y, MUTED);
+        picture.text(line, 21.0, table.position(table.label), Side::start(table.rtl), y, MUTED);
     }
 }
 
@@ -159,7 +159,7 @@ fn votes_in_words(votes: u64) -> String {
     if votes == 1 { "1 vote".to_owned() } else { format!("{votes} votes") }
 }
 
-/// In whole percent; what is not nothing or all is not said to be.
+/// Formats a share in whole percent; only exact shares are shown as 0 % or 100 %.
 fn percent(share: f64) -> String {
     let percent = share_of(share) * 100.0;
     if percent > 0.0 && percent < 1.0 {
@@ -175,10 +175,10 @@ fn share_of(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// The columns of the bars, as in a card that reads from left to right: tick, label, bar, percent, votes.
+/// The columns of the bars, in the order of a left-to-right card: tick, label, bar, percent, votes.
 struct Table {
     rtl: bool,
-    /// Height of a row and size of its texts.
+    /// The height of a row and the size of its texts.
     height: f32,
     size: f32,
     label: Room,
@@ -205,8 +205,8 @@ impl Table {
         Self { rtl, height, size, label, bar, percent, votes }
     }
 
-    /// A column where the card's direction puts it.
-    fn place(&self, room: Room) -> Room {
+    /// Returns the position of a column in the card's direction.
+    fn position(&self, room: Room) -> Room {
         Room { x: if self.rtl { WIDTH as f32 - room.x - room.width } else { room.x }, ..room }
     }
 
@@ -214,34 +214,34 @@ impl Table {
         let (middle, size) = (top + self.height / 2.0, self.size);
         let baseline = middle + size * 0.36;
         if bar.winner {
-            let place = self.place(Room { x: CONTENT.x, width: 28.0 });
-            picture.elements.push(Element::Path { x: place.x, y: middle - 14.0, data: TICK, fill: INK });
+            let position = self.position(Room { x: CONTENT.x, width: 28.0 });
+            picture.elements.push(Element::Path { x: position.x, y: middle - 14.0, data: TICK, fill: INK });
         }
 
         let label = label(setter, bar, self.label.width, size);
-        picture.text(label, size, self.place(self.label), Side::start(self.rtl), baseline, INK);
+        picture.text(label, size, self.position(self.label), Side::start(self.rtl), baseline, INK);
 
         let thick = (self.height * 0.56).clamp(20.0, 42.0);
-        let place = self.place(self.bar);
-        picture.rectangle(place.x, middle - thick / 2.0, place.width, thick, thick / 2.0, TRACK);
+        let position = self.position(self.bar);
+        picture.rectangle(position.x, middle - thick / 2.0, position.width, thick, thick / 2.0, TRACK);
         let share = share_of(bar.share) as f32;
         if share > 0.0 {
-            let width = (place.width * share).max(MIN_BAR);
-            let x = if self.rtl { place.x + place.width - width } else { place.x };
+            let width = (position.width * share).max(MIN_BAR);
+            let x = if self.rtl { position.x + position.width - width } else { position.x };
             let radius = f32::min(thick, width) / 2.0;
             picture.rectangle(x, middle - thick / 2.0, width, thick, radius, PALETTE[index % PALETTE.len()]);
         }
 
         let end = if self.rtl { Side::Left } else { Side::Right };
         let share = setter.line(&percent(bar.share), Bold, false);
-        picture.text(share, size, self.place(self.percent), end, baseline, INK);
-        picture.text(votes(setter, bar), size * 0.8, self.place(self.votes), end, baseline, MUTED);
+        picture.text(share, size, self.position(self.percent), end, baseline, INK);
+        picture.text(votes(setter, bar), size * 0.8, self.position(self.votes), end, baseline, MUTED);
     }
 }
 
 fn label(setter: Typesetter, bar: &Bar, width: f32, size: f32) -> Line {
     let weight = if bar.winner { Bold } else { Regular };
-    setter.short(&clean(&bar.label, MAX_LABEL), weight, width, size)
+    setter.one_line(&clean(&bar.label, MAX_LABEL), weight, width, size)
 }
 
 fn votes(setter: Typesetter, bar: &Bar) -> Line {
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_nothing_or_all_only_where_it_is() {
+    fn only_exact_shares_are_shown_as_zero_or_all() {
         let shares = [0.0, 0.001, 0.125, 0.996, 1.0, 7.0, f64::NAN];
         assert_eq!(shares.map(percent), ["0%", "<1%", "12%", ">99%", "100%", "100%", "0%"]);
     }

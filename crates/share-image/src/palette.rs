@@ -1,8 +1,8 @@
-//! Colours. Texts have a contrast of at least 4.5:1 to what they stand on; a test computes it.
+//! Colours. Texts have a contrast of at least 4.5:1 to their background; a test computes it.
 
-/// A colour for each option of a poll, by its place: after those of Okabe and Ito, which colour-blind readers can tell
-/// apart (<https://jfly.uni-koeln.de/color/>), darkened where they need it for 3:1 against paper (WCAG 2.2, 1.4.11), and two
-/// more. Pages have the same.
+/// The colours of a poll's options, by index: the colours of Okabe and Ito for colour-blind readers
+/// (<https://jfly.uni-koeln.de/color/>), some darkened for a contrast of 3:1 against paper (WCAG 2.2,
+/// 1.4.11), and two more. Pages use the same colours.
 pub const PALETTE: [&str; 10] = [
     "#0470f7", "#af6407", "#053900", "#76007d", "#575229", "#2332c3", "#8b6053", "#3e343c", "#4d0055",
     "#1a7592",
@@ -21,7 +21,7 @@ pub(crate) const WARNING: &str = "#ffd166";
 mod tests {
     use super::*;
 
-    /// WCAG 2.2, relative luminance.
+    /// Returns the relative luminance (WCAG 2.2).
     fn luminance(colour: &str) -> f64 {
         let channel = |start: usize| {
             let value = f64::from(u8::from_str_radix(&colour[start..start + 2], 16).unwrap()) / 255.0;
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_can_be_read() {
+    fn texts_have_sufficient_contrast() {
         for (text, ground) in
             [(INK, PAPER), (MUTED, PAPER), (INK, WARNING), (ON_BRAND, BRAND), (QUIET_ON_BRAND, BRAND)]
         {
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_can_be_seen() {
+    fn bars_have_sufficient_contrast() {
         for colour in PALETTE {
             let contrast = (luminance(PAPER) + 0.05) / (luminance(colour) + 0.05);
             assert!(contrast >= 3.0, "{colour}: {contrast:.2}");
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_colour_of_its_own() {
+    fn every_option_has_a_distinct_colour() {
         let mut colours = PALETTE.to_vec();
         colours.sort_unstable();
         colours.dedup();

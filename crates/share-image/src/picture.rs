@@ -1,10 +1,10 @@
-//! What is drawn and where, before it is written in one way or the other.
+//! The drawn elements and their positions, independent of the output format.
 
 use crate::fit::Block;
 use crate::shape::Line;
 use crate::{HEIGHT, WIDTH};
 
-/// Shapes and texts in the order in which they are painted. Measures are in pixels.
+/// Shapes and texts in the order of painting. Lengths are in pixels.
 #[derive(Debug, Default)]
 pub(crate) struct Picture {
     pub(crate) elements: Vec<Element>,
@@ -20,7 +20,7 @@ pub(crate) enum Element {
         radius: f32,
         fill: &'static str,
     },
-    /// SVG path data, moved to a place.
+    /// SVG path data, moved to a position.
     Path {
         x: f32,
         y: f32,
@@ -47,7 +47,7 @@ pub(crate) struct Text {
     pub(crate) side: Side,
 }
 
-/// The edge of its room that a text keeps to.
+/// The edge of its room to which a text is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -55,7 +55,7 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    /// Where texts of a direction begin.
+    /// Returns the side on which texts of a direction begin.
     pub(crate) fn start(rtl: bool) -> Self {
         if rtl { Self::Right } else { Self::Left }
     }
@@ -81,7 +81,8 @@ impl Picture {
         self.elements.push(Element::Rectangle { x, y, width, height, radius, fill });
     }
 
-    /// A line at one side of its room. It never leaves the room: a line that is too wide is set smaller.
+    /// Adds a line at one side of its room. A line that is too wide is set smaller, so that it stays in the
+    /// room.
     pub(crate) fn text(&mut self, line: Line, size: f32, room: Room, side: Side, y: f32, fill: &'static str) {
         if line.text.is_empty() {
             return;
@@ -94,7 +95,7 @@ impl Picture {
         self.elements.push(Element::Text(Text { x, y, size, fill, line, side }));
     }
 
-    /// The lines of a block, each beginning where its direction does; `y` is the top.
+    /// Adds the lines of a block, each aligned to the start of its direction; `y` is the top.
     pub(crate) fn block(&mut self, block: Block, room: Room, y: f32, fill: &'static str) {
         let (height, size) = (block.line_height(), block.size);
         for (index, line) in block.lines.into_iter().enumerate() {
@@ -110,12 +111,12 @@ impl Picture {
         })
     }
 
-    /// Characters that no font has.
+    /// Returns the number of characters without a glyph.
     pub(crate) fn missing(&self) -> usize {
         self.texts().map(|text| text.line.missing).sum()
     }
 
-    /// The whole canvas as one colour.
+    /// Fills the whole canvas with one colour.
     pub(crate) fn fill(&mut self, fill: &'static str) {
         self.rectangle(0.0, 0.0, WIDTH as f32, HEIGHT as f32, 0.0, fill);
     }

@@ -1,4 +1,4 @@
-//! Pixels and their encoding.
+//! Rasterisation and PNG encoding.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use resvg::usvg::{Options, Tree};
 
 use crate::{Error, HEIGHT, WIDTH};
 
-/// What a palette of eight bits holds.
+/// The size of an eight-bit palette.
 const COLOURS: usize = 256;
 
 type Colour = [u8; 3];
@@ -21,7 +21,7 @@ pub(crate) fn draw(svg: &str) -> Result<Vec<u8>, Error> {
     encode(pixels.data())
 }
 
-/// A square picture of an SVG of at most this width and height, without text.
+/// Draws a square picture from an SVG of at most this width and height, without text.
 pub(crate) fn icon(svg: &str, pixels: u32) -> Result<Vec<u8>, Error> {
     let tree = Tree::from_str(svg, &Options::default())?;
     let mut canvas = Pixmap::new(pixels, pixels).ok_or(Error::Canvas)?;
@@ -43,8 +43,8 @@ pub(crate) fn icon(svg: &str, pixels: u32) -> Result<Vec<u8>, Error> {
     Ok(file)
 }
 
-/// A card is opaque and has few colours but for the edges of letters, so a palette takes a third of the bytes and of
-/// the time.
+/// Encodes with a palette, which takes a third of the bytes and of the time. A card is opaque and has few
+/// colours except at the edges of letters.
 fn encode(pixels: &[u8]) -> Result<Vec<u8>, Error> {
     let (palette, indexes) = palette(pixels);
     let mut file = Vec::new();
@@ -52,17 +52,18 @@ fn encode(pixels: &[u8]) -> Result<Vec<u8>, Error> {
     encoder.set_color(ColorType::Indexed);
     encoder.set_depth(BitDepth::Eight);
     encoder.set_palette(palette.concat());
-    encoder.set_deflate_compression(DeflateCompression::Level(3)); // Higher ones save little and take much longer.
-    encoder.set_filter(Filter::NoFilter); // Indexes that differ by one are no similar colours.
+    encoder.set_deflate_compression(DeflateCompression::Level(3)); // Higher levels save little and take much longer.
+    encoder.set_filter(Filter::NoFilter); // Adjacent indexes are not similar colours.
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&indexes)?;
     writer.finish()?;
     Ok(file)
 }
 
-/// The most frequent colours, and for each pixel (red, green, blue, alpha) the index of the one nearest to it.
+/// Returns the most frequent colours, and the index of the nearest one for each pixel (red, green, blue,
+/// alpha).
 fn palette(pixels: &[u8]) -> (Vec<Colour>, Vec<u8>) {
-    // Each colour has a number; pixels of one colour in a row are looked up once.
+    // Each colour has a number; a run of pixels of one colour is looked up once.
     let mut numbers: HashMap<Colour, usize> = HashMap::new();
     let mut counts: Vec<(Colour, usize)> = Vec::new();
     let mut rows: Vec<(usize, usize)> = Vec::new();
@@ -88,8 +89,8 @@ fn palette(pixels: &[u8]) -> (Vec<Colour>, Vec<u8>) {
     frequent.sort_unstable_by_key(|&number| (Reverse(counts[number].1), counts[number].0));
     let palette: Vec<Colour> = frequent.iter().take(COLOURS).map(|&number| counts[number].0).collect();
     let mut indexes = vec![0; counts.len()];
-    for (place, &number) in frequent.iter().enumerate() {
-        indexes[number] = u8::try_from(place).unwrap_or_else(|_| nearest(&palette, counts[number].0));
+    for (position, &number) in frequent.iter().enumerate() {
+        indexes[number] = u8::try_from(position).unwrap_or_else(|_| nearest(&palette, counts[number].0));
     }
     let mut indexed = Vec::with_capacity(pixels.len() / 4);
     for (number, length) in rows {
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rare_colours_become_the_nearest_frequent_ones() {
+    fn rare_colours_map_to_the_nearest_frequent_ones() {
         let grey = |level: u8| [level, level, level, 255];
         let mut pixels: Vec<u8> = (0..=255).flat_map(|level| [grey(level), grey(level)].concat()).collect();
         pixels.extend([10, 10, 12, 255]);

@@ -1,6 +1,6 @@
-//! Text becomes positioned glyphs: bidi (UAX 9), a font for each grapheme cluster, shaping.
+//! Conversion of text to positioned glyphs: bidi (UAX 9), a font for each grapheme cluster, shaping.
 //!
-//! Every run is shaped in one font and one direction. Measures are in em, so that they hold at every size.
+//! Every run is shaped in one font and one direction. Lengths are in em, so they apply at every size.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::clean;
 use crate::faces::{self, Weight};
 
-/// How the texts of one card are set.
+/// The typesetting options of one card.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Typesetter {
     pub(crate) japanese: bool,
@@ -25,9 +25,9 @@ pub(crate) struct Line {
     pub(crate) rtl: bool,
     pub(crate) weight: Weight,
     pub(crate) runs: Vec<Run>,
-    /// In em.
+    /// The width in em.
     pub(crate) width: f32,
-    /// Characters that no font has.
+    /// The number of characters without a glyph.
     pub(crate) missing: usize,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Line {
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     pub(crate) face: usize,
-    /// Where it starts on the line, in em.
+    /// The start position on the line, in em.
     pub(crate) x: f32,
     pub(crate) glyphs: Vec<Glyph>,
 }
 
-/// A glyph and where it stands in its run, in the face's units.
+/// A glyph and its position in its run, in the face's units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Glyph {
     pub(crate) id: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Cluster {
     pub(crate) width: f32,
 }
 
-/// A piece of text for one face, with the place in the whole text that each part of it stands for.
+/// A piece of text for one face, with the source position of each part in the whole text.
 struct Piece {
     face: usize,
     text: String,
@@ -63,14 +63,14 @@ struct Piece {
 }
 
 impl Typesetter {
-    /// The text on one line, in a paragraph that runs from right to left or not.
+    /// Sets a text on one line, in a left-to-right or right-to-left paragraph.
     pub(crate) fn line(self, text: &str, weight: Weight, rtl: bool) -> Line {
         let mut line = Line { text: text.to_owned(), rtl, weight, runs: Vec::new(), width: 0.0, missing: 0 };
         self.shape(text, weight, rtl, &mut line, &mut |_, _| ());
         line
     }
 
-    /// The grapheme clusters of a text with the widths that they have inside it.
+    /// Returns the grapheme clusters of a text with their widths in context.
     pub(crate) fn measure(self, text: &str, weight: Weight, rtl: bool) -> Vec<Cluster> {
         let mut clusters: Vec<_> = text
             .grapheme_indices(true)
@@ -86,7 +86,7 @@ impl Typesetter {
         clusters
     }
 
-    /// Adds the runs of `text` to `line`, and reports the advance of each glyph with its place in the text.
+    /// Adds the runs of `text` to `line`, and reports the advance of each glyph with its source position.
     fn shape(
         self,
         text: &str,
@@ -111,8 +111,8 @@ impl Typesetter {
         }
     }
 
-    /// What is drawn for a cluster, and by which face: itself, else its compatibility form (UAX 15), else its first
-    /// character alone.
+    /// Returns the text drawn for a cluster, and its face: the cluster, or else its compatibility form (UAX
+    /// 15), or else its first character.
     fn drawn(self, cluster: &str, weight: Weight, before: Option<usize>) -> Option<(usize, String)> {
         let by = |text: String| Some((faces::choose(&text, weight, self.japanese, before)?, text));
         by(cluster.to_owned())
@@ -120,14 +120,14 @@ impl Typesetter {
             .or_else(|| by(cluster.chars().take(1).collect()))
     }
 
-    /// Splits a part of the text by the faces that draw it.
+    /// Splits a part of the text by the faces of its clusters.
     fn pieces(self, text: &str, range: Range<usize>, weight: Weight, line: &mut Line) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         for (start, cluster) in text[range.clone()].grapheme_indices(true) {
             let before = pieces.last().map(|piece| piece.face);
             let (face, drawn) = self.drawn(cluster, weight, before).unwrap_or_else(|| {
                 line.missing += 1;
-                (0, cluster.chars().take(1).collect()) // Face 0 has the box.
+                (0, cluster.chars().take(1).collect()) // Face 0 has the box glyph.
             });
             let source = range.start + start;
             match pieces.last_mut().filter(|piece| piece.face == face) {
@@ -167,14 +167,14 @@ fn add(piece: &Piece, backwards: bool, line: &mut Line, advanced: &mut impl FnMu
 }
 
 impl Line {
-    /// Whether anything in it runs from right to left.
+    /// True if some part of the text runs from right to left.
     pub(crate) fn is_mixed(&self) -> bool {
         self.rtl || unicode_bidi::BidiInfo::new(&self.text, Some(Level::ltr())).has_rtl()
     }
 }
 
 impl Typesetter {
-    /// For the texts of one card.
+    /// Creates the typesetter for the texts of one card.
     pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a String>) -> Self {
         Self { japanese: texts.into_iter().any(|text| clean::has_kana(text)) }
     }

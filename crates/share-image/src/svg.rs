@@ -1,4 +1,4 @@
-//! The picture as SVG: with texts for browsers, or with the outlines of the fonts of this crate for drawing.
+//! The picture as SVG: with texts for browsers, or with outlines of this crate's fonts for drawing.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use crate::{Card, HEIGHT, WIDTH};
 
 const MARK: &str = include_str!("../../../well-known/logo.svg");
 
-/// Keeps the direction of a text to itself: RIGHT-TO-LEFT ISOLATE, LEFT-TO-RIGHT ISOLATE, POP DIRECTIONAL ISOLATE.
+/// Isolates the direction of a text: RIGHT-TO-LEFT ISOLATE, LEFT-TO-RIGHT ISOLATE, POP DIRECTIONAL ISOLATE.
 const ISOLATES: (char, char, char) = ('\u{2067}', '\u{2066}', '\u{2069}');
 
-/// How much wider strokes of letters become, in em, where a font has no bold weight.
+/// The additional stroke width of letters, in em, if a font has no bold weight.
 const BOLDER: f32 = 0.024;
 
-/// With texts as texts, a title and a description.
+/// Returns an SVG with texts, a title and a description.
 pub(crate) fn with_text(card: &Card, picture: &Picture) -> String {
     let title = escape(&clean(&card.question, 300));
     let sentences = [clean_sentence(&card.outcome, 300), clean_sentence(&card.confidence, 300)].join(" ");
@@ -30,7 +30,7 @@ pub(crate) fn with_text(card: &Card, picture: &Picture) -> String {
     svg
 }
 
-/// With outlines in the place of texts.
+/// Returns an SVG with outlines instead of texts.
 pub(crate) fn with_outlines(picture: &Picture) -> String {
     let mut svg = open("");
     write_all(&mut svg, picture, outlines);
@@ -56,8 +56,8 @@ fn write_all(svg: &mut String, picture: &Picture, text: impl Fn(&mut String, &Te
                 write!(svg, r#"<path transform="translate({x:.1} {y:.1})" d="{data}" fill="{fill}"/>"#)
             }
             Element::Mark { x, y, side } => {
-                let place = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{side:.1}" height="{side:.1}" "#);
-                write!(svg, "{}", MARK.trim().replacen("<svg ", &place, 1))
+                let position = format!(r#"<svg x="{x:.1}" y="{y:.1}" width="{side:.1}" height="{side:.1}" "#);
+                write!(svg, "{}", MARK.trim().replacen("<svg ", &position, 1))
             }
             Element::Text(element) => {
                 text(svg, element);
@@ -82,7 +82,7 @@ fn text(svg: &mut String, element: &Text) {
         svg,
         r#"<text x="{x:.1}" y="{y:.1}" font-size="{size:.1}" font-weight="{weight}" fill="{fill}" text-anchor="{anchor}""#
     );
-    // Other fonts may be wider: all but the shortest keep the width that was measured.
+    // Other fonts may be wider, so all but the shortest texts are fitted to the measured width.
     if width > 60.0 && line.missing == 0 {
         let _ = write!(svg, r#" textLength="{width:.1}" lengthAdjust="spacingAndGlyphs""#);
     }
@@ -114,7 +114,7 @@ fn outlines(svg: &mut String, element: &Text) {
         for glyph in &run.glyphs {
             if let Some(outline) = glyphs.get(GlyphId::new(glyph.id)) {
                 let mut data = PathData { data: svg, x: glyph.x, y: glyph.y };
-                // An outline that cannot be read leaves a gap; a test draws every glyph.
+                // An invalid outline leaves a gap; a test draws every glyph.
                 let _ = outline.draw(&DrawOptions::new(), DrawMemory::Scratch, &mut data);
             }
         }
@@ -122,7 +122,7 @@ fn outlines(svg: &mut String, element: &Text) {
     }
 }
 
-/// Writes path data in whole units of the font.
+/// A writer of path data in whole font units.
 struct PathData<'a> {
     data: &'a mut String,
     x: i32,

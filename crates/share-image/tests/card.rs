@@ -1,6 +1,6 @@
-//! What callers get.
+//! Tests of the public interface.
 
-#![expect(clippy::unwrap_used, reason = "outside a test function, too, a test fails so")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, too")]
 
 use ep_share_image::{Bar, Card, HEIGHT, Status, WIDTH};
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn sample(name: &str) -> Card {
     samples::all().into_iter().find(|(other, _)| *other == name).unwrap().1
 }
 
-/// Every text of the picture, one on each line.
+/// Returns every text of the picture, one per line.
 fn texts(svg: &str) -> String {
     let document = Document::parse(svg).unwrap();
     let texts =
@@ -27,7 +27,7 @@ fn pixel(picture: &Pixmap, x: u32, y: u32) -> (u8, u8, u8) {
 }
 
 #[test]
-fn the_picture_has_its_size_and_is_drawn_the_same_again() {
+fn the_picture_has_its_size_and_is_deterministic() {
     let card = sample("ordinary");
     let file = card.png().unwrap();
     let picture = Pixmap::decode_png(&file).unwrap();
@@ -37,7 +37,7 @@ fn the_picture_has_its_size_and_is_drawn_the_same_again() {
 }
 
 #[test]
-fn simulated_voters_cannot_be_missed() {
+fn simulated_voters_are_prominent() {
     let (real, simulated) = (sample("ordinary"), sample("simulated"));
     assert!(texts(&simulated.svg()).contains("Simulated voters"));
     assert!(!texts(&real.svg()).contains("Simulated"));
@@ -50,7 +50,7 @@ fn simulated_voters_cannot_be_missed() {
 }
 
 #[test]
-fn everything_that_a_card_says_is_in_the_picture() {
+fn the_picture_contains_all_texts_of_the_card() {
     let texts = texts(&sample("running").svg()).replace('\n', " ");
     for text in [
         "Ensemble Poll",
@@ -61,7 +61,7 @@ fn everything_that_a_card_says_is_in_the_picture() {
         "9 votes",
         "1 vote",
         "Yes leads with 9 of 14 votes.",
-        "14 of 50 models have answered.",
+        "14 of 50 models have responded.",
         "Still running",
     ] {
         assert!(texts.contains(text), "{text} in {texts}");
@@ -69,7 +69,7 @@ fn everything_that_a_card_says_is_in_the_picture() {
 }
 
 #[test]
-fn options_that_do_not_fit_are_counted() {
+fn the_remaining_options_are_counted() {
     let texts = texts(&sample("ten").svg());
     assert!(texts.contains("Option number 6\n"), "{texts}");
     assert!(!texts.contains("Option number 7\n"), "{texts}");
@@ -77,7 +77,7 @@ fn options_that_do_not_fit_are_counted() {
 }
 
 #[test]
-fn the_winner_is_marked_by_more_than_colour() {
+fn the_winner_has_a_mark_besides_its_colour() {
     let ticks = |card: &Card| card.svg().matches("M14 0a14").count();
     assert_eq!((ticks(&sample("ordinary")), ticks(&sample("tie"))), (1, 0));
     let svg = sample("ordinary").svg();
@@ -88,13 +88,13 @@ fn the_winner_is_marked_by_more_than_colour() {
 }
 
 #[test]
-fn long_texts_are_shortened_with_an_ellipsis() {
+fn long_texts_are_truncated_with_an_ellipsis() {
     let texts = texts(&sample("long-option").svg());
     assert_eq!(texts.lines().filter(|line| line.ends_with('…')).count(), 4, "{texts}");
 }
 
 #[test]
-fn texts_from_right_to_left_stand_at_the_right_and_keep_their_direction() {
+fn right_to_left_texts_are_aligned_right_and_isolated() {
     let svg = sample("arabic").svg();
     assert!(svg.contains(r#"text-anchor="end""#));
     assert!(texts(&svg).contains("\u{2067}ما هي أفضل لغة برمجة لتعلمها في عام 2026؟\u{2069}"), "{svg}");
@@ -109,21 +109,21 @@ fn markup_stays_text() {
 }
 
 #[test]
-fn controls_of_direction_are_gone() {
+fn direction_controls_are_removed() {
     let svg = sample("controls").svg();
     assert!(!svg.contains(|c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')), "{svg}");
     assert!(texts(&svg).contains("gnp.exe or not? Second line"));
 }
 
 #[test]
-fn samples_need_no_glyph_that_is_missing() {
+fn samples_have_no_missing_glyphs() {
     for (name, card) in samples::all() {
         assert_eq!(card.missing_glyphs() > 0, name == "other-scripts", "{name}");
     }
 }
 
 #[test]
-fn an_empty_card_and_an_endless_one_are_drawn() {
+fn empty_and_very_long_cards_are_drawn() {
     let endless = |text: &str| text.repeat(200_000);
     let card = Card {
         service: endless("service"),

@@ -1,8 +1,8 @@
-//! Cards of every kind, for tests, the benchmark and the eye.
+//! Sample cards of every kind, for tests, the benchmark and inspection.
 
 use ep_share_image::{Bar, Card, Status};
 
-/// A card with votes for options; the first `winners` of them win.
+/// Returns a card with votes for options; the first `winners` of them win.
 pub fn card(question: &str, outcome: &str, bars: &[(&str, u32)]) -> Card {
     let total: u32 = bars.iter().map(|(_, votes)| votes).sum();
     let most = bars.iter().map(|(_, votes)| *votes).max().unwrap_or(0);
@@ -35,7 +35,7 @@ fn ordinary() -> Card {
     )
 }
 
-/// Every kind of card by name.
+/// Returns every kind of card by name.
 pub fn all() -> Vec<(&'static str, Card)> {
     let long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".repeat(3);
     let long: String = long.chars().take(200).collect();
@@ -66,14 +66,14 @@ pub fn all() -> Vec<(&'static str, Card)> {
             "no-votes",
             Card {
                 confidence: String::new(),
-                ..card("Is anybody there?", "No model could be heard.", &[("Yes", 0), ("No", 0)])
+                ..card("Is anybody there?", "No model responded.", &[("Yes", 0), ("No", 0)])
             },
         ),
         (
             "running",
             Card {
                 status: Status::Running,
-                confidence: "14 of 50 models have answered.".to_owned(),
+                confidence: "14 of 50 models have responded.".to_owned(),
                 ..card(
                     "Should the meeting be moved to Thursday?",
                     "Yes leads with 9 of 14 votes.",

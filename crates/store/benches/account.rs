@@ -1,7 +1,9 @@
-//! What an account with many polls waits for: `cargo bench -p ep-store --bench account -- [sqlite|postgres] [million]`.
+//! Response times for an account with many polls: `cargo bench -p ep-store --bench account --
+//! [sqlite|postgres] [million]`.
 //!
-//! The account has 1,000 polls, then 100,000, then (where asked for) a million, with as many holds and captures and three
-//! ballots each; the first is what the others are compared with. Rows are copied past the store, from one poll that the
+//! The account has 1,000 polls, then 100,000, then optionally a million, with as many holds and captures and
+//! three ballots each. The first size is the baseline. Rows are copied directly in the database, from one
+//! poll written by the store.
 //! store has made.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
 
@@ -81,7 +83,7 @@ async fn median(what: &str, run: impl AsyncFn()) {
     println!("    {what}: median {:.2} ms, longest {:.2} ms", shown(all[TIMES / 2]), shown(all[TIMES - 1]));
 }
 
-/// A user with enough money for all, and one poll of three ballots that cost something.
+/// Creates a user with enough money for all polls, and one poll with three paid ballots.
 async fn make_first_poll(store: &Store) -> UserId {
     let user = UserId::from_random([1; 16]);
     let new_user = NewUser {
@@ -119,7 +121,7 @@ async fn make_first_poll(store: &Store) -> UserId {
     user
 }
 
-/// Copies the first poll with all that belongs to it, so that there are `to` of them.
+/// Copies the first poll and its rows until there are `to` polls.
 async fn copy(url: &str, from: u32, to: u32) {
     let is_sqlite = url.starts_with("sqlite:");
     let series = if is_sqlite {

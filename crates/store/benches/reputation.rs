@@ -1,7 +1,7 @@
-//! What reputation costs: `cargo bench -p ep-store --bench reputation -- [sqlite|postgres]`.
+//! The cost of reputation: `cargo bench -p ep-store --bench reputation -- [sqlite|postgres]`.
 //!
-//! Reading the sums of 500 models with votes for every place of two to ten options, as they are after any number of
-//! ballots; counting polls of 50 ballots; and closing such polls, with the trigger that notes them and without it.
+//! Measures reading the sums of 500 models with votes for every position of two to ten options, counting
+//! polls of 50 ballots, and closing such polls with and without the trigger that marks them for counting.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
 
 mod sample;
@@ -80,7 +80,7 @@ async fn measure(url: &str) {
     store.close().await;
 }
 
-/// Polls are closed one after the other.
+/// Closes polls one after the other.
 async fn close_polls(polls: &dyn PollStore, what: &str) {
     let mut all = Vec::new();
     let ballots: Vec<Ballot> = (1..=BALLOTS).map(ballot).collect();
@@ -109,7 +109,7 @@ async fn close_polls(polls: &dyn PollStore, what: &str) {
     report(&format!("close a poll, {what}"), all);
 }
 
-/// Sums of many models, past the store.
+/// Returns statements that write the sums of many models directly.
 fn sums(is_sqlite: bool) -> [String; 2] {
     let series = |name: &str, from: u32, to: u32| {
         if is_sqlite {

@@ -1,9 +1,9 @@
 //! The cost of storage: `cargo bench -p ep-store --bench store -- [sqlite|postgres]`.
 //!
-//! CPU is that of this process, all threads; on PostgreSQL the server's comes on top. Times depend on the
-//! disk: SQLite's file is in the temporary folder.
+//! CPU time covers all threads of this process; on PostgreSQL, the server's CPU time comes on top. Times
+//! depend on the disk: SQLite's file is in the temporary folder.
 #![expect(clippy::unwrap_used, reason = "a measurement that fails may stop")]
-#![expect(clippy::disallowed_methods, reason = "what is spawned here is waited for")]
+#![expect(clippy::disallowed_methods, reason = "all spawned tasks are awaited")]
 
 mod sample;
 
@@ -109,12 +109,12 @@ async fn measure(url: &str) {
     store.close().await;
 }
 
-/// Ballots one by one by so many at once.
+/// Records ballots one by one, with this many concurrent callers.
 async fn recorders(store: &Arc<Store>, at_once: usize) {
     let (started, spent) = (Instant::now(), cpu_time());
-    let kept = Arc::new(AtomicU64::new(0));
+    let recorded = Arc::new(AtomicU64::new(0));
     let recording = (0..at_once).map(|_| {
-        let (polls, kept) = (store.polls(), kept.clone());
+        let (polls, recorded) = (store.polls(), recorded.clone());
         tokio::spawn(async move {
             let mut waiting = Duration::ZERO;
             while started.elapsed() < Duration::from_secs(3) {
@@ -123,7 +123,7 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
                     let asked = Instant::now();
                     polls.record(&id, Epoch::FIRST, &[ballot(seq)]).await.unwrap();
                     waiting += asked.elapsed();
-                    kept.fetch_add(1, Ordering::Relaxed);
+                    recorded.fetch_add(1, Ordering::Relaxed);
                 }
             }
             waiting
@@ -133,16 +133,16 @@ async fn recorders(store: &Arc<Store>, at_once: usize) {
     for waited in futures::future::join_all(recording).await {
         waiting += waited.unwrap();
     }
-    let kept = kept.load(Ordering::Relaxed);
+    let recorded = recorded.load(Ordering::Relaxed);
     println!(
         "  {at_once:>3} recorders at once: {:>7.0} ballots/s, {:>6.0} µs each to wait, {:>5.1} µs of CPU each",
-        kept as f64 / started.elapsed().as_secs_f64(),
-        micros(waiting) / kept as f64,
-        micros(cpu_time().saturating_sub(spent)) / kept as f64,
+        recorded as f64 / started.elapsed().as_secs_f64(),
+        micros(waiting) / recorded as f64,
+        micros(cpu_time().saturating_sub(spent)) / recorded as f64,
     );
 }
 
-/// Open with a hold, 50 ballots one by one with pauses between them, close with a capture.
+/// Opens polls with a hold, records 50 ballots one by one with pauses, and closes with a capture.
 async fn whole_polls(store: &Arc<Store>, owner: UserId, at_once: usize, pause: Duration) {
     let (started, spent) = (Instant::now(), cpu_time());
     let done = Arc::new(AtomicU64::new(0));
@@ -202,7 +202,7 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// CPU time of all threads that still run.
+/// Returns the CPU time of all running threads.
 fn cpu_time() -> Duration {
     let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let nanos = threads.filter_map(|thread| {

@@ -15,7 +15,7 @@ pub struct DatabaseUrl(pub(crate) Location);
 
 #[derive(Clone)]
 pub(crate) enum Location {
-    /// A file; `None` for a temporary one.
+    /// A file, or `None` for a temporary one.
     Sqlite(Option<PathBuf>),
     Postgres(Box<PgConnectOptions>),
 }
@@ -38,7 +38,7 @@ impl FromStr for DatabaseUrl {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(ConnectError::Url("it must begin with sqlite:// or postgres://"));
         }
-        // The parser's own message may quote the URL, and with it the password.
+        // The parser's message may quote the URL, and with it the password.
         let server = PgConnectOptions::from_str(url).map_err(|_| {
             ConnectError::Url(
                 "it must look like postgres://user:password@host:5432/database, with special characters \
@@ -65,7 +65,7 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// A server's URL as it may be shown.
+/// Returns a server's URL without its password.
 pub(crate) fn without_password(server: &PgConnectOptions) -> String {
     let host = match server.get_socket() {
         Some(socket) => socket.display().to_string(),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_no_password() {
+    fn display_omits_the_password() {
         let url: DatabaseUrl = "postgres://ep:hunter2@db.example:6432/polls".parse().unwrap();
         assert_eq!(url.to_string(), "postgres://ep@db.example:6432/polls");
         assert!(!format!("{url:?}").contains("hunter2"));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_with_advice_and_without_the_url() {
+    fn errors_advise_without_the_url() {
         for url in [
             "mysql://ep:hunter2@db/polls",
             "",
@@ -97,9 +97,9 @@ mod tests {
             "sqlite://hunter2.db?mode=ro",
             "postgres://ep:hunter2@db:port/polls",
         ] {
-            let refusal = url.parse::<DatabaseUrl>().unwrap_err();
-            let said = format!("{refusal} {refusal:?}");
-            assert!(said.contains("database URL") && !said.contains("hunter2"), "{said}");
+            let error = url.parse::<DatabaseUrl>().unwrap_err();
+            let message = format!("{error} {error:?}");
+            assert!(message.contains("database URL") && !message.contains("hunter2"), "{message}");
         }
     }
 }

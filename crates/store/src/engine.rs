@@ -1,8 +1,8 @@
-//! What transactions need of an engine: running statements with values, reading rows.
+//! The interface between transactions and database engines: running statements and reading rows.
 //!
 //! Transactions ([`crate::transactions`]) are written once against these traits. Each engine implements
-//! [`Engine`] with what it does differently: how a transaction begins, waits and commits, how ballots are
-//! inserted and read, and the few statements that differ.
+//! [`Engine`] for what differs: how a transaction begins, waits and commits, how ballots are inserted and
+//! read, and a few statements.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::error::{UnexpectedData, database_error, failed};
 use crate::statements as sql;
 use crate::value::Value;
 
-/// How long an audit may take: it reads everything.
+/// The time limit of an audit, which reads the whole database.
 pub(crate) const SNAPSHOT_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// What cannot undo a change once it is acknowledged. PostgreSQL always gives [`Durability::PowerLoss`].
+/// The failures that an acknowledged change survives. PostgreSQL always gives [`Durability::PowerLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Durability {
     /// A crash of the process.
@@ -31,7 +31,7 @@ pub(crate) enum Durability {
     PowerLoss,
 }
 
-/// A row that either engine can give.
+/// A row that both engines can return.
 pub(crate) trait Record:
     for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static
 {
@@ -44,51 +44,51 @@ impl<R> Record for R where
 
 /// A connection inside a transaction.
 pub(crate) trait Connection: Send {
-    /// Reads what an account has available; it cannot change until the transaction ends.
+    /// Reads the available balance of an account and locks it until the transaction ends.
     const AVAILABLE: &'static str;
-    /// Leases polls, without waiting for those that another transaction is leasing.
+    /// Leases polls. Skips polls that another transaction is leasing.
     const ADOPT_POLLS: &'static str;
     /// Lists an account's polls: see [`crate::rows::PastPollRow`].
     const POLLS_OF_USER: &'static str;
-    /// The same after one of them.
+    /// Lists an account's polls after a given one.
     const POLLS_AFTER: &'static str;
-    /// The same with words in their questions.
+    /// Lists an account's polls with given words in their questions.
     const FIND_POLLS: &'static str;
-    /// The same of those that run.
+    /// Lists an account's running polls with given words in their questions.
     const FIND_RUNNING: &'static str;
-    /// Takes notifications whose time has come, without waiting for those that another transaction is taking.
+    /// Claims due notifications. Skips those that another transaction is claiming.
     const DUE_NOTIFICATIONS: &'static str;
-    /// Takes the places at which the ends of tasks are told, likewise.
+    /// Claims due task push notifications. Skips those that another transaction is claiming.
     const DUE_PUSHES: &'static str;
     /// Adds to the sums of models.
     const ADD_MODEL_SUMS: &'static str;
-    /// Adds to the votes of models for each place.
+    /// Adds to the votes of models per ballot position.
     const ADD_SLOT_SUMS: &'static str;
-    /// Renews leases that are still of their epoch; gives the ids of those.
+    /// Renews leases with an unchanged epoch; returns the ids of their polls.
     const RENEW_LEASES: &'static str;
 
-    /// Runs a statement; returns the number of rows it changed.
+    /// Runs a statement; returns the number of changed rows.
     fn execute(
         &mut self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// The row that a statement gives, if any.
+    /// Runs a statement; returns its row, if any.
     fn fetch_optional<R: Record>(
         &mut self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
 
-    /// All rows that a statement gives.
+    /// Runs a statement; returns all its rows.
     fn fetch_all<R: Record>(
         &mut self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
 
-    /// The row that a statement must give.
+    /// Runs a statement; fails if it returns no row.
     fn fetch_one<R: Record>(
         &mut self,
         sql: &'static str,
@@ -99,13 +99,13 @@ pub(crate) trait Connection: Send {
     }
 }
 
-/// The steps of a transaction.
-pub(crate) trait Work<C, T>:
+/// The body of a transaction.
+pub(crate) trait TransactionBody<C, T>:
     for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
 {
 }
 
-impl<C, T, W> Work<C, T> for W where
+impl<C, T, W> TransactionBody<C, T> for W where
     W: for<'c> FnOnce(&'c mut C) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
 {
 }
@@ -115,10 +115,10 @@ impl<C, T, W> Work<C, T> for W where
 pub(crate) trait Engine: Send + Sync + 'static {
     /// The engine's name: `sqlite` or `postgres`.
     const NAME: &'static str;
-    /// Its connections.
+    /// The engine's connection type.
     type Connection: Connection;
 
-    /// Runs `work` in a transaction, committed if it succeeds.
+    /// Runs `work` in a transaction, which commits if `work` succeeds.
     fn transact<T, W>(
         &self,
         durability: Durability,
@@ -126,15 +126,15 @@ pub(crate) trait Engine: Send + Sync + 'static {
     ) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
-        W: Work<Self::Connection, T>;
+        W: TransactionBody<Self::Connection, T>;
 
-    /// Runs reads that all see the same state, within [`SNAPSHOT_TIMEOUT`].
+    /// Runs reads on one consistent snapshot, within [`SNAPSHOT_TIMEOUT`].
     fn snapshot<T, W>(&self, work: W) -> impl Future<Output = Result<T, StoreError>> + Send
     where
         T: Send + 'static,
-        W: Work<Self::Connection, T>;
+        W: TransactionBody<Self::Connection, T>;
 
-    /// Runs one statement as a transaction of its own; returns the number of rows it changed.
+    /// Runs one statement as a transaction; returns the number of changed rows.
     fn execute(
         &self,
         durability: Durability,
@@ -142,7 +142,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Runs one statement as a transaction of its own; returns the rows that it gives.
+    /// Runs one statement as a transaction; returns its rows.
     fn fetch_changed<R: Record>(
         &self,
         durability: Durability,
@@ -150,21 +150,21 @@ pub(crate) trait Engine: Send + Sync + 'static {
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
 
-    /// The row that a read gives, if any.
+    /// Runs a read; returns its row, if any.
     fn fetch_optional<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Option<R>, StoreError>> + Send;
 
-    /// All rows that a read gives.
+    /// Runs a read; returns all its rows.
     fn fetch_all<R: Record>(
         &self,
         sql: &'static str,
         values: &[Value<'_>],
     ) -> impl Future<Output = Result<Vec<R>, StoreError>> + Send;
 
-    /// See [`PollStore::record`](ep_kernel::ports::PollStore::record). There is at least one ballot.
+    /// See [`PollStore::record`](ep_kernel::ports::PollStore::record). `ballots` is not empty.
     fn insert_ballots(
         &self,
         poll: &PollId,
@@ -179,13 +179,13 @@ pub(crate) trait Engine: Send + Sync + 'static {
         after: u32,
     ) -> impl Future<Output = Result<Vec<Ballot>, StoreError>> + Send;
 
-    /// See [`KeyStore::touch_keys`](ep_kernel::ports::KeyStore::touch_keys). Each key comes once.
+    /// See [`KeyStore::touch_keys`](ep_kernel::ports::KeyStore::touch_keys). Each key occurs once.
     fn touch_keys(
         &self,
         last_uses: Vec<(String, i64)>,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Deletes expired rows of tables that only this engine has.
+    /// Deletes expired rows of engine-specific tables.
     fn sweep(&self) -> impl Future<Output = Result<(), StoreError>> + Send {
         async { Ok(()) }
     }
@@ -206,11 +206,11 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// See [`PollStore::ping`](ep_kernel::ports::PollStore::ping).
     fn ping(&self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Finishes what was begun and closes the connections.
+    /// Completes pending work and closes the connections.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
-/// A statement with its values, for a driver.
+/// Builds a driver's query from a statement and its values.
 pub(crate) fn query<D>(sql: &'static str, values: &[Value<'_>]) -> Query<'static, D, D::Arguments>
 where
     D: Driver,
@@ -266,7 +266,7 @@ macro_rules! connection {
     };
 }
 
-// SQLite has one writer: no row changes between two statements of a transaction.
+// SQLite has one writer, so no row changes between two statements of a transaction.
 connection!(
     SqliteConnection, Sqlite,
     available: sql::AVAILABLE,

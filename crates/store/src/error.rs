@@ -10,15 +10,15 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::database_url::without_password;
 
-/// Why a database could not be opened. Messages say what to do about it and hold no password.
+/// The error of opening a database. Messages include a remedy and no password.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The URL is not valid.
-    #[error("the database URL cannot be used: {0}")]
+    #[error("invalid database URL: {0}")]
     Url(&'static str),
-    /// The folder of the database file cannot be created.
+    /// Failed to create the folder of the database file.
     #[error(
-        "the folder {} of the database cannot be created: create it, make it writable, or choose another folder",
+        "failed to create the database folder {}: create it, make it writable, or choose another folder",
         folder.display()
     )]
     Folder {
@@ -27,28 +27,28 @@ pub enum ConnectError {
         /// The cause.
         source: io::Error,
     },
-    /// The database file cannot be opened.
-    #[error("{} cannot be opened as an SQLite database: make sure that it is one and that it is writable, or choose another file", file.display())]
+    /// Failed to open the database file.
+    #[error("failed to open {} as an SQLite database: check that it is one and that it is writable, or choose another file", file.display())]
     File {
         /// The file.
         file: PathBuf,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The server cannot be used.
-    #[error("{server} cannot be used: {advice}")]
+    /// Failed to use the server.
+    #[error("failed to use {server}: {advice}")]
     Server {
         /// The server, without its password.
         server: String,
-        /// What to change.
+        /// The remedy.
         advice: String,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The tables cannot be brought up to date.
-    #[error("the database cannot be migrated: {advice}")]
+    /// Failed to migrate the database.
+    #[error("failed to migrate the database: {advice}")]
     Migration {
-        /// What to change.
+        /// The remedy.
         advice: String,
         /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -67,13 +67,13 @@ impl ConnectError {
                                              database URL, or allow the login in pg_hba.conf"
                 .to_owned(),
             (Some("3D000"), _) => format!(
-                "there is no such database: create it (createdb {}) or correct the name",
+                "the database does not exist: create it (createdb {}) or correct its name",
                 server.get_database().unwrap_or(server.get_username())
             ),
             (Some("42501"), _) => "the user may not create tables: grant it CREATE on the schema".to_owned(),
-            (Some("53300"), _) => "it has no free connection: raise max_connections there".to_owned(),
+            (Some("53300"), _) => "no free connection: raise max_connections on the server".to_owned(),
             (_, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => {
-                "it does not answer: start the server, or correct the host and the port in the database URL"
+                "no response: start the server, or correct the host and the port in the database URL"
                     .to_owned()
             }
             (_, sqlx::Error::Tls(_)) => {
@@ -89,13 +89,13 @@ impl ConnectError {
     pub(crate) fn migration(source: MigrateError) -> Self {
         let advice = match &source {
             MigrateError::VersionMissing(version) => format!(
-                "it was migrated by a newer release (to {version}): run that release, or restore a backup from before it"
+                "a newer release migrated it to {version}: run that release, or restore an earlier backup"
             ),
             MigrateError::VersionMismatch(version) => format!(
-                "migration {version} differs from the one this database was made with: run the release that made it"
+                "migration {version} differs from the one applied to this database: run the release that applied it"
             ),
             MigrateError::Dirty(version) => {
-                format!("migration {version} did not finish: restore a backup from before it")
+                format!("migration {version} did not finish: restore an earlier backup")
             }
             other => format!("{other}"),
         };
@@ -103,20 +103,20 @@ impl ConnectError {
     }
 }
 
-/// Why a database could not be backed up. Messages say what to do about it and hold no password.
+/// The error of backing up a database. Messages include a remedy and no password.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The target exists.
-    #[error("{} exists already: choose another name", .0.display())]
+    #[error("{} already exists: choose another name", .0.display())]
     Exists(PathBuf),
     /// There is no database file.
-    #[error("there is no database at {}: check EP_DATA_DIR or EP_DATABASE_URL", .0.display())]
+    #[error("no database at {}: check EP_DATA_DIR or EP_DATABASE_URL", .0.display())]
     Missing(PathBuf),
     /// The database is in memory, or on a server.
     #[error("{0}")]
     NotAFile(String),
-    /// The database cannot be read.
-    #[error("{} cannot be copied; run `ep admin audit` to check it", file.display())]
+    /// Failed to read the database.
+    #[error("failed to copy {}; run `ep admin audit` to check it", file.display())]
     Database {
         /// The database file.
         file: PathBuf,
@@ -128,8 +128,8 @@ pub enum BackupError {
         "the database is damaged, so no backup was written: {0}; run `ep admin audit`, and restore an earlier backup"
     )]
     Damaged(String),
-    /// The target cannot be written.
-    #[error("{} cannot be written: choose a folder that is writable and has room", file.display())]
+    /// Failed to write the target.
+    #[error("failed to write {}: choose a writable folder with enough space", file.display())]
     Target {
         /// The target.
         file: PathBuf,
@@ -138,62 +138,64 @@ pub enum BackupError {
     },
 }
 
-/// A failure that is not the caller's.
+/// Returns an internal error with this cause.
 pub(crate) fn failed(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     StoreError::Failed(cause.into())
 }
 
-/// What a failed statement means. The one place that distinguishes database errors.
+/// Maps the error of a failed statement. No other place distinguishes database errors.
 pub(crate) fn database_error(error: sqlx::Error) -> StoreError {
     let Some(database) = error.as_database_error() else { return failed(error) };
-    // PostgreSQL names the table; SQLite's message does: "UNIQUE constraint failed: users.email".
+    // PostgreSQL names the table; SQLite's message contains it: "UNIQUE constraint failed: users.email".
     let source = database.table().unwrap_or_else(|| database.message());
     let is_from = |table: &str| source == table || source.contains(&format!(": {table}."));
     match database.kind() {
         ErrorKind::UniqueViolation if is_from("users") => {
-            StoreError::Conflict("an account with this id exists")
+            StoreError::Conflict("an account with this id already exists")
         }
         ErrorKind::UniqueViolation if is_from("ballots") => {
-            StoreError::Conflict("this member has a ballot already")
+            StoreError::Conflict("this member already has a ballot")
         }
-        ErrorKind::UniqueViolation if is_from("polls") => StoreError::Conflict("a poll with this id exists"),
-        ErrorKind::UniqueViolation if is_from("api_keys") => StoreError::Conflict("this key exists already"),
-        ErrorKind::UniqueViolation => StoreError::Conflict("it exists already"),
+        ErrorKind::UniqueViolation if is_from("polls") => {
+            StoreError::Conflict("a poll with this id already exists")
+        }
+        ErrorKind::UniqueViolation if is_from("api_keys") => StoreError::Conflict("this key already exists"),
+        ErrorKind::UniqueViolation => StoreError::Conflict("it already exists"),
         // A ballot's poll id is selected from running polls only.
         ErrorKind::NotNullViolation if is_from("ballots") => StoreError::NotFound("running poll"),
         ErrorKind::ForeignKeyViolation => StoreError::NotFound("account"),
-        // A violated CHECK is a bug: every change of money is guarded before it gets there.
+        // A violated CHECK is a bug, because every change of money is guarded before the statement.
         _ => failed(error),
     }
 }
 
-/// The database holds something that the store does not write.
+/// Content of the database that the store never writes.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnexpectedData {
-    /// A stored value cannot be read.
-    #[error("the database holds {0} that cannot be read")]
+    /// An unreadable stored value.
+    #[error("the database contains unreadable data: {0}")]
     Value(&'static str),
-    /// A statement that must return a row returned none.
-    #[error("a row that must exist is missing from the database")]
+    /// A missing row that a statement must return.
+    #[error("a required row is missing from the database")]
     MissingRow,
-    /// A change of exactly one row changed another number of rows.
-    #[error("the ledger is inconsistent: a change of one row changed none or several")]
+    /// A single-row change that changed no row, or several.
+    #[error("the ledger is inconsistent: a single-row change changed no row, or several")]
     RowCount,
-    /// A claim was found when it was inserted, but not when it was read.
-    #[error("an idempotency claim was deleted each time before it could be read")]
+    /// A claim that was found by its insert, but not by the read.
+    #[error("an idempotency claim was repeatedly deleted before it could be read")]
     ClaimDeleted,
 }
 
-/// The time limit ended an operation.
+/// An operation exceeded its time limit.
 #[derive(Debug, thiserror::Error)]
-#[error("the database took too long")]
-pub(crate) struct TooSlow;
+#[error("the database operation timed out")]
+pub(crate) struct TimedOut;
 
-/// The database file, or its log, is not at its path any more.
+/// The database file or its log is no longer at its path.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error(
-    "the database file or its log was deleted, moved or replaced while the service has it open: nothing is stored, \
-     because a restart would lose it; put the file back, or restart the service"
+    "the database file or its log was deleted, moved or replaced while in use: writes are rejected, \
+     because a restart would lose them; restore the file, or restart the service"
 )]
 pub(crate) struct FileLost;
 
@@ -203,9 +205,9 @@ impl From<FileLost> for StoreError {
     }
 }
 
-/// The disk has no room.
+/// The disk is full.
 #[derive(Debug, thiserror::Error)]
-#[error("the disk of the database file is full: make room")]
+#[error("the disk of the database file is full: free some space")]
 pub(crate) struct DiskFull;
 
 /// The store was closed.

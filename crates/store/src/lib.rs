@@ -1,13 +1,13 @@
 //! Storage on SQLite or PostgreSQL: the ports of [`ep_kernel::ports`] for users, keys, money, polls,
-//! ballots, idempotency records and what is cached about upstreams.
+//! ballots, idempotency records and cached upstream data.
 //!
-//! [`connect`] opens a database, migrates it and hands out the ports. SQLite is the engine of one process:
-//! one writer with group commit, and readers beside it. PostgreSQL is the engine of any number of identical
-//! replicas. One conformance suite tests the contract of the ports on both.
+//! [`connect`] opens a database, migrates it and returns the ports. SQLite serves one process: one writer
+//! with group commit, and parallel readers. PostgreSQL serves any number of identical replicas. One
+//! conformance suite tests the contract of the ports on both.
 //!
 //! Statements, rows and transactions are written once for both engines (`statements`, `rows`,
-//! `transactions`). The engines' own modules hold what differs: how connections are opened and shared, how
-//! a transaction begins and commits, how ballots are inserted and read.
+//! `transactions`). The modules of the engines contain what differs: how connections are opened and shared,
+//! how a transaction begins and commits, how ballots are inserted and read.
 
 mod database_url;
 mod engine;
@@ -43,13 +43,13 @@ use database_url::Location;
 use engine::Engine;
 use transactions::Database;
 
-/// How a database is used.
+/// Options of an open database.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Most connections: for reading on SQLite (which has one more for writing), for everything on
-    /// PostgreSQL.
+    /// The maximum number of connections: for reading on SQLite (which has one more for writing), for all
+    /// operations on PostgreSQL.
     pub connections: u32,
-    /// How long one operation may take, waiting included.
+    /// The time limit of one operation, waiting included.
     pub timeout: Duration,
 }
 
@@ -66,7 +66,7 @@ pub struct Store {
     changes: Option<Arc<dyn PollChanges>>,
 }
 
-/// A [`Database`] on either engine.
+/// A [`Database`] on any engine.
 trait AnyDatabase:
     AccountDataStore
     + UserStore
@@ -111,7 +111,7 @@ impl<E: Engine> AnyDatabase for Database<E> {
     }
 }
 
-/// Opens a database. A missing SQLite file is created, an older database is migrated.
+/// Opens a database. Creates a missing SQLite file and migrates an older database.
 pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, ConnectError> {
     match &url.0 {
         Location::Sqlite(file) => {
@@ -125,8 +125,8 @@ pub async fn connect(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, 
     }
 }
 
-/// Checks whether this service has ever used the database: its SQLite file has content, or its PostgreSQL database has been
-/// migrated. Changes nothing.
+/// Returns `true` if this service has ever used the database: its SQLite file has content, or its PostgreSQL
+/// database has been migrated. Changes nothing.
 pub async fn is_in_use(url: &DatabaseUrl, options: &StoreOptions) -> Result<bool, ConnectError> {
     match &url.0 {
         Location::Sqlite(file) => sqlite::is_in_use(file.as_deref()),
@@ -134,13 +134,13 @@ pub async fn is_in_use(url: &DatabaseUrl, options: &StoreOptions) -> Result<bool
     }
 }
 
-/// Copies a database to a new file while a service uses it; nothing is migrated. Only SQLite: for PostgreSQL the error
-/// names the command to use.
+/// Copies a database to a new file while a service uses it, without migrating it. Supports only SQLite: for
+/// PostgreSQL the error names the command to use.
 pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<(), BackupError> {
     match &url.0 {
         Location::Sqlite(Some(file)) => sqlite::back_up(file, to).await,
         Location::Sqlite(None) => {
-            let text = "a database in memory exists in its own process alone: there is nothing to back up";
+            let text = "a database in memory exists only inside its process and cannot be backed up";
             Err(BackupError::NotAFile(text.to_owned()))
         }
         Location::Postgres(_) => Err(BackupError::NotAFile(format!(
@@ -152,133 +152,134 @@ pub async fn back_up(url: &DatabaseUrl, to: &Path) -> Result<(), BackupError> {
 }
 
 impl Store {
-    /// The personal data of accounts.
+    /// Returns the store of accounts' personal data.
     pub fn account_data(&self) -> Arc<dyn AccountDataStore> {
         self.database.clone()
     }
 
-    /// Users.
+    /// Returns the user store.
     pub fn users(&self) -> Arc<dyn UserStore> {
         self.database.clone()
     }
 
-    /// What the operator does with accounts.
+    /// Returns the operator's account administration.
     pub fn operator(&self) -> Arc<dyn UserAdmin> {
         self.database.clone()
     }
 
-    /// What is known of users, for reading only.
+    /// Returns read-only user profiles.
     pub fn profiles(&self) -> Arc<dyn Profiles> {
         self.database.clone()
     }
 
-    /// Which polls accounts want to confirm.
+    /// Returns the accounts' thresholds for poll confirmation.
     pub fn confirmations(&self) -> Arc<dyn Confirmations> {
         self.database.clone()
     }
 
-    /// Browser sessions.
+    /// Returns the store of browser sessions.
     pub fn sessions(&self) -> Arc<dyn SessionStore> {
         self.database.clone()
     }
 
-    /// API keys.
+    /// Returns the store of API keys.
     pub fn keys(&self) -> Arc<dyn KeyStore> {
         self.database.clone()
     }
 
-    /// Money of accounts.
+    /// Returns the ledger of accounts.
     pub fn ledger(&self) -> Arc<dyn Ledger> {
         self.database.clone()
     }
 
-    /// Balances, for reading only.
+    /// Returns read-only balances.
     pub fn balances(&self) -> Arc<dyn Balances> {
         self.database.clone()
     }
 
-    /// Payments by card.
+    /// Returns the store of card payments.
     pub fn checkouts(&self) -> Arc<dyn CheckoutStore> {
         self.database.clone()
     }
 
-    /// Deposits of USDC.
+    /// Returns the store of USDC deposits.
     pub fn deposits(&self) -> Arc<dyn DepositStore> {
         self.database.clone()
     }
 
-    /// Webhooks and notifications.
+    /// Returns the store of webhooks and notifications.
     pub fn webhooks(&self) -> Arc<dyn WebhookStore> {
         self.database.clone()
     }
 
-    /// Polls and their ballots.
+    /// Returns the store of polls and their ballots.
     pub fn polls(&self) -> Arc<dyn PollStore> {
         self.database.clone()
     }
 
-    /// Lists of polls.
+    /// Returns the lists of polls.
     pub fn history(&self) -> Arc<dyn PollHistory> {
         self.database.clone()
     }
 
-    /// What accounts say of polls.
+    /// Returns the store of feedback on polls.
     pub fn feedback(&self) -> Arc<dyn FeedbackStore> {
         self.database.clone()
     }
 
-    /// Sums over the ballots of polls that have ended.
+    /// Returns the store of statistics over the ballots of ended polls.
     pub fn reputation(&self) -> Arc<dyn ReputationStore> {
         self.database.clone()
     }
 
-    /// Tasks of agents.
+    /// Returns the store of agent tasks.
     pub fn agent_tasks(&self) -> Arc<dyn AgentTasks> {
         self.database.clone()
     }
 
-    /// Where agents hear of the ends of their tasks.
+    /// Returns the store of push configs for agent tasks.
     pub fn agent_pushes(&self) -> Arc<dyn AgentPushes> {
         self.database.clone()
     }
 
-    /// Idempotency records.
+    /// Returns the store of idempotency records.
     pub fn idempotency(&self) -> Arc<dyn IdempotencyStore> {
         self.database.clone()
     }
 
-    /// What is cached about upstreams.
+    /// Returns the cache of upstream data.
     pub fn upstream_cache(&self) -> Arc<dyn UpstreamCache> {
         self.database.clone()
     }
 
-    /// Request limits that all replicas share; `None` on SQLite, which has no replicas.
+    /// Returns request limits shared by all replicas; `None` on SQLite, which has no replicas.
     pub fn limiter(&self) -> Option<Arc<dyn Limiter>> {
         self.limiter.clone()
     }
 
-    /// Changes to polls, announced among the processes that share the database; `None` on SQLite.
+    /// Returns the channel for poll changes between processes that share the database; `None` on SQLite.
     pub fn poll_changes(&self) -> Option<Arc<dyn PollChanges>> {
         self.changes.clone()
     }
 
-    /// Deletes polls that nobody owns, opened before a time and settled, with their ballots: up to `limit` in one
-    /// transaction. Returns how many.
+    /// Deletes settled anonymous polls opened before a time, with their ballots: up to `limit` in one
+    /// transaction. Returns their number.
     pub async fn delete_anonymous_polls(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         self.database.delete_anonymous(before, limit).await
     }
 
-    /// Deletes what asked for the end of polls that are settled: their closings say so. Returns how many.
+    /// Deletes cancellation requests of settled polls, because their closings record the cancellation.
+    /// Returns their number.
     pub async fn delete_cancellations(&self) -> Result<u64, StoreError> {
         self.database.delete_cancellations().await
     }
 
-    /// The engine's name: `sqlite` or `postgres`.
+    /// Returns the engine's name: `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
         self.database.engine()
     }
 
-    /// Finishes what was begun and closes the database. Operations begun afterwards fail.
+    /// Completes pending work and closes the database. Later operations fail.
     pub async fn close(&self) {
         self.database.close_connections().await;
     }

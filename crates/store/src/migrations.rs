@@ -1,9 +1,9 @@
-//! The migrations, embedded. See `migrations/README.md`.
+//! The embedded migrations. See `migrations/README.md`.
 
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 
-struct Step {
+struct MigrationFile {
     version: i64,
     name: &'static str,
     sqlite: &'static str,
@@ -12,7 +12,7 @@ struct Step {
 
 macro_rules! step {
     ($version:literal, $number:literal, $name:literal) => {
-        Step {
+        MigrationFile {
             version: $version,
             name: $name,
             sqlite: include_str!(concat!("../../../migrations/sqlite/", $number, "_", $name, ".sql")),
@@ -22,7 +22,7 @@ macro_rules! step {
 }
 
 /// Every migration, oldest first.
-const STEPS: &[Step] = &[
+const MIGRATIONS: &[MigrationFile] = &[
     step!(1, "0001", "initial"),
     step!(2, "0002", "lease_epochs"),
     step!(3, "0003", "ballot_mode"),
@@ -55,14 +55,14 @@ pub(crate) fn postgres() -> Migrator {
     migrator(|step| step.postgres)
 }
 
-fn migrator(sql: impl Fn(&Step) -> &'static str) -> Migrator {
-    let migration = |step: &Step| {
+fn migrator(sql: impl Fn(&MigrationFile) -> &'static str) -> Migrator {
+    let migration = |step: &MigrationFile| {
         let sql = sql(step);
         let no_transaction = sql.starts_with("-- no-transaction");
         let name = step.name.into();
         Migration::new(step.version, name, MigrationType::Simple, sql.into_sql_str(), no_transaction)
     };
-    Migrator::with_migrations(STEPS.iter().map(migration).collect())
+    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         INSERT INTO api_keys (id, user_id, hash, prefix, label, created_at) VALUES ('k', 'u1', 'h', 'p', '', 1);
         INSERT INTO polls (id, owner, created_at, billed, lease_until, lease_worker, plan)
             VALUES ('p', 'u1', 1, 1, 1, 'w', '{}');";
-    /// Two users with one address, which the unique constraint of earlier releases refused.
+    /// A second user with the same email address, which earlier releases rejected by a unique constraint.
     const SECOND: &str = "INSERT INTO users VALUES ('u3', 'a@b', 3)";
     const ORPHAN: &str = "INSERT INTO accounts (id) VALUES ('u9')";
     const USERS: &str = "SELECT id, email FROM users ORDER BY id";
@@ -86,8 +86,8 @@ mod tests {
         Migrator::with_migrations(all.iter().filter(|step| step.version <= version).cloned().collect())
     }
 
-    /// Migrates rows of the release before addresses were no longer unique.
-    macro_rules! users_are_kept {
+    /// Migrates rows of the last release with unique email addresses.
+    macro_rules! assert_users_are_preserved {
         ($db:expr, $all:expr) => {
             up_to(&$all, 7).run(&mut $db).await.unwrap();
             raw_sql(ROWS).execute(&mut $db).await.unwrap();
@@ -102,15 +102,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn users_of_earlier_releases_are_kept() {
+    async fn users_of_earlier_releases_are_preserved() {
         let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
-        users_are_kept!(db, sqlite());
+        assert_users_are_preserved!(db, sqlite());
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
         let mut db = PgConnection::connect(database.url()).await.unwrap();
-        users_are_kept!(db, postgres());
+        assert_users_are_preserved!(db, postgres());
     }
 
-    /// A poll that has ended and one that runs, of the release before polls were counted.
+    /// An ended poll and a running one, from the last release without poll statistics.
     const ENDED: &str = "
         INSERT INTO polls (id, created_at, billed, lease_until, lease_worker, plan, closing)
             VALUES ('ended', 1, 0, 1, 'w', '{}', '{}'), ('running', 1, 0, 1, 'w', '{}', NULL);";
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn polls_that_ended_in_earlier_releases_will_be_counted() {
+    async fn polls_ended_in_earlier_releases_become_due_for_counting() {
         let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
         ended_polls_will_be_counted!(db, sqlite());
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
@@ -135,7 +135,7 @@ mod tests {
         ended_polls_will_be_counted!(db, postgres());
     }
 
-    /// A deposit in each stage of the release that gave deposits up.
+    /// Deposits in each stage, from the last release that abandoned deposits.
     const DEPOSITS: &str = "
         INSERT INTO users VALUES ('u', 'a@b', 1);
         INSERT INTO deposits (ref, id, payer, user_id, amount, status, payment, valid_before, since, tx_hash, created_at)
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deposits_that_earlier_releases_gave_up_are_looked_at_again() {
+    async fn deposits_abandoned_by_earlier_releases_become_due() {
         let mut db = sqlx::sqlite::SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
         deposits_are_due!(db, sqlite());
         let database = crate::testing::Postgres::start().unwrap().database().await.unwrap();
@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_listed_and_there_are_no_others() {
+    fn every_migration_file_is_listed() {
         let listed: Vec<String> =
-            STEPS.iter().map(|step| format!("{:04}_{}.sql", step.version, step.name)).collect();
+            MIGRATIONS.iter().map(|step| format!("{:04}_{}.sql", step.version, step.name)).collect();
         for engine in ["sqlite", "postgres"] {
             let folder = format!("{}/../../migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
             let mut files: Vec<String> = std::fs::read_dir(folder)

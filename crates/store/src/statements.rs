@@ -1,6 +1,6 @@
-//! Statements of both engines. The few that differ in their text are here in both forms.
+//! Statements of both engines. Statements that differ have one variant per engine.
 
-/// The condition that this program knows the form of a poll, see [`ep_polling::plan::PollForm`].
+/// The condition that this program knows the form of a poll; see [`ep_polling::plan::PollForm`].
 macro_rules! form_is_known {
     () => {
         "polls.form <= 1"
@@ -15,7 +15,7 @@ macro_rules! poll_columns {
     };
 }
 
-/// The columns of a ballot but its poll, in the order of [`crate::rows::BallotRow`].
+/// The columns of a ballot without its poll, in the order of [`crate::rows::BallotRow`].
 macro_rules! ballot_columns {
     () => {
         "seq, position, model, choice, reason, detail, option_order, latency_ms, at_ms, cost, basis, answered_by, \
@@ -38,7 +38,7 @@ macro_rules! adopt_polls {
     };
 }
 
-/// `$held` gives rows whose `value` is an array of an id and an epoch.
+/// `$held` returns rows with a `value`: an array of an id and an epoch.
 macro_rules! renew_leases {
     ($held:literal, $epoch:literal) => {
         concat!(
@@ -58,7 +58,7 @@ macro_rules! transfer_columns {
     };
 }
 
-/// `$busy` gives the accounts that are passed over, as rows of one value.
+/// `$busy` returns the accounts to skip, as rows of one value.
 macro_rules! due_deliveries {
     ($table:literal, $key:literal, $ended:expr, $returning:literal, $busy:literal, $lock:literal) => {
         concat!(
@@ -108,7 +108,7 @@ macro_rules! due_notifications {
     };
 }
 
-/// The accounts whose keys an account may see and revoke: its own, and those of its pre-funded keys.
+/// The accounts with keys that an account may see and revoke: its own, and those of its pre-funded keys.
 macro_rules! accounts_of {
     ($user:literal) => {
         concat!("(SELECT id FROM accounts WHERE id = ", $user, " OR funder = ", $user, ")")
@@ -141,7 +141,7 @@ pub(crate) use reputation::*;
 
 // Polls.
 
-/// Inserts nothing if a poll has this request reference.
+/// Inserts nothing if a poll already has this request reference.
 pub(crate) const OPEN_POLL: &str = "INSERT INTO polls \
      (id, owner, created_at, billed, lease_until, lease_worker, request_ref, plan, lease_epoch, deadline_at, form) \
      VALUES ($1, $2, $3, $4, (SELECT now FROM clock) + $5, $6, $7, $8, $9, (SELECT now FROM clock) + $10, $11) \
@@ -173,13 +173,13 @@ pub(crate) const CANCELLED_OF: &str = "SELECT poll_id AS id FROM cancellations \
 pub(crate) const DELETE_OLD_CANCELLATIONS: &str =
     "DELETE FROM cancellations WHERE poll_id IN (SELECT id FROM polls WHERE settled = 1 AND id = poll_id)";
 
-/// For an audit; otherwise engines read ballots in their own way.
+/// Used by audits; otherwise each engine reads ballots in its own way.
 pub(crate) const BALLOTS: &str =
     concat!("SELECT ", ballot_columns!(), " FROM ballots WHERE poll_id = $1 ORDER BY seq");
 
 // Webhooks.
 
-/// Stores what is to be told of a new poll, if it ($3) or its owner names where.
+/// Stores the notification of a new poll, if the poll ($3) or its owner has a webhook URL.
 pub(crate) const ADD_NOTIFICATION: &str = "INSERT INTO notifications (poll_id, user_id, url, next_at, created_at) \
      SELECT $1, $2, url, (SELECT now FROM clock), $4 FROM \
          (SELECT COALESCE($3, (SELECT url FROM webhooks WHERE user_id = $2)) AS url) AS named WHERE url IS NOT NULL";
@@ -207,7 +207,7 @@ pub(crate) const AVAILABLE: &str = available!("");
 pub(crate) const AVAILABLE_FOR_UPDATE: &str = available!(" FOR UPDATE");
 pub(crate) const ADD_HOLD: &str =
     "INSERT INTO holds (ref, account, amount, key_id, day) VALUES ($1, $2, $3, $4, $5)";
-/// What a key has spent in all, and on a day.
+/// The total spending of a key, and its spending on one day.
 pub(crate) const KEY_SPENDING: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS total, \
      CAST(COALESCE(SUM(CASE day WHEN $2 THEN amount ELSE 0 END), 0) AS BIGINT) AS today \
      FROM key_spending WHERE key_id = $1";
@@ -216,7 +216,7 @@ pub(crate) const ADD_KEY_SPENDING: &str = "INSERT INTO key_spending (key_id, day
 pub(crate) const REDUCE_KEY_SPENDING: &str =
     "UPDATE key_spending SET amount = amount - $3 WHERE key_id = $1 AND day = $2";
 pub(crate) const RESERVE: &str = "UPDATE accounts SET held = held + $2 WHERE id = $1 AND posted - held >= $2";
-/// Ends a hold once; captures never more than its amount.
+/// Ends a hold once; captures at most its amount.
 pub(crate) const END_HOLD: &str = "UPDATE holds SET \
      captured = CASE WHEN $2 < amount THEN $2 ELSE amount END, \
      status = CASE WHEN $2 > 0 THEN 'captured' ELSE 'released' END \
@@ -227,11 +227,11 @@ pub(crate) const RELEASE_AND_DEBIT: &str =
 pub(crate) const ADD_TRANSFER: &str = "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (ref) DO NOTHING";
 pub(crate) const TRANSFER: &str = concat!("SELECT ", transfer_columns!(), " FROM transfers WHERE ref = $1");
-/// Adds to an account, up to the limit of `MicroUsd::MAX`.
+/// Credits an account, up to the limit of `MicroUsd::MAX`.
 pub(crate) const CREDIT: &str =
     "UPDATE accounts SET posted = posted + $2 WHERE id = $1 AND posted <= 1000000000000000000 - $2";
-/// Captures are many and other transfers few, so `used` is what the other transfers brought in, minus what
-/// they took out, minus what is still posted.
+/// Most transfers are captures, so `used` is computed from the others: their credits, minus their debits,
+/// minus the posted balance.
 pub(crate) const BALANCE: &str = "SELECT posted, held, CAST( \
      COALESCE((SELECT SUM(amount) FROM transfers \
          WHERE credit_account = accounts.id AND debit_account <> 'sys:revenue'), 0) - \
@@ -239,9 +239,9 @@ pub(crate) const BALANCE: &str = "SELECT posted, held, CAST( \
          WHERE debit_account = accounts.id AND credit_account <> 'sys:revenue'), 0) - posted AS BIGINT) AS used \
      FROM accounts WHERE id = $1";
 
-/// The account that credits come from.
+/// The source account of credits.
 pub(crate) const CREDITS_ACCOUNT: &str = "sys:credits";
-/// The account that captures go to.
+/// The target account of captures.
 pub(crate) const REVENUE_ACCOUNT: &str = "sys:revenue";
 
 // Audit.
@@ -263,7 +263,7 @@ pub(crate) const WRONG_HELD: &str = "\
      WHERE accounts.held <> COALESCE(sums.amount, 0)";
 pub(crate) const ORPHANED_HOLDS: &str = "SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
      WHERE holds.status = 'open' AND polls.settled = 1";
-/// Settled polls that were not charged what their calls cost, up to what was held for them.
+/// Settled polls with a capture that differs from the cost of their calls, limited to the hold.
 pub(crate) const WRONG_CAPTURES: &str = "\
      WITH spent AS (SELECT poll_id, SUM(cost) AS cost FROM ballots GROUP BY poll_id) \
      SELECT holds.ref AS id FROM holds JOIN polls ON polls.id = holds.ref \
@@ -271,7 +271,7 @@ pub(crate) const WRONG_CAPTURES: &str = "\
      WHERE holds.status <> 'open' AND polls.deleted_at IS NULL AND holds.captured <> \
          CASE WHEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) < holds.amount \
              THEN COALESCE(spent.cost, 0) + COALESCE(unused_cost, 0) ELSE holds.amount END";
-/// Credits by card or in USDC without a payment that was made, and payments without their credit.
+/// Card or USDC credits without a payment, and payments without a credit.
 pub(crate) const UNPROVEN_CREDITS: &str = "\
      SELECT transfers.ref AS id FROM transfers LEFT JOIN checkouts \
          ON transfers.ref = 'stripe:' || session_id AND status = 'paid' \
@@ -294,7 +294,7 @@ pub(crate) const WRONG_SPENDING: &str = "\
      UNION SELECT sums.key_id FROM sums \
          LEFT JOIN key_spending ON sums.key_id = key_spending.key_id AND sums.day = key_spending.day \
          WHERE key_spending.amount IS NULL";
-/// Besides what is held: that returns once its poll is settled.
+/// Held amounts are excluded: they return once their poll is settled.
 pub(crate) const UNRETURNED_FUNDS: &str = "SELECT accounts.id AS id FROM accounts \
      WHERE funder IS NOT NULL AND posted > held \
      AND NOT EXISTS (SELECT 1 FROM api_keys WHERE user_id = accounts.id AND revoked_at IS NULL)";
@@ -312,12 +312,12 @@ pub(crate) const USERS_BY_EMAIL: &str =
 pub(crate) const CONFIRM_ABOVE: &str = "SELECT confirm_above FROM accounts WHERE id = $1";
 pub(crate) const SET_CONFIRM_ABOVE: &str = "UPDATE accounts SET confirm_above = $2 WHERE id = $1";
 pub(crate) const EMAIL: &str = "SELECT email FROM users WHERE id = $1";
-/// Claims an identity before its user exists, so that of two claims one waits for the other.
+/// Claims an identity before its user exists, so that concurrent claims wait for each other.
 pub(crate) const ADD_IDENTITY: &str = "INSERT INTO identities (kind, issuer, subject, user_id, created_at) \
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, issuer, subject) DO NOTHING";
 pub(crate) const USER_OF_IDENTITY: &str =
     "SELECT user_id AS id FROM identities WHERE kind = $1 AND issuer = $2 AND subject = $3";
-/// Counts a starter credit, unless as many as allowed ($3; 0 is no limit) were given on this day.
+/// Counts a starter credit, unless the limit of the day ($3; 0 is no limit) is reached.
 pub(crate) const COUNT_STARTER_CREDIT: &str = "INSERT INTO starter_credits (day, scope, given) \
      VALUES ($1, $2, 1) ON CONFLICT (day, scope) DO UPDATE SET given = starter_credits.given + 1 \
      WHERE $3 = 0 OR starter_credits.given < $3";
@@ -332,11 +332,11 @@ macro_rules! users {
 pub(crate) const USER: &str = concat!(users!(), "users.id = $1");
 pub(crate) const USERS: &str =
     concat!(users!(), "funder IS NULL AND users.id > $1 ORDER BY users.id LIMIT $2");
-/// The identities of the users from one id to another.
+/// The identities of the users in a range of ids.
 pub(crate) const IDENTITIES: &str = "SELECT user_id, kind, issuer, subject, created_at FROM identities \
      WHERE user_id BETWEEN $1 AND $2 ORDER BY user_id, created_at, kind, subject";
 pub(crate) const MOVE_IDENTITIES: &str = "UPDATE identities SET user_id = $2 WHERE user_id = $1";
-/// Adds a key, unless the account that it counts for ($12) has as many active keys as allowed.
+/// Adds a key, unless its account ($12) already has the maximum number of active keys.
 pub(crate) const ADD_KEY: &str = concat!(
     "INSERT INTO api_keys \
          (id, user_id, hash, prefix, label, created_at, expires_at, scope, cap, daily_cap) \
@@ -345,7 +345,7 @@ pub(crate) const ADD_KEY: &str = concat!(
     accounts_of!("$12"),
     " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $6)) < $7"
 );
-/// With the money of pre-funded keys, and the spending, in all and on day $3, of capped ones.
+/// Includes the balance of pre-funded keys, and the spending of capped ones: total, and on day $3.
 pub(crate) const KEYS_OF_USER: &str = concat!(
     "SELECT api_keys.id AS id, prefix, label, last_used_at, revoked_at, created_at, expires_at, scope, cap, daily_cap, \
          CASE WHEN funder IS NULL THEN NULL ELSE posted - held END AS available, \
@@ -360,7 +360,7 @@ pub(crate) const KEYS_OF_USER: &str = concat!(
 pub(crate) const FUNDED_ACCOUNT: &str = "SELECT user_id AS id FROM api_keys JOIN accounts ON accounts.id = user_id \
      WHERE api_keys.id = $1 AND funder = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)";
 pub(crate) const FUNDER: &str = "SELECT funder AS id FROM accounts WHERE id = $1 AND funder IS NOT NULL";
-/// Accounts of pre-funded keys that have something available.
+/// Accounts of pre-funded keys with an available balance.
 pub(crate) const FUNDED_BY: &str = "SELECT id FROM accounts WHERE funder = $1 AND posted > held ORDER BY id";
 /// An active key, by its id, at time $2.
 pub(crate) const ACTIVE_KEY: &str = "SELECT user_id AS id FROM api_keys \
@@ -396,9 +396,9 @@ pub(crate) const USE_NONCE: &str =
     "INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING";
 pub(crate) const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expires_at <= $1";
 
-// Payments by card.
+// Card payments.
 
-/// Freezes an account and those of its pre-funded keys.
+/// Freezes an account and the accounts of its pre-funded keys.
 pub(crate) const FREEZE: &str = "UPDATE accounts SET frozen = $2 WHERE id = $1 OR funder = $1";
 pub(crate) const DEBIT: &str =
     "UPDATE accounts SET posted = posted - $2 WHERE id = $1 AND posted - held >= $2";
@@ -406,7 +406,7 @@ pub(crate) const ADD_CHECKOUT: &str =
     "INSERT INTO checkouts (id, user_id, amount, created_at) VALUES ($1, $2, $3, $4)";
 pub(crate) const CHECKOUT_OPENED: &str =
     "UPDATE checkouts SET session_id = $2 WHERE id = $1 AND session_id IS NULL";
-/// Marks a payment as made, once, if it is of the amount that was asked.
+/// Marks a payment as made, once, if its amount matches the request.
 pub(crate) const CHECKOUT_PAID: &str = "UPDATE checkouts SET status = 'paid', session_id = $2, payment_id = $3 \
      WHERE id = $1 AND amount = $4 AND status <> 'paid' AND (session_id IS NULL OR session_id = $2) \
      RETURNING user_id AS id";
@@ -414,13 +414,13 @@ pub(crate) const CHECKOUT_WAS_PAID: &str =
     "SELECT id FROM checkouts WHERE id = $1 AND session_id = $2 AND amount = $3 AND status = 'paid'";
 pub(crate) const CLOSE_CHECKOUT: &str =
     "UPDATE checkouts SET status = 'closed' WHERE id = $1 AND status = 'open'";
-/// Finds the payment that was taken back and locks it, so that it is not settled meanwhile.
+/// Finds the reversed payment and locks it, so that it is not settled concurrently.
 pub(crate) const LOCK_CHECKOUT: &str =
     "UPDATE checkouts SET status = status WHERE id = $1 OR payment_id = $2 RETURNING id";
 pub(crate) const OPEN_CHECKOUTS: &str = "SELECT id, user_id, amount, session_id, created_at FROM checkouts \
      WHERE status = 'open' AND created_at < $1 ORDER BY created_at, id LIMIT $2";
-/// Adds a reversal. The latest report counts, however late it arrives, and of reports of one second the larger amount.
-/// A lifted reversal stays lifted.
+/// Adds a reversal. The latest report counts, in any order of arrival; of reports in the same second, the
+/// larger amount counts. A lifted reversal stays lifted.
 pub(crate) const ADD_REVERSAL: &str = "INSERT INTO card_reversals (ref, checkout_id, payment_id, amount, lifted, reported_at) \
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (ref) DO UPDATE SET \
          amount = CASE WHEN excluded.reported_at > card_reversals.reported_at \
@@ -431,31 +431,31 @@ pub(crate) const ADD_REVERSAL: &str = "INSERT INTO card_reversals (ref, checkout
          lifted = CASE WHEN excluded.lifted = 1 THEN 1 ELSE card_reversals.lifted END";
 pub(crate) const ADD_REFUND_FAILURE: &str = "INSERT INTO card_refund_failures (refund_id, reversal, amount, failed_at) \
      VALUES ($1, $2, $3, $4) ON CONFLICT (refund_id) DO NOTHING";
-/// The payment that a reversal names.
+/// The payment of a reversal.
 pub(crate) const CHECKOUT_OF_REVERSAL: &str =
     "SELECT checkout_id AS id FROM card_reversals WHERE ref = $1 AND checkout_id IS NOT NULL";
-/// What was taken back of a payment that was made, and has not been moved yet.
+/// Reversals of a settled payment that are not yet applied to the ledger.
 pub(crate) const WAITING_REVERSALS: &str = "SELECT ref AS reference, checkouts.user_id AS user_id, applied, bad_debt, changes, target \
      FROM card_reversal_targets AS reversals JOIN checkouts ON checkouts.status = 'paid' \
          AND (checkouts.id = reversals.checkout_id OR checkouts.payment_id = reversals.payment_id) \
      WHERE checkouts.id = $1 AND applied <> target ORDER BY ref";
-/// Payments that were made and of which something was taken back that has not been moved yet.
+/// Settled payments with reversals that are not yet applied to the ledger.
 pub(crate) const REVERSED_CHECKOUTS: &str = "SELECT DISTINCT checkouts.id AS id FROM card_reversal_targets AS reversals \
      JOIN checkouts ON checkouts.status = 'paid' \
          AND (checkouts.id = reversals.checkout_id OR checkouts.payment_id = reversals.payment_id) \
      WHERE applied <> target LIMIT 100";
-/// Moves a reversal from one state to the next; changes nothing if another transaction has.
+/// Advances a reversal from one state to the next, unless another transaction has.
 pub(crate) const REVERSAL_APPLIED: &str = "UPDATE card_reversals SET applied = $3, bad_debt = $4, changes = changes + 1 WHERE ref = $1 AND applied = $2 AND changes = $5";
 
-/// The account that card payments come from.
+/// The source account of card payments.
 pub(crate) const CARD_ACCOUNT: &str = "sys:card";
-/// The account that pays what could not be taken back.
+/// The account that covers unrecoverable reversals.
 pub(crate) const BAD_DEBT_ACCOUNT: &str = "sys:bad_debt";
 
 // Idempotency records. Their table is named `replays`.
 
-/// Claims a request that is unknown or expired, or whose claim has ended without a reply. A claim that ends later
-/// than any correct clock allows ($6) counts as ended.
+/// Claims a request that is unknown or expired, or that has an ended claim without a reply. A claim that
+/// ends later than any correct clock allows ($6) counts as ended.
 pub(crate) const CLAIM_REQUEST: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at, epoch) \
      VALUES ($1, $2, (SELECT now FROM clock) + $4, $5, 1) \
      ON CONFLICT (scope) DO UPDATE SET fingerprint = excluded.fingerprint, reply = NULL, \
@@ -471,7 +471,7 @@ pub(crate) const RENEW_CLAIM: &str =
 pub(crate) const SAVE_REPLY: &str = "UPDATE replays SET reply = $3 WHERE scope = $1 AND epoch = $2";
 pub(crate) const DELETE_EXPIRED: &str = "DELETE FROM replays WHERE expires_at <= $1";
 
-/// Writes a row that the next deletion of expired records removes: only a write shows that the database is
+/// Writes a row that the next deletion of expired records removes. Only a write shows that the database is
 /// neither full nor read-only.
 pub(crate) const PING: &str = "INSERT INTO replays (scope, fingerprint, lease_until, expires_at) \
      VALUES ('ping', '', 0, 0) ON CONFLICT (scope) DO UPDATE SET lease_until = excluded.lease_until";

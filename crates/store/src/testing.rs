@@ -1,10 +1,10 @@
-//! A PostgreSQL server for tests, so that tests of the PostgreSQL engine need no setup and none is skipped.
+//! A PostgreSQL server for tests, so that tests of the PostgreSQL engine need no setup and are never skipped.
 //!
 //! `EP_TEST_POSTGRES_URL` names a server to create databases on. Without it, each test process starts a
-//! private one from the installed binaries: in a temporary folder, on a Unix socket, as another user where
-//! the tests run as root (PostgreSQL refuses root). A watchdog process holds the end of a pipe; when the
-//! test process ends, for whatever reason, the pipe breaks, and the watchdog stops the server and removes
-//! the folder.
+//! private server from the installed binaries, in a temporary folder, on a Unix socket. If the tests run as
+//! root, the server runs as another user, because PostgreSQL rejects root. A watchdog process holds the end
+//! of a pipe. The pipe breaks when the test process ends for any reason; the watchdog then stops the server
+//! and removes the folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
-/// The environment variable that names a server to create test databases on.
+/// The environment variable with the URL of a server to create test databases on.
 pub const SERVER: &str = "EP_TEST_POSTGRES_URL";
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 const NO_SERVER: &str = "no PostgreSQL for the tests: install it (Debian: apt-get install postgresql), or name a \
@@ -48,7 +48,7 @@ cd / && rm -rf "$1"
 /// A server for this process's tests.
 pub struct Postgres {
     server: PgConnectOptions,
-    /// Set for a server started here; the databases of any other are dropped after use.
+    /// Set for a server started here; on any other server, databases are dropped after use.
     private: Option<PrivateServer>,
 }
 
@@ -61,12 +61,12 @@ struct PrivateServer {
 pub struct Database {
     url: String,
     name: String,
-    /// Where to drop it after use.
+    /// The server to drop it from after use.
     server: Option<PgConnectOptions>,
 }
 
 impl Postgres {
-    /// The server of this process, started by the first call.
+    /// Returns the server of this process, started by the first call.
     pub fn start() -> Result<&'static Self, String> {
         static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
         SHARED.get_or_init(Self::find).as_ref().map_err(Clone::clone)
@@ -101,16 +101,16 @@ impl Postgres {
         let _ = db.close().await;
         let mut url = self.server.clone().database(&name).to_url_lossy();
         if let Some(private) = &self.private {
-            // A socket's folder cannot be the host of a URL.
+            // A socket's folder cannot be the host part of a URL.
             url = format!("postgres://postgres@localhost/{name}?host={}", private.folder.display())
                 .parse()
-                .map_err(|_| "the folder cannot be part of a URL".to_owned())?;
+                .map_err(|_| "the folder is not valid in a URL".to_owned())?;
         }
         let server = self.private.is_none().then(|| self.server.clone());
         Ok(Database { url: url.into(), name, server })
     }
 
-    /// Waits for the server to come up.
+    /// Waits for the server to start.
     async fn connection(&self) -> Result<sqlx::PgConnection, String> {
         let since = Instant::now();
         loop {
@@ -119,7 +119,7 @@ impl Postgres {
                 Err(error) if since.elapsed() > START_TIMEOUT || self.private.is_none() => {
                     let log = self.private.as_ref().map(|private| private.folder.join("log"));
                     let log = log.and_then(|log| std::fs::read_to_string(log).ok()).unwrap_or_default();
-                    return Err(format!("the test server does not answer: {error}\n{log}"));
+                    return Err(format!("no response from the test server: {error}\n{log}"));
                 }
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -128,7 +128,7 @@ impl Postgres {
 }
 
 impl Database {
-    /// Its URL.
+    /// Returns the URL of the database.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -138,7 +138,7 @@ impl Drop for Database {
     fn drop(&mut self) {
         let Some(server) = self.server.take() else { return };
         let sql = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
-        // A test's runtime may be gone by now, or busy dropping this.
+        // The test's runtime may have ended, or be busy dropping this value.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let Ok(runtime) = runtime else { return };
@@ -152,7 +152,7 @@ impl Drop for Database {
     }
 }
 
-/// The folder of `initdb` and `postgres`: of the newest Debian package, or in the path.
+/// Returns the folder of `initdb` and `postgres`: of the newest Debian package, or in the path.
 fn binaries() -> Option<PathBuf> {
     let complete = |folder: &PathBuf| ["initdb", "postgres"].iter().all(|name| folder.join(name).is_file());
     let debian = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -179,7 +179,7 @@ fn watch(folder: &Path, binaries: &Path) -> std::io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(log)
-        // So that Ctrl-C reaches the tests only.
+        // Ctrl-C should reach only the tests.
         .process_group(0)
         .spawn()
 }

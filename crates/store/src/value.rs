@@ -1,4 +1,4 @@
-//! Values of placeholders.
+//! Values of statement placeholders.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl From<Option<Timestamp>> for Value<'_> {
     }
 }
 
-/// Milliseconds.
+/// Stored in milliseconds.
 impl From<Duration> for Value<'_> {
     fn from(time: Duration) -> Self {
         Some(time).into()

@@ -6,14 +6,14 @@ use std::io::Read;
 
 use serde::Deserialize;
 
-/// What every model of a panel answered to every question.
+/// The recorded votes of a panel on a set of questions.
 #[derive(Debug)]
 pub(crate) struct RecordedVotes {
-    /// How many different choices occur.
+    /// The number of distinct choices.
     pub(crate) options: usize,
-    /// How many models occur: the size of the roster.
+    /// The number of models: the size of the roster.
     pub(crate) models: usize,
-    /// For each question, by its id, the choice of every model as an index; `None` is a failure.
+    /// The choices of all models by question id, as indices; `None` is a failure.
     pub(crate) questions: BTreeMap<String, Vec<Option<usize>>>,
 }
 
@@ -26,8 +26,7 @@ struct Row {
 
 impl RecordedVotes {
     /// Reads rows with the columns `question_id`, `model` and `choice`; other columns are ignored. A
-    /// (question, model) pair without a row, or with an empty choice, is a failure: the call was made, but
-    /// gave no vote.
+    /// (question, model) pair without a row, or with an empty choice, is a failure: a call without a vote.
     pub(crate) fn read(csv: impl Read) -> Result<Self, Box<dyn Error>> {
         let (mut models, mut options) = (Indices::default(), Indices::default());
         let mut questions: BTreeMap<String, BTreeMap<usize, Option<usize>>> = BTreeMap::new();
@@ -51,7 +50,7 @@ impl RecordedVotes {
     }
 }
 
-/// Numbers names in the order in which they first occur.
+/// A map from names to numbers, in order of first occurrence.
 #[derive(Default)]
 struct Indices(BTreeMap<String, usize>);
 

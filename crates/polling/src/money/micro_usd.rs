@@ -21,7 +21,7 @@ impl MicroUsd {
     /// The largest amount: a trillion USD, well within `i64`.
     pub const MAX: Self = Self(1_000_000_000_000_000_000);
 
-    /// An amount from its micro-USD; negative input becomes zero, excess becomes [`MicroUsd::MAX`].
+    /// Creates an amount from micro-USD. Negative input becomes zero, excess becomes [`MicroUsd::MAX`].
     pub const fn new(micro: i64) -> Self {
         if micro < 0 {
             Self::ZERO
@@ -32,7 +32,7 @@ impl MicroUsd {
         }
     }
 
-    /// An amount from an `i128` intermediate, clamped like [`MicroUsd::new`].
+    /// Creates an amount from an `i128` intermediate, clamped like [`MicroUsd::new`].
     pub const fn from_i128(micro: i128) -> Self {
         if micro > Self::MAX.0 as i128 {
             Self::MAX
@@ -43,32 +43,32 @@ impl MicroUsd {
         }
     }
 
-    /// The amount in micro-USD.
+    /// Returns the amount in micro-USD.
     pub const fn micro(self) -> i64 {
         self.0
     }
 
-    /// The amount in USD, for display only.
+    /// Returns the amount in USD, for display only.
     pub fn as_usd(self) -> f64 {
         self.0 as f64 / 1_000_000.0
     }
 
-    /// Whole cents, rounded down: what a balance shows.
+    /// Returns the whole cents, rounded down, for showing a balance.
     pub const fn floor_cents(self) -> i64 {
         self.0 / 10_000
     }
 
-    /// Whether it is zero.
+    /// True if the amount is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The sum, clamped at [`MicroUsd::MAX`].
+    /// Returns the sum, clamped at [`MicroUsd::MAX`].
     pub const fn plus(self, other: Self) -> Self {
         Self::from_i128(self.0 as i128 + other.0 as i128)
     }
 
-    /// The difference, or zero where `other` is larger.
+    /// Returns the difference, or zero if `other` is larger.
     pub const fn minus(self, other: Self) -> Self {
         Self::new(self.0 - other.0)
     }
@@ -81,12 +81,12 @@ impl Sum for MicroUsd {
 }
 
 impl fmt::Display for MicroUsd {
-    /// Dollars with as many decimals as the amount needs, and at least two: `$1.00`, `$0.000123`.
+    /// Formats dollars with as many decimals as the amount needs, and at least two: `$1.00`, `$0.000123`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, micro) = (self.0 / 1_000_000, self.0 % 1_000_000);
         let decimals = format!("{micro:06}");
-        let kept = decimals.trim_end_matches('0').len().max(2);
-        write!(f, "${whole}.{}", &decimals[..kept])
+        let digits = decimals.trim_end_matches('0').len().max(2);
+        write!(f, "${whole}.{}", &decimals[..digits])
     }
 }
 

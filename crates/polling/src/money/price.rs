@@ -1,56 +1,56 @@
-//! Prices of models and costs of answers.
+//! Prices of models and costs of responses.
 
 use serde::{Deserialize, Serialize};
 
 use super::MicroUsd;
 
-/// A price in pico-USD (1e-12 USD), the resolution in which per-token prices are whole numbers.
+/// A price in pico-USD (1e-12 USD). At this resolution, per-token prices are whole numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PicoUsd(i64);
 
 impl PicoUsd {
-    /// Free.
+    /// The price of a free model.
     pub const ZERO: Self = Self(0);
 
-    /// A price from its pico-USD; negative input becomes zero.
+    /// Creates a price from pico-USD; negative input becomes zero.
     pub const fn new(pico: i64) -> Self {
         Self(if pico < 0 { 0 } else { pico })
     }
 
-    /// The price in pico-USD.
+    /// Returns the price in pico-USD.
     pub const fn pico(self) -> i64 {
         self.0
     }
 
-    /// USD per million tokens, as a float: for display and for comparison, not for sums.
+    /// Returns USD per million tokens as a float: for display and comparison, not for sums.
     pub fn usd_per_million(self) -> f64 {
         self.0 as f64 / 1e6
     }
 }
 
-/// What a model charges.
+/// The prices of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
     /// Per prompt token.
     pub prompt: PicoUsd,
     /// Per completion token, reasoning included.
     pub completion: PicoUsd,
-    /// Per request, on top.
+    /// Per request, in addition to the tokens.
     #[serde(default)]
     pub request: PicoUsd,
 }
 
 impl Price {
-    /// Nothing is charged.
+    /// The price of a free model.
     pub const FREE: Self = Self { prompt: PicoUsd::ZERO, completion: PicoUsd::ZERO, request: PicoUsd::ZERO };
 
-    /// Whether nothing is charged.
+    /// True if the model is free.
     pub const fn is_free(&self) -> bool {
         self.prompt.0 == 0 && self.completion.0 == 0 && self.request.0 == 0
     }
 
-    /// What these tokens cost, rounded up to a whole micro-USD.
+    /// Returns the cost of these requests and tokens, rounded up to whole micro-USD.
     pub fn of(&self, requests: u32, prompt_tokens: u64, completion_tokens: u64) -> MicroUsd {
         let pico = i128::from(self.prompt.0) * i128::from(prompt_tokens)
             + i128::from(self.completion.0) * i128::from(completion_tokens)
@@ -59,39 +59,39 @@ impl Price {
     }
 }
 
-/// Where a cost figure comes from.
+/// The source of a cost figure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum SpendBasis {
-    /// The upstream said what it charged.
+    /// The upstream reported the charge.
     Reported,
-    /// Tokens times the listed price.
+    /// Tokens multiplied by the listed price.
     Priced,
-    /// An estimate from the listed price, because the upstream gave no figure: a call that timed out may
+    /// An estimate from the listed price, because the upstream reported no charge. A call that timed out may
     /// have been charged.
     Estimated,
-    /// Neither is known: the amount is not zero, it is unknown.
+    /// Neither charge nor price is known. The amount is unknown, not zero.
     #[default]
     Unknown,
 }
 
-/// What one answer cost.
+/// The cost of one response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spend {
     /// The amount, zero if the basis is [`SpendBasis::Unknown`].
     pub amount: MicroUsd,
-    /// Where the figure comes from.
+    /// The source of the figure.
     pub basis: SpendBasis,
 }
 
 impl Spend {
-    /// Known to have cost nothing.
+    /// A known cost of zero.
     pub const NOTHING: Self = Self { amount: MicroUsd::ZERO, basis: SpendBasis::Priced };
-    /// The cost is not known.
+    /// An unknown cost.
     pub const UNKNOWN: Self = Self { amount: MicroUsd::ZERO, basis: SpendBasis::Unknown };
 
-    /// The sum. Its basis is unknown, or else an estimate, if the basis of either part is.
+    /// Returns the sum. Its basis is unknown if either basis is, else estimated if either basis is.
     pub fn plus(self, other: Self) -> Self {
         let basis = match (self.basis, other.basis) {
             (SpendBasis::Unknown, _) | (_, SpendBasis::Unknown) => SpendBasis::Unknown,

@@ -1,4 +1,4 @@
-//! Amounts in USD as text and JSON numbers write them.
+//! Amounts in USD, read from text and JSON numbers.
 
 use std::str::FromStr;
 
@@ -10,51 +10,51 @@ use super::{MicroUsd, PicoUsd};
 
 /// An exact decimal figure in USD, before it is rounded to whole micro-USD or pico-USD.
 ///
-/// Amounts from outside are read as this type, so that no amount is ever computed as a float.
+/// External amounts are read as this type, so that no amount is computed as a float.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsdFigure(Decimal);
 
-/// What [`UsdFigure::from_str`] refuses.
+/// The error of [`UsdFigure::from_str`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a number of USD, for example 1 or 0.05")]
 pub struct NotAUsdFigure;
 
 impl UsdFigure {
-    /// The figure in whole micro-USD, rounded down, so that a ceiling is never raised by rounding.
-    /// Negative figures are zero, figures beyond [`MicroUsd::MAX`] are that.
+    /// Returns whole micro-USD, rounded down, so that rounding never raises a limit. Negative figures become
+    /// zero; larger figures than [`MicroUsd::MAX`] become that maximum.
     pub fn floor_micro(self) -> MicroUsd {
         MicroUsd::from_i128(self.units(6, Decimal::floor))
     }
 
-    /// The figure in whole micro-USD, rounded down; `None` for negative figures and beyond [`MicroUsd::MAX`].
+    /// Returns whole micro-USD, rounded down, or `None` if negative or greater than [`MicroUsd::MAX`].
     pub fn checked_floor_micro(self) -> Option<MicroUsd> {
         let micro = self.units(6, Decimal::floor);
         (0..=i128::from(MicroUsd::MAX.micro())).contains(&micro).then(|| MicroUsd::from_i128(micro))
     }
 
-    /// The figure in whole micro-USD, rounded up: for what something cost.
+    /// Returns whole micro-USD, rounded up, for costs.
     pub fn ceil_micro(self) -> MicroUsd {
         MicroUsd::from_i128(self.units(6, Decimal::ceil))
     }
 
-    /// The figure in whole pico-USD, rounded up; `None` for negative figures and beyond 64 bits.
+    /// Returns whole pico-USD, rounded up, or `None` if negative or greater than 64 bits allow.
     pub fn ceil_pico(self) -> Option<PicoUsd> {
         let pico = i64::try_from(self.units(12, Decimal::ceil)).ok()?;
         (pico >= 0).then(|| PicoUsd::new(pico))
     }
 
-    /// The sum, saturating at the largest figure.
+    /// Returns the sum, saturating at the largest figure.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.checked_add(other.0).unwrap_or(Decimal::MAX))
     }
 
-    /// Whether it is below zero.
+    /// True if the figure is below zero.
     pub fn is_negative(self) -> bool {
         self.0.is_sign_negative() && !self.0.is_zero()
     }
 
-    /// The figure in units of 10^-`decimals` USD, saturating.
+    /// Returns the figure in units of 10^-`decimals` USD, saturating.
     fn units(self, decimals: u32, round: fn(&Decimal) -> Decimal) -> i128 {
         let factor = Decimal::from(10_u64.pow(decimals));
         let scaled = self.0.checked_mul(factor).unwrap_or(if self.0.is_sign_negative() {
@@ -66,7 +66,7 @@ impl UsdFigure {
         rounded.mantissa() / 10_i128.pow(rounded.scale())
     }
 
-    /// The shortest decimal that reads back as this float, saturating; `None` if it is not finite.
+    /// Returns the shortest decimal that parses as this float, saturating; `None` if it is not finite.
     fn from_json(number: f64) -> Option<Self> {
         let text = number.to_string();
         match decimal(&text) {
@@ -81,7 +81,8 @@ impl UsdFigure {
     }
 }
 
-/// Reads a decimal. A figure that would round to zero at 28 decimals becomes the smallest figure of its sign.
+/// Parses a decimal. A figure that would round to zero at 28 decimals becomes the smallest figure of its
+/// sign.
 fn decimal(text: &str) -> Result<Decimal, rust_decimal::Error> {
     let read = if text.contains(['e', 'E']) {
         Decimal::from_scientific(text)
@@ -100,7 +101,7 @@ fn decimal(text: &str) -> Result<Decimal, rust_decimal::Error> {
 
 impl FromStr for UsdFigure {
     type Err = NotAUsdFigure;
-    /// Reads a decimal as registries and people write it: `0.0000003`, `3e-7`, `1`.
+    /// Parses a decimal such as `0.0000003`, `3e-7` or `1`, as registries and people write it.
     fn from_str(text: &str) -> Result<Self, NotAUsdFigure> {
         let text = text.trim();
         let plain = text
@@ -198,8 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// A displayed amount reads back as the same amount, up to a billion USD (15 digits are exact in
-        /// JSON).
+        /// A displayed amount parses as the same amount, up to a billion USD (15 digits are exact in JSON).
         #[test]
         fn displayed_amounts_read_back(micro in 0_i64..1_000_000_000_000_000) {
             let amount = MicroUsd::new(micro);

@@ -1,23 +1,23 @@
-//! The dead heat (a tie, or one vote apart): the final result for which a wrong early stop is most likely.
-//! Its probabilities are computed exactly.
+//! The dead heat (a tie, or one vote apart): the final result with the highest probability of a wrong early
+//! stop. Its probabilities are computed exactly.
 //!
 //! Take M votes in random order: A = ⌊M/2⌋ for the apparent leader and B = ⌈M/2⌉ for the rival. After a + b
 //! of them the counts are (a, b) with probability h(a, b) = C(A,a)·C(B,b) / C(M,a+b).
 //!
-//! The level T(a, b) = 1 / ((a+b+1)·h(a, b)) says how strongly such counts speak against a dead heat: it is
+//! The level T(a, b) = 1 / ((a+b+1)·h(a, b)) measures the strength of such counts against a dead heat. It is
 //! the probability of the counts under a uniform prior over the leader's final share, divided by their
 //! probability under the dead heat.
 //!
 //! Counting the votes one by one is a random walk over the states (a, b). [`DeadHeat::crossing`] is the
-//! probability that this walk shows, at *any* step, a leader at a level of at least T(x, y). For even M
-//! either side can lead wrongly (the outcome is a tie); for odd M only the minority can.
+//! probability that this walk shows, at *any* step, a leader at a level of at least T(x, y). For even M,
+//! either side can be a wrong leader (the outcome is a tie); for odd M only the minority can.
 
 use std::sync::{LazyLock, OnceLock};
 
-/// The largest roster the confidence is computed for, in members. Beyond it only the lock stops a poll.
+/// The largest roster with a computed confidence, in members. Larger polls stop early only at the lock.
 pub const MAX_ROSTER: usize = 150;
 
-/// Logarithms of levels closer than this are the same level. Distinct levels of any M up to [`MAX_ROSTER`]
+/// The maximum difference between logarithms of equal levels. Distinct levels of any M up to [`MAX_ROSTER`]
 /// are farther apart, and rounding errors are a thousand times smaller.
 const LEVEL_TOLERANCE: f64 = 1e-9;
 
@@ -47,12 +47,12 @@ pub(super) struct DeadHeat {
     crossings: Box<[OnceLock<f64>]>,
 }
 
-/// The index of the state (a, b), b < a, in a table of all such states.
+/// Returns the index of the state (a, b), b < a, in a table of all such states.
 pub(super) const fn triangle_index(a: usize, b: usize) -> usize {
     a * (a - 1) / 2 + b
 }
 
-/// The shared dead heat of `votes` ≤ [`MAX_ROSTER`] votes, built on first use.
+/// Returns the shared dead heat of `votes` ≤ [`MAX_ROSTER`] votes, built on first use.
 pub(super) fn dead_heat(votes: usize) -> &'static DeadHeat {
     static ALL: [OnceLock<DeadHeat>; MAX_ROSTER + 1] = [const { OnceLock::new() }; MAX_ROSTER + 1];
     ALL[votes].get_or_init(|| DeadHeat::new(votes))
@@ -82,22 +82,23 @@ impl DeadHeat {
         Self { votes, leader_side, rival_side, ranks, levels: levels.into(), crossings }
     }
 
-    /// The rank of the state (x, y), y < x ≤ A, among the distinct levels; 0 is the weakest.
+    /// Returns the rank of the state (x, y), y < x ≤ A, among the distinct levels; 0 is the weakest.
     pub(super) fn rank(&self, x: usize, y: usize) -> u16 {
         self.ranks[triangle_index(x, y)]
     }
 
-    /// ln T of a rank; none beyond the strongest level of the walk.
+    /// Returns ln T of a rank, or `None` beyond the strongest level of the walk.
     pub(super) fn level(&self, rank: u16) -> Option<f64> {
         self.levels.get(usize::from(rank)).copied()
     }
 
-    /// The probability that the walk ever shows a leader at this rank or above. It falls as the rank rises.
+    /// Returns the probability that the walk ever shows a leader at this rank or above. It falls as the rank
+    /// rises.
     pub(super) fn crossing(&self, rank: u16) -> f64 {
         *self.crossings[usize::from(rank)].get_or_init(|| self.crossing_probability(rank))
     }
 
-    /// The least rank whose crossing probability is at most `risk`; one past the last if there is none.
+    /// Returns the lowest rank with a crossing probability of at most `risk`, or one past the last rank.
     pub(super) fn critical_rank(&self, risk: f64) -> u16 {
         let (mut low, mut high) = (0, self.levels.len() as u16);
         while low < high {
@@ -111,8 +112,9 @@ impl DeadHeat {
         low
     }
 
-    /// Moves the probability of every state forward one vote at a time and takes out what has crossed. Only
-    /// positive terms are added, so even a result of 1e-40 keeps almost all its digits.
+    /// Computes the crossing probability of a rank. It moves the probability of every state forward one vote
+    /// at a time and removes the states that have crossed. It adds only positive terms, so even a result of
+    /// 1e-40 keeps almost all its digits.
     fn crossing_probability(&self, rank: u16) -> f64 {
         let (leader_side, rival_side) = (self.leader_side, self.rival_side);
         let both_sides_err = leader_side == rival_side;
@@ -128,7 +130,7 @@ impl DeadHeat {
                 let from_rival = if a < n { mass[a] * (rival_side + 1 + a - n) as f64 } else { 0.0 };
                 mass[a] = (from_leader + from_rival) * share;
             }
-            // For a fixed n the level rises with the lead, so the states that cross are at the ends.
+            // For a fixed n the level rises with the lead, so the crossing states are at the ends.
             for a in (low..=high).rev().take_while(|&a| 2 * a > n && self.rank(a, n - a) >= rank) {
                 crossed += std::mem::take(&mut mass[a]);
             }

@@ -1,4 +1,4 @@
-//! Whether the poll stops now, and why.
+//! The decision to stop a poll, and its reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,23 @@ use super::bridge::locked;
 use super::prefix::{Responses, Standing};
 use super::rule::Rule;
 
-/// Why a poll ended.
+/// The reason why a poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum TerminationReason {
-    /// No possible answers of the remaining members could change the winner.
+    /// No possible votes of the remaining members could change the winner.
     MathematicalLock,
-    /// The confidence that all members together would choose this winner reached the threshold.
+    /// The confidence that this option wins in the full roster reached the threshold.
     Confidence,
     /// The next call did not fit the budget.
     Budget,
-    /// Every member was asked, and has answered or could not be heard.
+    /// Every member has responded or failed.
     RosterExhausted,
 }
 
 impl TerminationReason {
-    /// The name used in answers.
+    /// The name of the reason in responses.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MathematicalLock => "mathematical_lock",
@@ -42,42 +42,43 @@ impl std::fmt::Display for TerminationReason {
 /// The end of a poll.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
-    /// Why it ended.
+    /// The reason.
     pub reason: TerminationReason,
-    /// The option the confidence is about, by index. None for a tie, and when nothing can be said.
+    /// The index of the option that the confidence refers to; `None` for a tie or without evidence.
     pub option: Option<usize>,
-    /// 1 − confidence that `option` is the full roster's answer. 0 when that is certain: at the lock, and
-    /// when all were heard (even a tie is certain then). 1 when nothing can be said.
+    /// 1 − confidence that `option` is the full roster's outcome. It is 0 at the lock, and once all members
+    /// have responded (even with a tie). It is 1 without evidence.
     pub p: f64,
-    /// The count over all completed answers.
+    /// The count over all completed responses.
     pub standing: Standing,
 }
 
 impl Decision {
-    /// The confidence, for display.
+    /// Returns the confidence, for display.
     pub fn confidence(&self) -> f64 {
         1.0 - self.p
     }
 
-    /// Whether the confidence is about another option than the one leading all completed votes. This can
-    /// happen when answers arrive out of order. It is rare, and the guarantee then holds for `option`, not
-    /// for the leader of the tally.
+    /// True if the confidence refers to another option than the leader of all completed votes. This is rare
+    /// and needs responses that arrive out of order. The guarantee then holds for `option`, not for the
+    /// leader of the tally.
     pub fn differs_from_tally(&self) -> bool {
         self.option != self.standing.leader
     }
 }
 
-/// Decides whether the poll ends; call it after every answer. The reasons are tried in this order:
-/// nobody is left to ask or to wait for; the lock on all completed votes; the confidence of the best prefix; the budget.
+/// Decides whether the poll ends; call it after every response. The conditions are checked in this order:
+/// no member is left to ask or to wait for; the lock on all completed votes; the confidence of the best
+/// prefix; the budget.
 ///
-/// `out_of_budget` says that the next call does not fit the budget and none is in flight. The guarantee
-/// covers the confidence of a poll ended by its budget as well, and of one some of whose members were not heard.
+/// `out_of_budget` is true if the next call does not fit the budget and no call is in flight. The guarantee
+/// also covers the confidence of polls that end by their budget or with failed calls.
 pub fn decide(responses: &Responses, rule: &Rule, out_of_budget: bool) -> Option<Decision> {
     use TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
     let standing = responses.overall();
     let ended = |reason, option, p| Some(Decision { reason, option, p, standing });
     if responses.is_exhausted() {
-        // Nothing was left unasked, even if the last answer was the one that locked the result.
+        // Every member was asked, even if the last response was the one that locked the result.
         if responses.unknown() > 0 {
             let highest = responses.highest_confidence();
             return ended(RosterExhausted, highest.option, highest.p);

@@ -1,21 +1,21 @@
-//! When a poll may stop, and how many members to ask at once: the **Bridge rule**.
+//! The **Bridge rule**: when a poll may stop, and how many members to ask at once.
 //!
 //! A roster of N members is asked in a uniformly random order drawn before the first call. Each member has
-//! one fixed answer, an option or none; a call that fails leaves it unknown. The poll's outcome is the option
-//! with strictly the most votes once everybody has answered. The rule stops earlier, when it is unlikely enough
-//! that the present leader is not that outcome. Only the order is assumed to be random, so the guarantee holds
-//! for every possible set of answers: correlated models, failures of any pattern, near ties, any latencies. It
-//! is about agreement with the full roster, never about truth.
+//! one fixed response: an option, or none. A failed call leaves it unknown. The poll's outcome is the option
+//! with strictly the most votes once every member has responded. The rule stops earlier, once the current
+//! leader is unlikely to differ from that outcome. Only the order is assumed to be random, so the guarantee
+//! holds for every possible set of responses: correlated models, failures of any pattern, near ties, any
+//! latencies. It covers agreement with the full roster, not truth.
 //!
 //! * [`Evidence`] and its [`p_value`]: the confidence, computed exactly (`bridge`, `dead_heat`).
-//! * [`Rule`]: the same compared with one threshold, as a table look-up (`rule`).
-//! * [`Responses`]: who was asked, what was answered, and the evidence in it (`prefix`).
-//! * [`answers_needed`] and [`Pace`]: how many calls to keep in flight (`waves`).
-//! * [`decide`]: called after every answer; whether the poll ends, and why (`decision`).
+//! * [`Rule`]: the same comparison for one threshold, as a table look-up (`rule`).
+//! * [`Responses`]: the members asked, their responses, and the resulting evidence (`prefix`).
+//! * [`answers_needed`] and [`Pace`]: the number of calls to keep in flight (`waves`).
+//! * [`decide`]: the decision after every response, with its reason (`decision`).
 //!
-//! The [crate's documentation](crate) shows the loop around them, and states the guarantee in full.
+//! The [crate's documentation](crate) shows a complete loop and states the guarantee in full.
 //!
-//! Nothing here depends on models, prices or clocks.
+//! This module does not depend on models, prices or clocks.
 
 mod bridge;
 mod dead_heat;

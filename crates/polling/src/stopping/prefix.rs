@@ -1,19 +1,19 @@
-//! Evidence from answers that arrive in any order.
+//! Evidence from responses that arrive in any order.
 //!
 //! Fast models may favour one option, so counting votes as they arrive would let latency choose the sample.
-//! Only the *dispatch* order is random. Evidence is therefore read from prefixes of that order, and a member
-//! of the prefix that has not answered yet counts for the rival. So does one whose call failed: which members
-//! fail may depend on what they would have answered. The guarantee covers all prefixes at all times, so the one
-//! with the highest confidence may be used.
+//! Only the *dispatch* order is random. Evidence is therefore read from prefixes of that order. A member of
+//! the prefix without a response counts for the rival. So does a member with a failed call, because failures
+//! may depend on the missing vote. The guarantee covers all prefixes at all times, so the prefix with the
+//! highest confidence may be used.
 
 use super::bridge::{Evidence, p_value};
 use super::rule::Rule;
 
-/// The responses of one poll: which members have been asked, and what they finally answered.
+/// The members asked in one poll and their final responses.
 ///
-/// Members are numbered by their position in the dispatch order and asked in that order. The order must have
-/// been drawn uniformly at random before the first call, without looking at question, price, speed or health;
-/// nothing here can check that.
+/// Members are numbered by their position in the dispatch order and asked in that order. The order must be
+/// drawn uniformly at random before the first call, independently of question, price, speed and health. This
+/// type cannot check that.
 #[derive(Debug, Clone)]
 pub struct Responses {
     members: Box<[Option<FinalAnswer>]>,
@@ -24,76 +24,75 @@ pub struct Responses {
     counts: VoteCounts,
 }
 
-/// What came of asking one member.
+/// The final response of one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FinalAnswer {
-    /// It chose this option, by index.
+    /// A vote for this option, by index.
     Vote(usize),
-    /// It was heard and chose none: it refused, or its answer could not be read. This is its answer, as a vote
-    /// is.
+    /// A response without a vote: a refusal, or an unreadable response. It is a final response like a vote.
     NoVote,
-    /// It was not heard: the call failed. It has an answer that nobody knows, so it counts for the rival, as
-    /// long as the poll lasts and beyond.
+    /// No response, because the call failed. The member's vote is unknown, so it counts for the rival until
+    /// the end of the poll and in its result.
     Unknown,
 }
 
 impl From<Option<usize>> for FinalAnswer {
-    /// A vote, or none from a member that was heard.
+    /// Converts a vote, or `None` for a member that responded without a vote.
     fn from(option: Option<usize>) -> Self {
         option.map_or(Self::NoVote, Self::Vote)
     }
 }
 
-/// The state of the count over all completed answers, in whatever order they came.
+/// The count over all completed responses, in any order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// The option strictly ahead, by index; none while two share the lead or nobody has voted.
+    /// The index of the option strictly ahead; `None` for a shared lead or without votes.
     pub leader: Option<usize>,
-    /// Votes of the leader, votes of the strongest rival together with the members whose answer is unknown, and
-    /// the number of members without a final answer. Valid for the lock and for planning calls, but *not* for
-    /// confidence, because latency chose which votes are in it.
+    /// The leader's votes, the strongest rival's votes plus the unknown responses, and the number of members
+    /// without a final response. Valid for the lock and for planning calls, but *not* for confidence, because
+    /// latency chose the votes in it.
     pub evidence: Evidence,
 }
 
-/// One prefix of the dispatch order that has a unique leader.
+/// A prefix of the dispatch order with a unique leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
     /// Its length in members.
     pub members: usize,
-    /// The leading option, by index.
+    /// The index of the leading option.
     pub option: usize,
-    /// Its evidence, with unanswered and unknown members counted for the rival.
+    /// The evidence, with pending and unknown responses counted for the rival.
     pub evidence: Evidence,
 }
 
 /// A prefix at which the rule stops.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
-    /// The prefix whose leader the confidence is about.
+    /// The prefix that the confidence refers to.
     pub prefix: Prefix,
-    /// 1 − confidence reached there.
+    /// 1 − confidence of the prefix.
     pub p: f64,
 }
 
-/// The highest confidence that any prefix gives, whether or not the poll stops.
+/// The highest confidence of any prefix, even if the poll does not stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HighestConfidence {
-    /// The option it is about, by index; none while no prefix has a confidence above 0. It may differ from
-    /// the leader of all completed votes.
+    /// The index of its option; `None` while no prefix has a confidence above 0. It may differ from the
+    /// leader of all completed votes.
     pub option: Option<usize>,
     /// 1 − confidence, from 0 to 1.
     pub p: f64,
 }
 
 impl HighestConfidence {
-    /// The confidence, for display.
+    /// Returns the confidence, for display.
     pub fn confidence(self) -> f64 {
         1.0 - self.p
     }
 }
 
 impl Responses {
-    /// A poll of `roster` members about `options` options; nobody has been asked yet.
+    /// Creates the record of a poll of `roster` members about `options` options, with no member asked.
     pub fn new(options: usize, roster: usize) -> Self {
         Self {
             members: vec![None; roster].into(),
@@ -105,7 +104,8 @@ impl Responses {
         }
     }
 
-    /// Marks the next member of the order as asked and returns its position; none when all have been asked.
+    /// Marks the next member of the order as asked and returns its position, or `None` if all have been
+    /// asked.
     pub fn launch(&mut self) -> Option<usize> {
         let position = self.launched;
         let response = *self.members.get(position)?;
@@ -114,12 +114,12 @@ impl Responses {
         Some(position)
     }
 
-    /// Takes the final answer of the member at `position`. An option that the question does not have is no
-    /// vote. A member answers once: for a second answer, or a position outside the roster, this returns false
-    /// and changes nothing.
+    /// Records the final response of the member at `position`. An unknown option index is no vote. For a
+    /// second response of a member, or a position outside the roster, this returns `false` and changes
+    /// nothing.
     ///
-    /// A member may answer before it is launched (its answer is known from an earlier run). Its vote then
-    /// counts for the standing at once, and as evidence once it is launched.
+    /// A member may respond before it is launched, if its response is known from an earlier run. Its vote
+    /// counts for the standing at once, and as evidence once the member is launched.
     pub fn record(&mut self, position: usize, answer: impl Into<FinalAnswer>) -> bool {
         let Some(member @ None) = self.members.get_mut(position) else { return false };
         let answer = match answer.into() {
@@ -133,43 +133,43 @@ impl Responses {
         true
     }
 
-    /// Whether the member at `position` has given its final answer. A member that did so before
-    /// [`Responses::launch`] returned it need not be called.
+    /// True if the member at `position` has a final response. If it had one before [`Responses::launch`]
+    /// returned it, the call can be skipped.
     pub fn is_final(&self, position: usize) -> bool {
         self.members.get(position).is_some_and(Option::is_some)
     }
 
-    /// Members in the roster.
+    /// Returns the number of members in the roster.
     pub fn roster(&self) -> usize {
         self.members.len()
     }
 
-    /// Members asked so far, which is the length of the longest prefix.
+    /// Returns the number of members asked so far, which is the length of the longest prefix.
     pub fn launched(&self) -> usize {
         self.launched
     }
 
-    /// Members with a final answer: votes, no votes, and unknown ones.
+    /// Returns the number of members with a final response: votes, no votes, and unknown ones.
     pub fn completed(&self) -> usize {
         self.completed
     }
 
-    /// Members among the [`completed`](Self::completed) ones whose answer is unknown.
+    /// Returns the number of [`completed`](Self::completed) members with an unknown vote.
     pub fn unknown(&self) -> usize {
         self.unknown
     }
 
-    /// Members asked that have no final answer yet.
+    /// Returns the number of members asked without a final response.
     pub fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// Whether nobody is left to ask or to wait for.
+    /// True if no member is left to ask or to wait for.
     pub fn is_exhausted(&self) -> bool {
         self.completed == self.members.len()
     }
 
-    /// The count over all completed answers.
+    /// Returns the count over all completed responses.
     pub fn overall(&self) -> Standing {
         let remaining = (self.members.len() - self.completed) as u32;
         let rival = self.counts.second + self.unknown as u32;
@@ -177,7 +177,7 @@ impl Responses {
         Standing { leader: self.counts.leader(), evidence }
     }
 
-    /// Every prefix of the members asked that has a unique leader, shortest first.
+    /// Returns every prefix of the members asked that has a unique leader, shortest first.
     pub fn prefixes(&self) -> impl Iterator<Item = Prefix> + '_ {
         let mut counts = VoteCounts::new(self.counts.votes.len());
         let mut unheard = 0;
@@ -194,8 +194,8 @@ impl Responses {
         })
     }
 
-    /// The prefix at which the rule stops: the one with the highest confidence, the shortest of several; none
-    /// while the rule stops at none.
+    /// Returns the prefix at which the rule stops: the one with the highest confidence, or the shortest of
+    /// several. `None` if the rule stops at no prefix.
     pub fn best_prefix(&self, rule: &Rule) -> Option<Stop> {
         self.prefixes()
             .filter(|prefix| rule.stops(prefix.evidence))
@@ -203,8 +203,8 @@ impl Responses {
             .min_by(|one, other| one.p.total_cmp(&other.p))
     }
 
-    /// The highest confidence of any prefix. The guarantee holds for it at every moment: while answers
-    /// arrive, and when the budget ends the poll.
+    /// Returns the highest confidence of any prefix. The guarantee holds for it at every moment: while
+    /// responses arrive, and when the budget ends the poll.
     pub fn highest_confidence(&self) -> HighestConfidence {
         let nothing = HighestConfidence { option: None, p: 1.0 };
         self.prefixes().fold(nothing, |best, prefix| {
@@ -214,11 +214,11 @@ impl Responses {
     }
 }
 
-/// Votes by option, with the two highest counts kept up to date.
+/// Votes by option, with the two highest counts.
 #[derive(Debug, Clone)]
 struct VoteCounts {
     votes: Box<[u32]>,
-    /// The option that `first` belongs to.
+    /// The option with the count `first`.
     ahead: usize,
     first: u32,
     second: u32,
@@ -229,7 +229,7 @@ impl VoteCounts {
         Self { votes: vec![0; options].into(), ahead: 0, first: 0, second: 0 }
     }
 
-    /// Adds a vote; false when there is no such option.
+    /// Adds a vote. Returns `false` if the option does not exist.
     fn add(&mut self, option: usize) -> bool {
         let Some(votes) = self.votes.get_mut(option) else { return false };
         *votes += 1;

@@ -1,4 +1,4 @@
-//! The Bridge rule at one threshold: may this evidence stop the poll?
+//! The Bridge rule at one threshold.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,15 +10,15 @@ use crate::threshold::Threshold;
 /// Tolerance for rounding in p ≤ 1 − c, relative to 1 − c.
 const ROUNDING: f64 = 1e-9;
 
-/// How many rules are cached. Callers may name any threshold, so the cache must be bounded.
+/// The maximum number of cached rules. It is bounded because callers may choose any threshold.
 const CACHED_RULES: usize = 32;
 
 /// The stopping rule of one threshold c.
 ///
-/// It answers `p_value(evidence) <= 1 - c` without computing the p-value. For each M, the number of votes
-/// that leader and rival can have together, one critical level decides: the crossing probability of a dead
-/// heat of M votes falls as the level rises. Critical levels are searched for on first use and cached;
-/// after that a decision is a table look-up.
+/// It evaluates `p_value(evidence) <= 1 - c` without computing the p-value. Let M be the maximum final
+/// number of votes for leader and rival together. For each M, one critical level decides, because the
+/// crossing probability of a dead heat of M votes falls as the level rises. Critical levels are searched for
+/// on first use and cached; after that a decision is a table look-up.
 pub struct Rule {
     threshold: Threshold,
     /// 1 − c plus the tolerance for rounding.
@@ -26,12 +26,12 @@ pub struct Rule {
     /// The rank of the critical level, by M.
     critical_ranks: [OnceLock<u16>; MAX_ROSTER + 1],
     /// For each (x, y): the largest M up to which (x, y) is known to be strong enough (low byte), and the
-    /// first M for which it is known not to be (high byte).
+    /// first M for which it is known to be too weak (high byte).
     known: Box<[AtomicU16]>,
 }
 
 impl Rule {
-    /// The rule of a threshold. The rules used last are cached and shared by the whole process.
+    /// Returns the rule of a threshold. The whole process shares a cache of recently used rules.
     pub fn for_threshold(threshold: Threshold) -> Arc<Self> {
         static RECENT: Mutex<Vec<Arc<Rule>>> = Mutex::new(Vec::new());
         let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,15 +54,15 @@ impl Rule {
         }
     }
 
-    /// The threshold c.
+    /// Returns the threshold c.
     pub const fn threshold(&self) -> Threshold {
         self.threshold
     }
 
-    /// Whether the confidence of this evidence has reached the threshold.
+    /// True if the confidence of this evidence has reached the threshold.
     ///
-    /// A threshold of 1 is reached at the [lock](locked) alone; a threshold of 0 by any unique leader. Where
-    /// leader and rival could still have more than [`MAX_ROSTER`] votes together, only these two stop.
+    /// A threshold of 1 is reached only at the [lock](locked), a threshold of 0 by any unique leader. If
+    /// leader and rival could still have more than [`MAX_ROSTER`] votes together, only these two cases stop.
     pub fn stops(&self, evidence: Evidence) -> bool {
         if !evidence.has_leader() {
             return false;
@@ -75,8 +75,8 @@ impl Rule {
             && self.is_strong_for_all(evidence.leader as usize, evidence.rival as usize, votes)
     }
 
-    /// The critical level, as ln T, of a dead heat of `votes` votes: evidence at this level or above is
-    /// strong enough. None where only the lock is strong enough, and beyond [`MAX_ROSTER`].
+    /// Returns the critical level, as ln T, of a dead heat of `votes` votes: the minimum level that is strong
+    /// enough. `None` if only the lock is strong enough, and beyond [`MAX_ROSTER`].
     pub fn critical_level(&self, votes: usize) -> Option<f64> {
         if votes > MAX_ROSTER { None } else { dead_heat(votes).level(self.critical_rank(votes)) }
     }
@@ -85,11 +85,11 @@ impl Rule {
         *self.critical_ranks[votes].get_or_init(|| dead_heat(votes).critical_rank(self.risk))
     }
 
-    /// Whether (x, y) is strong enough for every M up to `votes`. For M below 2x the leader has more than
+    /// True if (x, y) is strong enough for every M up to `votes`. For M below 2x the leader has more than
     /// half of the votes, so the check begins at 2x.
     fn is_strong_for_all(&self, x: usize, y: usize, votes: usize) -> bool {
         let known = &self.known[triangle_index(x, y)];
-        // Threads may overwrite each other's results: a result may be computed twice, but is never wrong.
+        // Threads may overwrite each other's results. A result may be computed twice, but is never wrong.
         let [strong_up_to, first_weak] = known.load(Ordering::Relaxed).to_le_bytes().map(usize::from);
         if votes <= strong_up_to || votes >= first_weak {
             return votes <= strong_up_to;

@@ -1,17 +1,17 @@
-//! How many calls to keep in flight.
+//! The number of calls to keep in flight.
 
 use serde::{Deserialize, Serialize};
 
 use super::bridge::Evidence;
 use super::rule::Rule;
 
-/// The least number of further answers after which the rule could stop: the least k ≥ 1 such that the rule
-/// stops if the next k answers all go to the leader. At most the members remaining, so 0 when none remain.
+/// Returns the least number of further responses after which the rule could stop: the least k ≥ 1 such that
+/// the rule stops if the next k votes all go to the leader. It is at most `remaining`, and 0 if none remain.
 ///
-/// `standing` counts all completed answers (see [`super::Responses::overall`]), unknown ones for the rival;
-/// members in flight are among the remaining ones. No other sequence of answers stops sooner. Keeping this many calls in flight, and
-/// computing the number again after every answer, therefore makes exactly the calls of asking one by one.
-/// (Checked by simulation of rosters up to 150; not proved.)
+/// `standing` counts all completed responses (see [`super::Responses::overall`]) and unknown ones for the
+/// rival; `remaining` includes members in flight. No other sequence of responses stops sooner. A caller that
+/// keeps this many calls in flight, and updates the number after every response, makes exactly as many calls
+/// as one that asks one by one. (Checked by simulation of rosters up to 150; not proved.)
 pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
     let Evidence { leader, rival, remaining } = standing;
     (1..remaining)
@@ -22,7 +22,7 @@ pub fn answers_needed(rule: &Rule, standing: Evidence) -> u32 {
         .unwrap_or(remaining)
 }
 
-/// How a poll trades calls for time. Order, evidence and guarantee are the same at every pace.
+/// The trade-off between calls and time. Order, evidence and guarantee are the same at every pace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
@@ -37,9 +37,9 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// How many calls to keep in flight, given the result of [`answers_needed`] and the number of members
-    /// without a final answer (in flight or not asked yet). Never more than the latter. A caller may apply
-    /// a lower limit of its own.
+    /// Returns the number of calls to keep in flight, given the result of [`answers_needed`] and the number
+    /// of members without a final response, in flight or not. The result is at most `unanswered`. A caller
+    /// may apply a lower limit.
     pub fn in_flight(self, needed: u32, unanswered: u32) -> u32 {
         let calls = match self {
             Self::Thrifty => needed,

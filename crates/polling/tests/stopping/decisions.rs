@@ -1,10 +1,10 @@
-//! The order of reasons, and what each reports.
+//! The order of termination reasons, and the report of each.
 
 use crate::rule;
 use ep_polling::stopping::TerminationReason::{Budget, Confidence, MathematicalLock, RosterExhausted};
 use ep_polling::stopping::{Decision, Pace, Responses, TerminationReason, decide};
 
-/// A poll whose members answered in dispatch order.
+/// Returns a poll whose members responded in dispatch order.
 fn polled(options: usize, roster: usize, answers: &[Option<usize>]) -> Responses {
     let mut responses = Responses::new(options, roster);
     for answer in answers {
@@ -43,18 +43,18 @@ fn confidence_stops_at_the_threshold_and_not_before() {
 }
 
 #[test]
-fn the_budget_ends_a_poll_that_nothing_else_ended() {
+fn the_budget_ends_a_poll_without_another_reason() {
     let responses = polled(4, 25, &[Some(3); 5]);
     let end = decide(&responses, &rule(0.95), true).unwrap();
     assert_eq!((end.reason, end.option), (Budget, Some(3)));
-    assert!((end.confidence() - 3625.0 / 3876.0).abs() < 1e-12, "the guarantee holds for it all the same");
+    assert!((end.confidence() - 3625.0 / 3876.0).abs() < 1e-12, "the guarantee still holds");
     assert_eq!(decide(&polled(4, 25, &[Some(3); 6]), &rule(0.95), true).unwrap().reason, Confidence);
     let no_votes = decide(&polled(4, 25, &[None; 4]), &rule(0.95), true).unwrap();
     assert_eq!((no_votes.reason, no_votes.option, no_votes.p), (Budget, None, 1.0));
 }
 
 #[test]
-fn a_poll_that_everybody_answered_ends_with_an_exhausted_roster() {
+fn a_poll_with_all_responses_ends_with_an_exhausted_roster() {
     let winner = polled(3, 3, &[Some(0), Some(1), Some(1)]);
     assert_eq!(decided(&winner, 0.95), (RosterExhausted, Some(1), 0.0));
     let tie = polled(2, 4, &[Some(0), Some(1), Some(1), Some(0)]);
@@ -67,8 +67,8 @@ fn a_poll_that_everybody_answered_ends_with_an_exhausted_roster() {
 }
 
 #[test]
-fn a_prefix_and_the_tally_may_differ_and_the_decision_says_so() {
-    // The first six members choose 0, but the last of them answers after seven later members chose 1.
+fn the_decision_reports_a_prefix_that_differs_from_the_tally() {
+    // The first six members choose 0, but the last of them responds after seven later members chose 1.
     let mut responses = Responses::new(2, 40);
     (0..13).for_each(|_| _ = responses.launch());
     (0..5).for_each(|position| assert!(responses.record(position, Some(0))));
@@ -81,7 +81,7 @@ fn a_prefix_and_the_tally_may_differ_and_the_decision_says_so() {
 }
 
 #[test]
-fn names_are_the_published_ones() {
+fn reasons_have_their_published_names() {
     for (reason, name) in [
         (MathematicalLock, "mathematical_lock"),
         (Confidence, "confidence"),

@@ -1,7 +1,7 @@
-//! The exact probability that a poll asked one by one stops with another answer than its roster's.
+//! The exact error probability of a poll that asks one member at a time.
 
-/// For each (x, y) the least number n of answered members, among N, from which the evidence stops the poll.
-/// A poll that stops at n also stops at any later n with the same counts: fewer dead heats remain possible.
+/// For each (x, y), the least number of responses at which the evidence stops the poll. A poll that stops at
+/// n also stops at any later n with the same counts, because fewer dead heats remain possible.
 pub(crate) struct StopTable {
     roster: usize,
     least: Vec<u16>,
@@ -24,15 +24,15 @@ impl StopTable {
     }
 }
 
-/// The probability, over the order alone, that a roster with these votes per option (then `failures`
-/// no-votes) is stopped with an answer that is not its outcome.
+/// Returns the probability, over the order alone, that a roster with these votes per option and `failures`
+/// no-votes stops with another option than its outcome.
 pub(crate) fn error(votes: &[usize], failures: usize, table: &StopTable) -> f64 {
     let roster = votes.iter().sum::<usize>() + failures;
     let most = *votes.iter().max().unwrap_or(&0);
     let winner = votes.iter().position(|count| *count == most);
     let outcome = winner.filter(|_| votes.iter().filter(|count| **count == most).count() == 1);
 
-    // Mixed-radix states: how many of each kind have answered. Index order is an order in time.
+    // Mixed-radix states: the responses so far of each kind. Index order is an order in time.
     let kinds: Vec<usize> = votes.iter().copied().chain([failures]).collect();
     let mut strides = vec![1; kinds.len()];
     for kind in (1..kinds.len()).rev() {
@@ -76,7 +76,7 @@ pub(crate) fn error(votes: &[usize], failures: usize, table: &StopTable) -> f64 
     wrong
 }
 
-/// Every multiset of votes: `options` counts, highest first, and the no-votes that fill the roster.
+/// Returns every multiset of votes: `options` counts, highest first, and no-votes for the rest of the roster.
 pub(crate) fn rosters(roster: usize, options: usize) -> Vec<(Vec<usize>, usize)> {
     fn extend(votes: &mut Vec<usize>, left: usize, options: usize, all: &mut Vec<(Vec<usize>, usize)>) {
         if votes.len() == options {

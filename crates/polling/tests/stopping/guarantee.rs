@@ -1,4 +1,4 @@
-//! The guarantee: computed exactly for small rosters, and simulated with latencies chosen to mislead.
+//! The guarantee: computed exactly for small rosters, and simulated with adversarial latencies.
 
 use crate::exact::{StopTable, error, rosters};
 use crate::simulation::{Member, agrees, in_flight, lognormal, outcome, run};
@@ -24,7 +24,7 @@ fn two_options_err_at_most_as_often_as_allowed() {
 
 #[test]
 fn the_worst_two_option_roster_errs_as_often_as_allowed() {
-    // A rule that errs less often than allowed asks too many members. These errors were computed
+    // A rule that errs less often than allowed makes too many calls. The expected errors were computed
     // independently.
     for (level, expected) in LEVELS.into_iter().zip([0.4120, 0.1977, 0.0978, 0.0388, 0.0093]) {
         let rule = rule(level);
@@ -58,7 +58,8 @@ fn three_options_err_at_most_as_often_as_allowed_at_every_level() {
     }
 }
 
-/// Fifty members in random dispatch order: of the fast half 65 % choose 0, of the slow half 75 % choose 1.
+/// Returns fifty members in random dispatch order. Of the fast half 65 % choose 0, of the slow half 75 %
+/// choose 1.
 fn misleading_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
     let mut members: Vec<Member> = (0..50)
         .map(|member| {
@@ -72,7 +73,7 @@ fn misleading_latencies(rng: &mut ChaCha8Rng) -> Vec<Member> {
 }
 
 #[test]
-fn latency_does_not_bias_the_answer() {
+fn latency_does_not_bias_the_outcome() {
     const TRIALS: u32 = 3000;
     let rule = rule(0.95);
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
@@ -84,7 +85,7 @@ fn latency_does_not_bias_the_answer() {
         let waves = run(&members, 2, &rule, |responses| in_flight(Pace::Balanced, &rule, responses));
         rolling += u32::from(agrees(&waves, &members, 2));
 
-        // For comparison: the same votes counted in the order of arrival, which must do badly here.
+        // For comparison: the same votes counted in order of arrival must agree rarely.
         let mut arrived = members.clone();
         arrived.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
         let mut responses = Responses::new(2, arrived.len());

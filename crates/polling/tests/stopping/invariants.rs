@@ -1,4 +1,4 @@
-//! Properties of random inputs.
+//! Properties over random inputs.
 
 use crate::{evidence, rule};
 use ep_polling::stopping::{Evidence, Responses, answers_needed, locked, p_value};
@@ -8,7 +8,7 @@ fn any_evidence() -> impl Strategy<Value = Evidence> {
     (0..80_u32, 0..80_u32, 0..80_u32).prop_map(|(x, y, r)| evidence(x, y, r))
 }
 
-/// Answers of a roster in dispatch order, and an order in which they arrive.
+/// Generates the responses of a roster in dispatch order, and an order of arrival.
 fn arrivals() -> impl Strategy<Value = (Vec<Option<usize>>, Vec<usize>)> {
     prop::collection::vec(prop::option::weighted(0.9, 0..4_usize), 1..40).prop_flat_map(|answers| {
         let order: Vec<usize> = (0..answers.len()).collect();
@@ -18,7 +18,7 @@ fn arrivals() -> impl Strategy<Value = (Vec<Option<usize>>, Vec<usize>)> {
 
 proptest! {
     #[test]
-    fn stopping_is_comparing_p(state in any_evidence(), threshold in 0.0..=1.0_f64) {
+    fn the_rule_stops_when_p_reaches_the_risk(state in any_evidence(), threshold in 0.0..=1.0_f64) {
         let risk = 1.0 - threshold;
         let p = p_value(state);
         prop_assume!((p - risk).abs() > 1e-8 * risk);
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn no_stop_comes_before_the_answers_needed(
+    fn no_poll_stops_before_the_responses_needed(
         (answers, _) in arrivals(),
         known in 0..40_usize,
         threshold in prop::sample::select(crate::LEVELS.to_vec()),
@@ -73,7 +73,7 @@ proptest! {
 
     #[test]
     fn arrival_order_cannot_raise_confidence_above_the_full_prefixes((answers, order) in arrivals()) {
-        // The confidence never exceeds what the same prefixes give once everybody has answered.
+        // The confidence never exceeds that of the same prefixes once every member has responded.
         let mut full = Responses::new(4, answers.len());
         let mut responses = Responses::new(4, answers.len());
         for (position, answer) in answers.iter().enumerate() {
@@ -87,7 +87,7 @@ proptest! {
             responses.record(position, answers[position]);
             let p = responses.highest_confidence().p;
             prop_assert!(p >= limit);
-            prop_assert!(p <= last * (1.0 + 1e-12), "an answer never lowers the reported confidence");
+            prop_assert!(p <= last * (1.0 + 1e-12), "a response never lowers the reported confidence");
             last = p;
         }
         prop_assert_eq!(responses.highest_confidence(), full.highest_confidence());

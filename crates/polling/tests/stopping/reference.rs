@@ -1,4 +1,4 @@
-//! Reference values, computed independently, mostly as exact rationals.
+//! Reference values from independent computations, mostly as exact rationals.
 
 use crate::{evidence, rule};
 use ep_polling::stopping::{MAX_ROSTER, answers_needed, confidence, locked, p_value};
@@ -48,7 +48,7 @@ fn confidences_are_the_exact_ones() {
 }
 
 #[test]
-fn the_lock_is_exactly_certain_and_no_leader_exactly_uncertain() {
+fn the_lock_has_confidence_one_and_no_leader_has_zero() {
     assert_eq!(p_value(evidence(6, 2, 2)), 0.0);
     assert_eq!(p_value(evidence(3, 3, 4)), 1.0);
     assert_eq!(p_value(evidence(0, 0, 0)), 1.0);
@@ -56,7 +56,7 @@ fn the_lock_is_exactly_certain_and_no_leader_exactly_uncertain() {
 
 #[test]
 fn tiny_p_values_keep_their_digits() {
-    // All votes of one side of a dead heat come first, one vote short of the lock: 2·75!·75!/150!.
+    // In this order of a dead heat, all votes of one side come first, one short of the lock: 2·75!·75!/150!.
     let p = p_value(evidence(75, 0, 75));
     let exact = (1..=75).fold(2.0, |p, k| p * f64::from(k) / f64::from(75 + k));
     assert!(p < 1e-43 && (p / exact - 1.0).abs() < 1e-9, "{p:e}, not {exact:e}");
@@ -120,7 +120,7 @@ fn first_waves_are_as_large_as_a_stop_needs() {
 }
 
 #[test]
-fn threshold_zero_takes_the_first_leader_and_one_only_the_lock() {
+fn threshold_zero_stops_at_any_leader_and_one_only_at_the_lock() {
     assert!(rule(0.0).stops(evidence(1, 0, 24)));
     assert!(!rule(0.0).stops(evidence(0, 0, 25)));
     assert!(!rule(0.0).stops(evidence(4, 4, 2)));
@@ -135,7 +135,7 @@ fn threshold_zero_takes_the_first_leader_and_one_only_the_lock() {
 }
 
 #[test]
-fn beyond_the_largest_roster_only_the_lock_stops() {
+fn above_the_largest_roster_only_the_lock_stops() {
     assert_eq!(p_value(evidence(100, 0, 51)), 0.0);
     assert_eq!(p_value(evidence(75, 0, 76)), 1.0);
     assert!(rule(0.95).stops(evidence(100, 0, 51)));
@@ -146,7 +146,7 @@ fn beyond_the_largest_roster_only_the_lock_stops() {
 
 #[test]
 fn rules_are_cached_within_bounds() {
-    // No other test uses this threshold; tests that run at the same time share the cache.
+    // No other test uses this threshold, because parallel tests share the cache.
     let unusual = || rule(0.123_456_789);
     assert!((0..100).any(|_| Arc::ptr_eq(&unusual(), &unusual())));
     let first = unusual();

@@ -1,13 +1,13 @@
-//! A poll in simulated time: members answer after a given latency, the stopping rule is the real one.
+//! A poll in simulated time: members respond after a given latency, the stopping rule is the real one.
 
 use ep_polling::stopping::{Decision, Evidence, FinalAnswer, Pace, Responses, Rule, answers_needed, decide};
 use rand::{Rng, RngExt};
 
-/// A member of the roster: its answer, and how long it takes.
+/// A member of the roster: its response and latency.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) answer: Option<usize>,
-    /// Whether its call fails, so that its answer is never known.
+    /// True if its call fails, so that its vote is unknown.
     pub(crate) unknown: bool,
     pub(crate) seconds: f64,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Run {
     pub(crate) most_in_flight: usize,
 }
 
-/// Polls `members` in the given dispatch order; `in_flight` says how many calls there should be at once.
+/// Polls `members` in the given dispatch order; `in_flight` returns the number of concurrent calls.
 pub(crate) fn run(
     members: &[Member],
     options: usize,
@@ -49,7 +49,7 @@ pub(crate) fn run(
     }
 }
 
-/// The full roster's answer: the option with strictly most votes, if there is one.
+/// Returns the full roster's outcome: the option with strictly the most votes, if there is one.
 pub(crate) fn outcome(members: &[Member], options: usize) -> Option<usize> {
     let mut votes = vec![0; options];
     members.iter().filter_map(|member| member.answer).for_each(|option| votes[option] += 1);
@@ -59,31 +59,31 @@ pub(crate) fn outcome(members: &[Member], options: usize) -> Option<usize> {
     leaders.next().is_none().then_some(leader)
 }
 
-/// Whether a poll answered as the full roster would have.
+/// True if the poll's outcome is the full roster's.
 pub(crate) fn agrees(run: &Run, members: &[Member], options: usize) -> bool {
     run.decision.option == outcome(members, options)
 }
 
-/// The evidence of all completed answers.
+/// Returns the evidence of all completed responses.
 pub(crate) fn standing(responses: &Responses) -> Evidence {
     responses.overall().evidence
 }
 
-/// The calls in flight that `pace` asks for.
+/// Returns the number of calls in flight at this pace.
 pub(crate) fn in_flight(pace: Pace, rule: &Rule, responses: &Responses) -> usize {
     let standing = standing(responses);
     pace.in_flight(answers_needed(rule, standing), standing.remaining) as usize
 }
 
-/// A time from a lognormal distribution, in seconds.
+/// Draws a time from a lognormal distribution, in seconds.
 pub(crate) fn lognormal(rng: &mut impl Rng, median: f64, sigma: f64) -> f64 {
     let (u, v): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
     let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
     median * (sigma * normal).exp()
 }
 
-/// Answers of one roster, Dirichlet(a, …, a)-multinomial over the options: the smaller a is, the more the
-/// members agree. Drawn from an urn, so every order of the same answers is equally likely.
+/// Draws the responses of one roster, Dirichlet(a, …, a)-multinomial over the options: the smaller a is, the
+/// more the members agree. An urn draws them, so every order of the same responses is equally likely.
 pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Option<usize>> {
     let mut weights = vec![a; options];
     let mut total = a * options as f64;
@@ -102,7 +102,7 @@ pub(crate) fn answers(rng: &mut impl Rng, roster: usize, options: usize, a: f64)
         .collect()
 }
 
-/// Members with such [`answers`], one in ten of which fails, and a median latency of four seconds.
+/// Draws members with such [`answers`], of which one in ten fails, with a median latency of four seconds.
 pub(crate) fn members(rng: &mut impl Rng, roster: usize, options: usize, a: f64) -> Vec<Member> {
     answers(rng, roster, options, a)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Members that could not be heard: they count for the rival, in the stop and in what is reported.
+//! Failed calls: they count for the rival, in the stop and in the reported confidence.
 
 use crate::exact::StopTable;
 use crate::simulation::{Member, in_flight, run};
@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 
 const OPTIONS: usize = 4;
 
-/// A poll whose members answered in dispatch order.
+/// Returns a poll whose members responded in dispatch order.
 fn polled(roster: usize, answers: &[FinalAnswer]) -> Responses {
     let mut responses = Responses::new(OPTIONS, roster);
     for answer in answers {
@@ -25,20 +25,20 @@ fn polled(roster: usize, answers: &[FinalAnswer]) -> Responses {
 }
 
 #[test]
-fn one_vote_of_fifty_is_no_confidence() {
+fn one_vote_of_fifty_gives_no_confidence() {
     let mut answers = vec![Unknown; 50];
     answers[31] = Vote(2);
     let end = decide(&polled(50, &answers), &rule(0.95), false).unwrap();
     assert_eq!((end.reason, end.option, end.p), (RosterExhausted, None, 1.0));
-    assert_eq!(end.standing.leader, Some(2), "the count is first past the post all the same");
-    // The same members heard, but without an opinion, leave one vote that decides the poll.
+    assert_eq!(end.standing.leader, Some(2), "the count is first past the post regardless");
+    // If the same members respond without a vote instead, the single vote decides the poll.
     answers.iter_mut().filter(|answer| **answer == Unknown).for_each(|answer| *answer = NoVote);
     let end = decide(&polled(50, &answers), &rule(0.95), false).unwrap();
     assert_eq!((end.reason, end.option, end.p), (RosterExhausted, Some(2), 0.0));
 }
 
 #[test]
-fn a_roster_that_was_not_heard_in_full_can_be_certain_or_not() {
+fn a_roster_with_failed_calls_can_be_certain_or_not() {
     let certain = decide(&polled(5, &[Vote(0), Vote(0), Unknown, Vote(0), Vote(1)]), &rule(1.0), false);
     assert_eq!(certain.map(|end| (end.reason, end.p)), Some((RosterExhausted, 0.0)));
     let open = decide(&polled(5, &[Vote(0), Vote(0), Unknown, Vote(1), Vote(2)]), &rule(1.0), false).unwrap();
@@ -48,30 +48,30 @@ fn a_roster_that_was_not_heard_in_full_can_be_certain_or_not() {
 }
 
 #[test]
-fn the_lock_waits_for_members_that_were_not_heard() {
+fn the_lock_counts_failed_calls_for_the_rival() {
     assert_eq!(decide(&polled(6, &[Vote(0), Vote(0), Vote(0), Unknown]), &rule(1.0), false), None);
     let locked = decide(&polled(6, &[Vote(0), Vote(0), Vote(0), NoVote]), &rule(1.0), false).unwrap();
     assert_eq!((locked.reason, locked.option), (MathematicalLock, Some(0)));
 }
 
-/// What the members would answer, whether each can be heard, and an order in which answers arrive.
+/// Generates the members' responses, a success flag for each call, and an order of arrival.
 fn panels() -> impl Strategy<Value = (Vec<FinalAnswer>, Vec<bool>, Vec<usize>)> {
     let answer =
         prop_oneof![1 => Just(NoVote), 6 => (0..2_usize).prop_map(Vote), 2 => (0..OPTIONS).prop_map(Vote)];
     prop::collection::vec((answer, prop::bool::weighted(0.8)), 1..40).prop_flat_map(|members| {
         let order: Vec<usize> = (0..members.len()).collect();
-        let (answers, heard) = members.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-        (Just(answers), Just(heard), Just(order).prop_shuffle())
+        let (answers, responded) = members.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+        (Just(answers), Just(responded), Just(order).prop_shuffle())
     })
 }
 
-fn heard(answer: FinalAnswer, heard: bool) -> FinalAnswer {
-    if heard { answer } else { Unknown }
+fn responded(answer: FinalAnswer, responded: bool) -> FinalAnswer {
+    if responded { answer } else { Unknown }
 }
 
 proptest! {
     #[test]
-    fn a_member_that_was_not_heard_counts_as_one_that_never_answers((answers, audible, order) in panels()) {
+    fn a_failed_call_counts_as_one_without_a_response((answers, succeeds, order) in panels()) {
         let mut failing = Responses::new(OPTIONS, answers.len());
         let mut silent = failing.clone();
         for _ in &answers {
@@ -79,38 +79,38 @@ proptest! {
             silent.launch();
         }
         for position in order {
-            failing.record(position, heard(answers[position], audible[position]));
-            if audible[position] {
+            failing.record(position, responded(answers[position], succeeds[position]));
+            if succeeds[position] {
                 silent.record(position, answers[position]);
             }
             prop_assert_eq!(failing.highest_confidence(), silent.highest_confidence());
             prop_assert!(failing.prefixes().eq(silent.prefixes()));
         }
         prop_assert_eq!(failing.in_flight(), 0);
-        prop_assert_eq!(failing.unknown(), audible.iter().filter(|heard| !**heard).count());
+        prop_assert_eq!(failing.unknown(), succeeds.iter().filter(|responded| !**responded).count());
     }
 
     #[test]
     fn a_no_vote_that_becomes_unknown_never_raises_confidence(
-        (answers, audible, order) in panels(),
+        (answers, succeeds, order) in panels(),
         known in 1..40_usize,
         threshold in prop::sample::select(LEVELS.to_vec()),
     ) {
-        let mut heard_all = Responses::new(OPTIONS, answers.len());
-        let mut some_unknown = heard_all.clone();
+        let mut all_responded = Responses::new(OPTIONS, answers.len());
+        let mut some_unknown = all_responded.clone();
         for _ in &answers {
-            heard_all.launch();
+            all_responded.launch();
             some_unknown.launch();
         }
         for position in order.into_iter().take(known) {
-            heard_all.record(position, answers[position]);
-            let lost = answers[position] == NoVote && !audible[position];
-            some_unknown.record(position, heard(answers[position], !lost));
+            all_responded.record(position, answers[position]);
+            let lost = answers[position] == NoVote && !succeeds[position];
+            some_unknown.record(position, responded(answers[position], !lost));
         }
-        let (less, more) = (heard_all.highest_confidence(), some_unknown.highest_confidence());
+        let (less, more) = (all_responded.highest_confidence(), some_unknown.highest_confidence());
         prop_assert!(more.p >= less.p * (1.0 - 1e-12), "{} < {}", more.p, less.p);
         let ends = |responses: &Responses| decide(responses, &rule(threshold), false);
-        match (ends(&some_unknown), ends(&heard_all)) {
+        match (ends(&some_unknown), ends(&all_responded)) {
             (Some(end), None) => prop_assert!(false, "it ends by {} only with failures", end.reason),
             (Some(one), Some(other)) => prop_assert!(one.p >= other.p * (1.0 - 1e-12)),
             _ => {}
@@ -118,8 +118,8 @@ proptest! {
     }
 
     #[test]
-    fn what_is_certain_no_answer_of_the_others_changes(
-        (answers, audible, order) in panels(),
+    fn no_further_response_changes_a_certain_outcome(
+        (answers, succeeds, order) in panels(),
         known in 1..41_usize,
         others in prop::collection::vec(prop::option::of(0..OPTIONS), 40),
     ) {
@@ -127,21 +127,21 @@ proptest! {
         for _ in &answers {
             responses.launch();
         }
-        let mut said = vec![Unknown; answers.len()];
+        let mut known_answers = vec![Unknown; answers.len()];
         for position in order.into_iter().take(known) {
-            said[position] = heard(answers[position], audible[position]);
-            responses.record(position, said[position]);
+            known_answers[position] = responded(answers[position], succeeds[position]);
+            responses.record(position, known_answers[position]);
         }
         let Some(Decision { reason, option: Some(option), p, .. }) = decide(&responses, &rule(1.0), false) else {
             return Ok(());
         };
         prop_assume!(p == 0.0);
         prop_assert!(matches!(reason, MathematicalLock | RosterExhausted));
-        let full = |unheard: &dyn Fn(usize) -> Option<usize>| {
-            let votes = said.iter().enumerate().map(|(member, answer)| match answer {
+        let full = |response_of: &dyn Fn(usize) -> Option<usize>| {
+            let votes = known_answers.iter().enumerate().map(|(member, answer)| match answer {
                 Vote(option) => Some(*option),
                 NoVote => None,
-                Unknown => unheard(member),
+                Unknown => response_of(member),
             });
             Tally::of(OPTIONS, votes).leader()
         };
@@ -152,8 +152,9 @@ proptest! {
     }
 }
 
-/// The probability, over the order alone, that a roster of which `votes` would choose each option, and of these
-/// `lost` are never heard, is stopped with an answer that is not its outcome, or reported at that confidence.
+/// Returns the probability, over the order alone, that a roster with these `votes` per option stops with
+/// another option than its outcome, or reports it at that confidence. The calls of `lost` members of each
+/// option fail.
 fn error(votes: [usize; 2], lost: [usize; 2], table: &StopTable) -> f64 {
     let roster: usize = votes.iter().sum();
     let outcome = (votes[0] != votes[1]).then(|| usize::from(votes[1] > votes[0]));
@@ -188,7 +189,7 @@ fn error(votes: [usize; 2], lost: [usize; 2], table: &StopTable) -> f64 {
 
 #[test]
 fn failures_chosen_to_mislead_err_at_most_as_often_as_allowed() {
-    // Whichever members fail, for example only those of one side.
+    // Any members may fail, for example only those of one side.
     for roster in [5_usize, 10, 15, 20] {
         for level in LEVELS {
             let rule = rule(level);
@@ -208,8 +209,8 @@ fn failures_chosen_to_mislead_err_at_most_as_often_as_allowed() {
 }
 
 #[test]
-fn counted_as_no_votes_the_same_failures_would_err() {
-    // A dead heat half of whose one side fails: the other side then wins nearly every poll.
+fn the_same_failures_counted_as_no_votes_would_err() {
+    // In a dead heat, if half of one side fails, the other side wins nearly every poll.
     let rule = rule(0.95);
     let stops = |x: u32, y: u32, r: u32| rule.stops(evidence(x, y, r));
     let (mut rng, mut wrong) = (ChaCha8Rng::seed_from_u64(1), [0, 0]);

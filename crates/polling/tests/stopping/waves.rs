@@ -1,4 +1,4 @@
-//! How many calls are in flight, in simulated time.
+//! The number of calls in flight, in simulated time.
 
 use crate::simulation::{in_flight, members, run};
 use crate::{LEVELS, evidence, rule};
@@ -26,7 +26,7 @@ fn a_thrifty_poll_makes_exactly_the_calls_of_asking_one_by_one() {
 }
 
 #[test]
-fn a_pace_never_asks_for_more_than_there_are() {
+fn a_pace_never_exceeds_the_members_without_a_response() {
     for unanswered in 0..=60 {
         for calls in 0..=unanswered {
             let paces = [Pace::Thrifty, Pace::Balanced, Pace::Fast];
@@ -38,7 +38,7 @@ fn a_pace_never_asks_for_more_than_there_are() {
 }
 
 #[test]
-fn answers_needed_are_at_most_the_remaining_ones() {
+fn answers_needed_is_at_most_the_remaining_members() {
     assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 0)), 0);
     assert_eq!(answers_needed(&rule(0.95), evidence(5, 5, 1)), 1);
     assert_eq!(answers_needed(&rule(0.95), evidence(2, 4, 1)), 1);

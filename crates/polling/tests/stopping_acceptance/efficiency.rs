@@ -1,4 +1,4 @@
-//! The exact number of calls the rule makes.
+//! The exact number of calls of the rule.
 
 use crate::urn::Urn;
 use crate::{LEVELS, data, evidence, rule};
@@ -80,8 +80,8 @@ fn data_all_exact_rows_are_met() {
     assert_eq!(rows, 225);
 }
 
-/// Adaptive-Consistency's Beta rule: the posterior probability, under a uniform prior, that the leader is
-/// likelier than its rival.
+/// Adaptive-Consistency's Beta rule: the posterior probability that the leader is likelier than its rival,
+/// under a uniform prior.
 fn beta(x: u32, y: u32) -> f64 {
     let n = x + y + 1;
     let mut term = 0.5_f64.powi(n as i32);
@@ -93,7 +93,7 @@ fn beta(x: u32, y: u32) -> f64 {
     sum
 }
 
-/// The calls a rule needs for an agreement, interpolated linearly between the points given.
+/// Returns the calls that a rule needs for an agreement, interpolated linearly between the given points.
 fn calls_at(agreement: f64, mut curve: Vec<(f64, f64)>) -> f64 {
     curve.sort_by(|one, other| one.0.total_cmp(&other.0));
     let after = curve.iter().position(|point| point.0 >= agreement).expect("thresholds go up to 1");

@@ -4,7 +4,7 @@ use crate::exact::{StopTable, error, rosters};
 use crate::{LEVELS, evidence, rule};
 use ep_polling::stopping::p_value;
 
-/// The highest error of any two-option roster, failures included, at each level.
+/// Returns the maximum error of all two-option rosters, failures included, at each level.
 fn worst_of_two(roster: usize) -> [f64; 5] {
     let all = rosters(roster, 2);
     LEVELS.map(|level| {
@@ -33,18 +33,18 @@ fn assert_worst(roster: usize, expected: [f64; 5]) {
 
 #[test]
 #[ignore = "slow: see the head of main.rs"]
-fn two_options_err_as_often_as_they_may() {
+fn two_options_err_as_often_as_allowed() {
     assert_worst(25, [0.4120, 0.1977, 0.0978, 0.0388, 0.0093]);
     assert_worst(100, [0.4959, 0.1992, 0.0995, 0.0493, 0.0099]);
 }
 
 #[test]
 #[ignore = "slow: see the head of main.rs"]
-fn two_options_err_as_often_as_they_may_in_the_largest_roster() {
+fn two_options_err_as_often_as_allowed_in_the_largest_roster() {
     assert_worst(150, [0.4727, 0.1956, 0.0991, 0.0497, 0.0100]);
 }
 
-/// Checks every roster at every p-value the roster size can attain, used as the risk.
+/// Checks every roster, with every p-value attainable at the roster size used as the risk.
 fn check_every_level(options: usize, roster: u32) {
     let mut levels: Vec<f64> = Vec::new();
     for x in 1..=roster {

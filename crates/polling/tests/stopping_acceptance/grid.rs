@@ -1,5 +1,5 @@
-//! Simulated polls: every kind of question with every way to ask. Agreement must reach the threshold in each
-//! combination, including those chosen to mislead.
+//! Simulated polls: every kind of question with every dispatch policy. Agreement must reach the threshold in
+//! each combination, including adversarial ones.
 
 use crate::rule;
 use crate::simulation::{Member, agrees, answers, in_flight, lognormal, members, run};
@@ -14,13 +14,13 @@ const LEVELS: [f64; 4] = [0.8, 0.9, 0.95, 0.99];
 
 #[derive(Debug, Clone, Copy)]
 enum Question {
-    /// Dirichlet-multinomial answers.
+    /// Dirichlet-multinomial responses.
     Natural(f64),
-    /// Two options with equally many votes; the others have none.
+    /// Two options with equal votes; the others have none.
     Tie,
     /// Two options one vote apart, or two votes in an even roster.
     SmallestMargin,
-    /// All options with equally many votes.
+    /// All options with equal votes.
     AllLevel,
 }
 
@@ -36,15 +36,15 @@ const QUESTIONS: [Question; 8] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Asking {
+enum DispatchPolicy {
     OneByOne,
-    /// As many as a stop needs; all must answer before the next are asked.
+    /// As many as a stop needs; all must respond before the next are asked.
     BarrierZeroWaste,
-    /// Eight at once; all must answer before the next are asked.
+    /// Eight at once; all must respond before the next are asked.
     BarrierEight,
-    /// As many as a stop needs, kept in flight at all times.
+    /// As many as a stop needs, always in flight.
     Rolling,
-    /// Twice as many.
+    /// Twice as many, always in flight.
     Balanced,
 }
 
@@ -65,18 +65,18 @@ fn answers_to(question: Question, roster: usize, options: usize, rng: &mut ChaCh
     answers
 }
 
-fn calls_in_flight(asking: Asking, rule: &Rule, responses: &Responses) -> usize {
+fn calls_in_flight(asking: DispatchPolicy, rule: &Rule, responses: &Responses) -> usize {
     let barrier = |size: usize| if responses.in_flight() == 0 { size } else { responses.in_flight() };
     match asking {
-        Asking::OneByOne => 1,
-        Asking::BarrierZeroWaste => barrier(in_flight(Pace::Thrifty, rule, responses)),
-        Asking::BarrierEight => barrier(8),
-        Asking::Rolling => in_flight(Pace::Thrifty, rule, responses),
-        Asking::Balanced => in_flight(Pace::Balanced, rule, responses),
+        DispatchPolicy::OneByOne => 1,
+        DispatchPolicy::BarrierZeroWaste => barrier(in_flight(Pace::Thrifty, rule, responses)),
+        DispatchPolicy::BarrierEight => barrier(8),
+        DispatchPolicy::Rolling => in_flight(Pace::Thrifty, rule, responses),
+        DispatchPolicy::Balanced => in_flight(Pace::Balanced, rule, responses),
     }
 }
 
-fn check(roster: usize, options: usize, asking: Asking) {
+fn check(roster: usize, options: usize, asking: DispatchPolicy) {
     for (index, question) in QUESTIONS.into_iter().enumerate() {
         let mut rng = ChaCha8Rng::seed_from_u64((roster * 1000 + options * 10 + index) as u64);
         let mut agreed = [0_u32; LEVELS.len()];
@@ -85,7 +85,7 @@ fn check(roster: usize, options: usize, asking: Asking) {
             let members: Vec<Member> = answers_to(question, roster, options, &mut rng)
                 .into_iter()
                 .map(|answer| {
-                    // Members that choose 0 are slow, so that latency and answer are correlated.
+                    // Members that choose 0 are slow, so that latency and vote are correlated.
                     let median = if answer == Some(0) { 8.0 } else { 2.0 };
                     Member { answer, unknown: false, seconds: lognormal(&mut rng, median, 0.8) }
                 })
@@ -107,7 +107,7 @@ fn check(roster: usize, options: usize, asking: Asking) {
 }
 
 fn check_every(roster: usize, options: [usize; 2]) {
-    use Asking::{Balanced, BarrierEight, BarrierZeroWaste, OneByOne, Rolling};
+    use DispatchPolicy::{Balanced, BarrierEight, BarrierZeroWaste, OneByOne, Rolling};
     for options in options {
         for asking in [OneByOne, BarrierZeroWaste, BarrierEight, Rolling, Balanced] {
             check(roster, options, asking);

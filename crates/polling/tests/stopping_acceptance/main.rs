@@ -1,11 +1,11 @@
 //! The slow acceptance tests of the stopping rule: exact error rates of every roster, exact numbers of
-//! calls, a grid of simulated polls, and recorded votes. They take some minutes:
+//! calls, a grid of simulated polls, and recorded votes. They take several minutes:
 //!
 //! ```sh
 //! cargo test --test stopping_acceptance -- --include-ignored
 //! ```
 //!
-//! Tests named `data_…` read third-party data from the folders named by `EP_STOPPING_DATA` and
+//! Tests named `data_…` read third-party data from the folders in `EP_STOPPING_DATA` and
 //! `EP_VOTES_DATA`, and fail without them; `--skip data_` runs the rest.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
@@ -38,7 +38,7 @@ pub(crate) const fn evidence(leader: u32, rival: u32, remaining: u32) -> Evidenc
     Evidence { leader, rival, remaining }
 }
 
-/// A file in the folder that an environment variable names.
+/// Opens a file in the folder named by an environment variable.
 pub(crate) fn data(variable: &str, file: &str) -> File {
     let folder = std::env::var(variable)
         .unwrap_or_else(|_| panic!("{variable} must name the folder with {file}; or run with --skip data_"));

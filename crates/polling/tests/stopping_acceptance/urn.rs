@@ -1,12 +1,12 @@
-//! Exact expected calls and agreement, no sampling: a poll asked one by one whose roster is
-//! Dirichlet(a, …, a)-multinomial and complete. Such a roster in random order is an urn to which every drawn
-//! option is added once more, so the state is just the counts.
+//! Exact expected calls and agreement, without sampling. The poll asks one by one; its roster is
+//! Dirichlet(a, …, a)-multinomial and complete. Such a roster in random order is an urn: each drawn option is
+//! added once more, so the counts are the state.
 
 use std::collections::HashMap;
 
 const MOST_OPTIONS: usize = 5;
 
-/// Votes per option; in a tally all sorted, in a marked tally all after the first.
+/// Votes per option. A tally sorts all counts; a marked tally sorts all but the first.
 type Counts = [u8; MOST_OPTIONS];
 type Layer = HashMap<Counts, f64>;
 
@@ -14,7 +14,7 @@ pub(crate) struct Urn {
     options: usize,
     roster: usize,
     a: f64,
-    /// By number of votes: the probability that the first option ends as the only winner.
+    /// The probability that the first option is the only winner, by number of votes.
     wins: Vec<Layer>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Expected {
     pub(crate) by_confidence: f64,
 }
 
-/// The tally with one more vote for an option, the counts from `fixed` on sorted again.
+/// Returns the tally with one more vote for an option, and the counts from `fixed` on sorted again.
 fn with_vote(mut counts: Counts, option: usize, fixed: usize) -> Counts {
     counts[option] += 1;
     counts[fixed..].sort_unstable_by(|one, other| other.cmp(one));
@@ -62,8 +62,8 @@ impl Urn {
         urn
     }
 
-    /// What a rule costs and how often it answers as the full roster: `stops(x, y, R)` is asked after each
-    /// vote, `locked(x, y, R)` tells a lock from confidence.
+    /// Returns the expected cost and agreement of a rule. `stops(x, y, R)` is called after each vote;
+    /// `locked(x, y, R)` distinguishes a lock from confidence.
     pub(crate) fn expected(&self, stops: impl Fn(u32, u32, u32) -> bool) -> Expected {
         let mut result = Expected { calls: 0.0, agreement: 0.0, by_confidence: 0.0 };
         let mut layer = Layer::from([(Counts::default(), 1.0)]);

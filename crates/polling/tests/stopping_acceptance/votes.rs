@@ -1,4 +1,4 @@
-//! Recorded votes of real models, asked one by one in random orders.
+//! Recorded votes of real models, replayed one by one in random orders.
 
 use std::collections::HashSet;
 
@@ -13,19 +13,19 @@ use serde::Deserialize;
 
 /// Polls per set, spread evenly over its questions.
 const POLLS: usize = 40_000;
-/// The most options of any question.
+/// The maximum number of options of a question.
 const OPTIONS: usize = 10;
 
 type Questions = Vec<Vec<Option<usize>>>;
 
-/// The answers by question, of the questions wanted.
-fn questions(file: &str, wanted: impl Fn(&str) -> bool) -> Questions {
+/// Returns the responses to the selected questions, by question.
+fn questions(file: &str, selected: impl Fn(&str) -> bool) -> Questions {
     let votes = RecordedVotes::read(data("EP_VOTES_DATA", file)).expect(file);
     assert!(votes.options <= OPTIONS && votes.models <= MAX_ROSTER);
-    votes.questions.into_iter().filter(|(id, _)| wanted(id)).map(|(_, answers)| answers).collect()
+    votes.questions.into_iter().filter(|(id, _)| selected(id)).map(|(_, answers)| answers).collect()
 }
 
-/// The questions of MMLU-Pro that have so many options.
+/// Returns the questions of MMLU-Pro with this number of options.
 fn mmlu_pro(options: u32) -> Questions {
     #[derive(Deserialize)]
     struct Row {
@@ -39,7 +39,7 @@ fn mmlu_pro(options: u32) -> Questions {
     questions("mmlupro_votes.csv", |id| ids.contains(id))
 }
 
-/// Mean calls, their standard error, and the share of polls that answered as the full roster.
+/// Returns the mean calls, their standard error, and the share of polls that agree with the full roster.
 fn replay(questions: &Questions, rule: &Rule) -> (f64, f64, f64) {
     let mut rng = ChaCha8Rng::seed_from_u64(20_261_121);
     let (mut sum, mut squares, mut agreed) = (0.0, 0.0, 0.0);
@@ -58,17 +58,17 @@ fn replay(questions: &Questions, rule: &Rule) -> (f64, f64, f64) {
     (mean, ((squares / polls - mean * mean) / polls).sqrt(), agreed / polls)
 }
 
-/// A threshold, and the least agreement to expect on such questions.
+/// Thresholds with the minimum agreement on such questions.
 const FLOORS: [(f64, f64); 5] = [(0.5, 0.975), (0.8, 0.992), (0.9, 0.998), (0.95, 0.999), (0.99, 0.9998)];
 
-/// `calls` at each level, and the calls of two rules with the same guarantee at 0.95: ALPHA and PPR-WOR, as
-/// published for this set.
+/// Checks the calls at each level, and the ratio to the calls of two rules with the same guarantee at 0.95:
+/// ALPHA and PPR-WOR, as published for this set.
 fn check(name: &str, questions: &Questions, calls: [f64; 5], rivals: [f64; 2]) -> [f64; 2] {
     let mut at_095 = 0.0;
     for ((level, floor), expected) in FLOORS.into_iter().zip(calls) {
         let (mean, error, agreement) = replay(questions, &crate::rule(level));
         println!("{name} c = {level}: {mean:.2} calls (expected {expected}), agreement {agreement:.4}");
-        // The expected means were sampled as well, from as many polls, and rounded.
+        // The expected means are also rounded samples, from as many polls.
         let tolerance = 3.0 * error * std::f64::consts::SQRT_2 + 0.005;
         assert!((mean - expected).abs() <= tolerance, "{name} c = {level}: {mean} calls, not {expected}");
         let sampling = 3.0 * (floor * (1.0 - floor) / POLLS as f64).sqrt();

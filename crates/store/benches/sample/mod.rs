@@ -1,4 +1,4 @@
-//! A poll as benches store it.
+//! Sample polls of the benches.
 
 use ep_kernel::ports::Closing;
 use ep_polling::ballot::Ballot;
@@ -6,7 +6,7 @@ use ep_polling::plan::Plan;
 use ep_polling::time::Timestamp;
 use serde_json::json;
 
-/// A plan with this many members.
+/// Returns a plan with this many members.
 pub fn plan(members: u32) -> Plan {
     let member = |number: u32| {
         json!({
@@ -33,7 +33,7 @@ pub fn plan(members: u32) -> Plan {
     .unwrap()
 }
 
-/// A vote.
+/// Returns a ballot with a vote.
 pub fn ballot(seq: u32) -> Ballot {
     serde_json::from_value(json!({
         "seq": seq,
@@ -49,7 +49,7 @@ pub fn ballot(seq: u32) -> Ballot {
     .unwrap()
 }
 
-/// The end of a poll that nobody asked any more.
+/// Returns the closing of a poll without calls in flight.
 pub fn closing() -> Closing {
     serde_json::from_value(json!({
         "reason": "confidence",
@@ -63,7 +63,7 @@ pub fn closing() -> Closing {
     .unwrap()
 }
 
-/// The time of all that is stored.
+/// Returns the time of all stored rows.
 pub const fn now() -> Timestamp {
     Timestamp::from_millis(1_769_817_600_000)
 }

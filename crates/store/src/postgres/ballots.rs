@@ -1,4 +1,4 @@
-//! Ballots on PostgreSQL: those of one poll in one statement.
+//! Ballots on PostgreSQL: all ballots of one poll in one statement.
 
 use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
@@ -11,8 +11,8 @@ use crate::rows::{BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 use crate::value::values;
 
-/// The share lock makes the insert wait for a close or an adoption, and these for the insert: a closed poll gets
-/// no ballots, nor does an adopted one from whoever ran it before.
+/// The share lock makes the insert and a concurrent close or adoption wait for each other. A closed poll gets
+/// no ballots, and an adopted poll gets none from its previous worker.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),
@@ -60,7 +60,7 @@ fn column<'r, 'a, T>(rows: &'r [NewBallotRow<'a>], value: impl Fn(&'r NewBallotR
     rows.iter().map(value).collect()
 }
 
-/// The ballots of a poll with a sequence number above `after`, in order.
+/// Returns the ballots of a poll with a sequence number above `after`, in order.
 pub(super) async fn select(
     engine: &super::Postgres,
     poll: &PollId,

@@ -15,7 +15,7 @@ use crate::transactions::Database;
 use crate::value::values;
 
 const CHANNEL: &str = "ep_poll_changes";
-/// Announcements need not survive anything: the commit does not wait for the disk.
+/// Announcements need no durability: the commit does not wait for the disk.
 const ANNOUNCE: &str = "SELECT set_config('synchronous_commit', 'off', TRUE), pg_notify($1, $2)";
 
 #[async_trait]
@@ -26,7 +26,7 @@ impl PollChanges for Database<Postgres> {
     }
 
     async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError> {
-        // A connection of its own, which waits without holding one of the pool's.
+        // A separate connection, because it waits for long and would block one of the pool's.
         let Postgres { server, timeout, .. } = &self.0;
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(*timeout).max_lifetime(None);
         let pool = pool.idle_timeout(None).connect_lazy_with(server.clone());
@@ -40,12 +40,12 @@ impl PollChanges for Database<Postgres> {
         let notifications = futures::stream::unfold(listener, |mut listener| async move {
             match listener.try_recv().await {
                 Ok(Some(notification)) => Some((notification, listener)),
-                // The connection was lost, and with it perhaps some notifications.
+                // The connection was lost, and some notifications perhaps with it.
                 Ok(None) | Err(_) => None,
             }
         });
         let changes = notifications.flat_map(|notification| {
-            // What another version announces may not be readable.
+            // Announcements of another version may be unreadable.
             let changes: Vec<Value> = serde_json::from_str(notification.payload()).unwrap_or_default();
             futures::stream::iter(
                 changes.into_iter().filter_map(|change| serde_json::from_value(change).ok()),

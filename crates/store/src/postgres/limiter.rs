@@ -1,9 +1,9 @@
-//! Request limits that all replicas share.
+//! Request limits shared by all replicas.
 //!
-//! GCRA (the generic cell rate algorithm) keeps one number per caller: the time at which its allowance is
-//! full again. A request moves that time on by one interval (the window divided by the limit), and is
-//! refused if it would then lie more than a window ahead. One statement takes or refuses a request, by the
-//! server's clock.
+//! GCRA (the generic cell rate algorithm) stores one number per caller: the time at which its allowance is
+//! full again. A request advances that time by one interval (the window divided by the limit). The request
+//! is rejected if the new time would be more than a window ahead. One statement accepts or rejects a
+//! request, by the server's clock.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::rows::CountedRow;
 use crate::transactions::Database;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// A request that cannot be counted within this time is allowed.
+/// The time limit for counting a request. After it, the request is allowed uncounted.
 const TIMEOUT: Duration = Duration::from_millis(250);
 static NOT_COUNTED: LogLimit = LogLimit::new();
 
-/// $1 policy, $2 key, $3 interval, $4 window; in microseconds. A refusal writes nothing. Gives the
-/// microseconds until the allowance is full, and whether the request was taken.
+/// $1 policy, $2 key, $3 interval, $4 window; in microseconds. A rejection writes nothing. Returns the
+/// microseconds until the allowance is full, and true if the request was accepted.
 const TAKE: &str = "\
      WITH clock AS (SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT) AS now), \
      taken AS ( \
@@ -53,13 +53,13 @@ impl Limiter for Database<Postgres> {
             .bind(window)
             .fetch_optional(&engine.pool);
         let (until_full, taken) = match tokio::time::timeout(TIMEOUT.min(engine.timeout), query).await {
-            // Refused because of a request that this statement's snapshot does not see: nothing is left.
+            // Rejected because of a request outside this statement's snapshot: the allowance is empty.
             Ok(Ok(None)) => (window, false),
             Ok(Ok(Some(row))) if !row.taken && row.until_full <= window - interval => (window, false),
             Ok(Ok(Some(row))) => (row.until_full, row.taken),
             Ok(Err(error)) => {
                 if let Some(suppressed) = NOT_COUNTED.admit() {
-                    tracing::warn!(%error, policy, suppressed, "a request was not counted");
+                    tracing::warn!(%error, policy, suppressed, "failed to count a request");
                 }
                 (interval, true)
             }
@@ -68,7 +68,7 @@ impl Limiter for Database<Postgres> {
                     tracing::warn!(
                         policy,
                         suppressed,
-                        "a request was not counted: the database took too long"
+                        "failed to count a request: the database operation timed out"
                     );
                 }
                 (interval, true)
@@ -78,12 +78,12 @@ impl Limiter for Database<Postgres> {
     }
 }
 
-/// Deletes callers whose allowance is full again.
+/// Deletes callers with a full allowance.
 pub(super) async fn sweep(pool: &PgPool) -> Result<(), StoreError> {
     sqlx::query(SWEEP).execute(pool).await.map(drop).map_err(database_error)
 }
 
-/// What is left, from the microseconds until the allowance is full.
+/// Returns the remaining allowance, given the microseconds until it is full.
 fn allowance(policy: &'static str, per_minute: NonZeroU32, until_full: i64, taken: bool) -> Allowance {
     let window = WINDOW.as_micros() as i64;
     let interval = window / i64::from(per_minute.get());
@@ -104,14 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_allowance_follows_from_the_time_until_it_is_full() {
+    fn the_allowance_is_derived_from_the_time_until_it_is_full() {
         let limit = NonZeroU32::new(6).unwrap();
         let allowance = |until_full, taken| allowance("default", limit, until_full, taken);
         let first = allowance(10_000_000, true);
         assert_eq!((first.remaining, first.reset), (5, Duration::from_secs(10)));
         let last = allowance(60_000_000, true);
         assert_eq!((last.remaining, last.exhausted), (0, None));
-        let refused = allowance(55_000_000, false);
-        assert_eq!((refused.remaining, refused.exhausted), (0, Some(Duration::from_secs(5))));
+        let rejected = allowance(55_000_000, false);
+        assert_eq!((rejected.remaining, rejected.exhausted), (0, Some(Duration::from_secs(5))));
     }
 }

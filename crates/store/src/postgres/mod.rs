@@ -1,4 +1,4 @@
-//! PostgreSQL: any number of identical replicas on one server, every transaction READ COMMITTED.
+//! PostgreSQL: any number of identical replicas on one server; every transaction is READ COMMITTED.
 
 mod ballots;
 mod changes;
@@ -13,15 +13,15 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Postgres as Driver};
 
-use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, Work, query};
-use crate::error::{ConnectError, TooSlow, database_error, failed};
+use crate::engine::{Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
+use crate::error::{ConnectError, TimedOut, database_error, failed};
 use crate::statements::PING;
 use crate::value::Value;
 use crate::{StoreOptions, migrations};
 
-/// An idle connection is closed after this long.
+/// Idle connections are closed after this time.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(10);
-/// No connection gets older than this, so that load spreads after a failover.
+/// The maximum age of a connection. It is limited so that load spreads again after a failover.
 const MAX_CONNECTION_AGE: Duration = Duration::from_hours(1);
 
 const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
@@ -31,7 +31,7 @@ const TOUCH_KEYS: &str = "UPDATE api_keys SET last_used_at = used.at \
 /// A pool of connections.
 pub(crate) struct Postgres {
     pool: PgPool,
-    /// For the connection that listens.
+    /// Options of the connection that listens.
     server: PgConnectOptions,
     timeout: Duration,
 }
@@ -54,7 +54,7 @@ impl Postgres {
             .acquire_timeout(options.timeout)
             .idle_timeout(IDLE_TIMEOUT)
             .max_lifetime(MAX_CONNECTION_AGE)
-            // A connection is tested when it comes back; one that dies in between fails one operation.
+            // A connection is tested when it is returned; one that fails in between fails one operation.
             .test_before_acquire(false)
             .connect_with(limited.clone())
             .await
@@ -63,7 +63,7 @@ impl Postgres {
     }
 
     /// Runs an operation within the time limit. The server has the same limit for each statement; this one
-    /// also ends the wait for a server that no longer answers.
+    /// also ends the wait for an unresponsive server.
     async fn within_timeout<T>(
         &self,
         operation: impl Future<Output = Result<T, StoreError>> + Send,
@@ -72,11 +72,12 @@ impl Postgres {
     }
 }
 
-/// A connection of the pool, lent to one transaction. It is closed unless it is given back: sqlx 0.9 does not roll back a
-/// transaction that is given up while it begins, and whoever got the connection next would write into it unawares.
-struct Lent(Option<PoolConnection<Driver>>);
+/// A pool connection used by one transaction. It is closed unless [`Self::return_to_pool`] is called: sqlx
+/// 0.9 does not roll back a transaction that is cancelled while it begins, so the connection's next user
+/// would unknowingly write into it.
+struct TransactionConnection(Option<PoolConnection<Driver>>);
 
-impl Lent {
+impl TransactionConnection {
     async fn from(pool: &PgPool) -> Result<Self, StoreError> {
         Ok(Self(Some(pool.acquire().await.map_err(database_error)?)))
     }
@@ -85,12 +86,12 @@ impl Lent {
         self.0.as_deref_mut().ok_or_else(|| database_error(sqlx::Error::PoolClosed))
     }
 
-    fn give_back(mut self) {
+    fn return_to_pool(mut self) {
         drop(self.0.take());
     }
 }
 
-impl Drop for Lent {
+impl Drop for TransactionConnection {
     fn drop(&mut self) {
         drop(self.0.take().map(PoolConnection::detach));
     }
@@ -100,10 +101,10 @@ async fn within<T>(
     limit: Duration,
     operation: impl Future<Output = Result<T, StoreError>> + Send,
 ) -> Result<T, StoreError> {
-    tokio::time::timeout(limit, operation).await.map_err(|_| failed(TooSlow))?
+    tokio::time::timeout(limit, operation).await.map_err(|_| failed(TimedOut))?
 }
 
-/// Checks whether the database has been migrated.
+/// Returns `true` if the database has been migrated.
 pub(crate) async fn is_in_use(server: &PgConnectOptions, timeout: Duration) -> Result<bool, ConnectError> {
     let mut db = connect(server, timeout).await?;
     let found = sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&mut db);
@@ -134,17 +135,17 @@ impl Engine for Postgres {
     async fn transact<T, W>(&self, _: Durability, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Work<PgConnection, T>,
+        W: TransactionBody<PgConnection, T>,
     {
         self.within_timeout(async {
-            let mut lent = Lent::from(&self.pool).await?;
-            let mut transaction = lent.connection()?.begin().await.map_err(database_error)?;
+            let mut pooled = TransactionConnection::from(&self.pool).await?;
+            let mut transaction = pooled.connection()?.begin().await.map_err(database_error)?;
             let result = match work(&mut transaction).await {
                 Ok(result) => transaction.commit().await.map(|()| Ok(result)),
-                Err(refused) => transaction.rollback().await.map(|()| Err(refused)),
+                Err(error) => transaction.rollback().await.map(|()| Err(error)),
             };
             let result = result.map_err(database_error)?;
-            lent.give_back();
+            pooled.return_to_pool();
             result
         })
         .await
@@ -153,19 +154,19 @@ impl Engine for Postgres {
     async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Work<PgConnection, T>,
+        W: TransactionBody<PgConnection, T>,
     {
         let reading = async {
             let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-            let mut lent = Lent::from(&self.pool).await?;
-            let begun = lent.connection()?.begin_with(begin).await;
+            let mut pooled = TransactionConnection::from(&self.pool).await?;
+            let begun = pooled.connection()?.begin_with(begin).await;
             let mut transaction = begun.map_err(database_error)?;
             let limit = sqlx::query("SELECT set_config('statement_timeout', $1, TRUE)");
             let limit = limit.bind(SNAPSHOT_TIMEOUT.as_millis().to_string());
             limit.execute(&mut *transaction).await.map_err(database_error)?;
             let read = work(&mut transaction).await?;
             transaction.rollback().await.map_err(database_error)?;
-            lent.give_back();
+            pooled.return_to_pool();
             Ok(read)
         };
         within(SNAPSHOT_TIMEOUT, reading).await

@@ -29,7 +29,7 @@ row! {
 }
 
 row! {
-    /// A payment by card.
+    /// A card payment.
     CheckoutRecordRow {
         id: String,
         amount: i64,
@@ -53,7 +53,7 @@ row! {
 }
 
 row! {
-    /// A transfer with its number.
+    /// A transfer and its number.
     NumberedTransferRow {
         number: i64,
         reference: String,
@@ -65,7 +65,7 @@ row! {
 }
 
 row! {
-    /// A task of an agent.
+    /// An agent task.
     TaskRecordRow {
         id: String,
         context_id: String,
@@ -78,7 +78,7 @@ row! {
 }
 
 row! {
-    /// The push URL of an agent's task.
+    /// The push URL of an agent task.
     PushUrlRow { task_id: String, url: String }
 }
 

@@ -13,7 +13,7 @@ use super::{from_name, unreadable, user_id};
 use crate::error::failed;
 
 row! {
-    /// An account as it is locked.
+    /// The available balance of an account, and its state.
     AvailableRow { available: i64, frozen: i64, deleted: i64 }
 }
 
@@ -30,7 +30,7 @@ row! {
 }
 
 row! {
-    /// What a key has spent.
+    /// The spending of a key.
     KeySpendingRow { total: i64, today: i64 }
 }
 
@@ -45,12 +45,12 @@ row! {
 }
 
 row! {
-    /// An account's money.
+    /// The balance of an account.
     BalanceRow { posted: i64, held: i64, used: i64 }
 }
 
 row! {
-    /// How much an audit covers.
+    /// The numbers of audited accounts and transfers.
     AuditSizeRow { accounts: i64, transfers: i64 }
 }
 
@@ -67,7 +67,7 @@ row! {
 }
 
 row! {
-    /// A key as its owner sees it.
+    /// A key as shown to its owner.
     StoredKeyRow {
         id: String,
         prefix: String,
@@ -87,7 +87,7 @@ row! {
 }
 
 row! {
-    /// A payment by card that is not settled.
+    /// An unsettled card payment.
     OpenCheckoutRow { id: String, user_id: String, amount: i64, session_id: Option<String>, created_at: i64 }
 }
 
@@ -111,27 +111,27 @@ row! {
 }
 
 row! {
-    /// What was taken back of a card payment, and is not moved yet.
+    /// A reversal of a card payment that is not yet applied to the ledger.
     WaitingReversalRow { reference: String, user_id: String, applied: i64, bad_debt: i64, changes: i64, target: i64 }
 }
 
 row! {
-    /// A user as the operator sees it.
+    /// A user as shown to the operator.
     UserRow { id: String, email: String, created_at: i64, frozen: i64 }
 }
 
 row! {
-    /// What signs in to an account.
+    /// An identity that signs in to an account.
     IdentityRow { user_id: String, kind: String, issuer: String, subject: String, created_at: i64 }
 }
 
 row! {
-    /// Above which amount polls are confirmed.
+    /// The amount above which an account confirms polls.
     ConfirmationRow { confirm_above: Option<i64> }
 }
 
 row! {
-    /// The address of a user.
+    /// The email address of a user.
     EmailRow { email: String }
 }
 

@@ -1,4 +1,4 @@
-//! Rows of tasks of agents.
+//! Rows of agent tasks.
 
 use ep_kernel::ports::{AgentPush, AgentTask, StoreError};
 use ep_kernel::webhook_url::WebhookUrl;
@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use super::{from_name, poll_id, unreadable, user_id};
 
 row! {
-    /// A task of an agent.
+    /// An agent task.
     TaskRow {
         id: String,
         owner: String,
@@ -42,7 +42,7 @@ impl TryFrom<TaskRow> for AgentTask {
 }
 
 row! {
-    /// A place at which the end of a task is told.
+    /// A push config of a task.
     PushRow {
         id: String,
         task_id: String,
@@ -73,6 +73,6 @@ impl TryFrom<PushRow> for (AgentPush, u32) {
 }
 
 row! {
-    /// How many rows there are.
+    /// A number of rows.
     CountRow { count: i64 }
 }

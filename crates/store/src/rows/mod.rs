@@ -1,4 +1,4 @@
-//! Rows as both engines give them, and what they mean.
+//! Typed rows of both engines, and their conversion.
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{CachedModelList, ClaimRecord, ClaimState, SavedFallbackLevel, StoreError};
@@ -13,7 +13,7 @@ use crate::error::{UnexpectedData, failed};
 
 /// Declares a row: one field per column, of the same name.
 ///
-/// `sqlx::FromRow` can be derived too, but that builds both drivers a second time, for the compiler.
+/// Deriving `sqlx::FromRow` would also work, but it makes the compiler build both drivers a second time.
 macro_rules! row {
     ($(#[$attribute:meta])* $name:ident { $($column:ident: $type:ty),* $(,)? }) => {
         $(#[$attribute])*
@@ -58,7 +58,7 @@ row! {
 }
 
 row! {
-    /// A request counted against a limit.
+    /// The result of counting a request against a limit.
     CountedRow { until_full: i64, taken: bool }
 }
 
@@ -73,7 +73,7 @@ row! {
 }
 
 impl IdempotencyRow {
-    /// What the record says to a request with this fingerprint that could not claim it.
+    /// Returns the record's response to a request with this fingerprint that could not claim it.
     pub(crate) fn state(self, fingerprint: &str) -> ClaimState {
         let record = self.record();
         match self.reply {
@@ -83,7 +83,7 @@ impl IdempotencyRow {
         }
     }
 
-    /// The record without its reply.
+    /// Returns the record without its reply.
     pub(crate) const fn record(&self) -> ClaimRecord {
         ClaimRecord { epoch: self.epoch, expires_at: Timestamp::from_millis(self.expires_at) }
     }
@@ -118,7 +118,7 @@ pub(crate) fn user_id(text: &str) -> Result<UserId, StoreError> {
     text.parse().map_err(failed)
 }
 
-/// The value that is serialised as this name.
+/// Returns the value with this serialised name.
 fn from_name<T: DeserializeOwned>(name: &str) -> Option<T> {
     T::deserialize(IntoDeserializer::<DecodeError>::into_deserializer(name)).ok()
 }

@@ -32,7 +32,7 @@ row! {
 }
 
 row! {
-    /// The answers of one poll of a list that made the same choice.
+    /// The number of votes for one choice in a listed poll.
     PastPollRow {
         id: String,
         form: i64,
@@ -54,22 +54,23 @@ row! {
 }
 
 row! {
-    /// A poll that has just been adopted, and how much of its time is left.
+    /// A newly adopted poll and its remaining time.
     AdoptedRow { id: String, epoch: i64, left_ms: Option<i64> }
 }
 
 row! {
-    /// How far a poll is.
+    /// The progress of a poll.
     ProgressRow { closing: Option<String>, unused_cost: Option<i64>, settled: i64, ballots: i64 }
 }
 
 row! {
-    /// Whether a poll is settled.
+    /// The `settled` flag of a poll.
     SettledRow { settled: i64 }
 }
 
 row! {
-    /// [`crate::statements::ballot_columns`], in the same order: SQLite gives ballots as JSON arrays.
+    /// [`crate::statements::ballot_columns`], in the same order, because SQLite returns ballots as JSON
+    /// arrays.
     #[derive(Deserialize)]
     BallotRow {
         seq: i64,
@@ -89,7 +90,7 @@ row! {
     }
 }
 
-/// A ballot as it is written: `poll_id` and the columns of [`BallotRow`].
+/// A ballot to insert: `poll_id` and the columns of [`BallotRow`].
 pub(crate) struct NewBallotRow<'a> {
     pub(crate) poll_id: &'a str,
     pub(crate) seq: i64,
@@ -208,19 +209,19 @@ impl TryFrom<ProgressRow> for PollProgress {
     }
 }
 
-/// The form with this number. The patterns that decode it fail to compile once there is a second one.
+/// Returns the form with this number. The patterns that decode it fail to compile once a second form exists.
 pub(crate) fn form(number: i64) -> Result<PollForm, StoreError> {
     PollForm::from_number(number).ok_or(StoreError::UnknownForm)
 }
 
-/// How a poll ended, from its columns.
+/// Decodes the closing of a poll from its columns.
 fn closing(text: Option<String>, unused_cost: Option<i64>) -> Result<Option<Closing>, StoreError> {
     let Some(text) = text else { return Ok(None) };
     let closing = serde_json::from_str(&text).map_err(failed)?;
     Ok(Some(Closing { unused_calls_cost: unused_cost.map(MicroUsd::new), ..closing }))
 }
 
-/// A listed poll, from its rows: one for each choice.
+/// Converts the rows of a listed poll, one for each choice.
 pub(crate) fn past_poll(rows: &[PastPollRow]) -> Result<PastPoll, StoreError> {
     let [first, ..] = rows else { return Err(failed(UnexpectedData::MissingRow)) };
     let PollForm::First = form(first.form)?;
@@ -257,8 +258,8 @@ impl TryFrom<AdoptedRow> for Adopted {
     }
 }
 
-/// A closing as it is written: without the cost of the unused calls, which becomes known later and has a
-/// column of its own.
+/// Serialises a closing without the cost of the unused calls, which becomes known later and has a separate
+/// column.
 pub(crate) fn closing_json(closing: &Closing) -> Result<String, StoreError> {
     json(&Closing { unused_calls_cost: None, ..closing.clone() })
 }
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_read_back_as_the_values_they_name() {
+    fn names_parse_to_the_values_that_they_name() {
         for reason in [Reason::Timeout, Reason::RateLimited, Reason::UpstreamError, Reason::Truncated] {
             assert_eq!(from_name(reason.as_str()), Some(reason));
         }

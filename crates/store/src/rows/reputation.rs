@@ -1,4 +1,4 @@
-//! Rows of feedback and of the sums over ballots.
+//! Rows of feedback and of ballot statistics.
 
 use ep_kernel::ports::{Closing, FeedbackEntry, Heartbeats, OwnFeedback, StoreError};
 use ep_polling::ballot::Ballot;
@@ -12,7 +12,7 @@ use super::{form, poll_id, unreadable};
 use crate::error::failed;
 
 row! {
-    /// A poll that has ended: how it was counted, and what is said of it now.
+    /// An ended poll with its counted judgements and its current ones.
     EndedPollRow {
         id: String,
         form: i64,
@@ -52,22 +52,22 @@ row! {
 }
 
 row! {
-    /// Votes of a model for one place.
+    /// Votes of a model for one ballot position.
     SlotSumsRow { model: String, options: i64, slot: i64, votes: i64 }
 }
 
 row! {
-    /// Minutes in which the service ran.
+    /// Minutes with a running service.
     HeartbeatsRow { first: Option<i64>, recent: i64, more: i64 }
 }
 
 row! {
-    /// How much feedback a poll has.
+    /// The feedback counts of a poll.
     FeedbackCountRow { total: i64, correct: i64, incorrect: i64 }
 }
 
 row! {
-    /// What an account says of a poll.
+    /// Feedback of an account on a poll.
     FeedbackRow {
         poll_id: String,
         outcome_correct: Option<i64>,
@@ -77,22 +77,22 @@ row! {
     }
 }
 
-/// A poll that has ended, decoded.
+/// A decoded ended poll.
 pub(crate) struct CountedPoll {
     pub(crate) id: PollId,
     pub(crate) plan: Plan,
     pub(crate) revision: i64,
     pub(crate) counted_revision: i64,
-    /// What the sums have of it.
+    /// The judgements included in the sums.
     pub(crate) counted: Judgements,
-    /// What is said of it now.
+    /// The current judgements.
     pub(crate) judged: Judgements,
     closing: Closing,
     unused_cost: MicroUsd,
 }
 
 impl CountedPoll {
-    /// What it tells, with these judgements.
+    /// Returns the statistics of the poll with these judgements.
     pub(crate) fn sums(&self, ballots: &[Ballot], judged: Judgements) -> Sums {
         let poll = EndedPoll {
             plan: &self.plan,

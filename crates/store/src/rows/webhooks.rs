@@ -7,7 +7,7 @@ use ep_polling::time::Timestamp;
 use super::{from_name, poll_id, unreadable, user_id};
 
 row! {
-    /// What an account has set.
+    /// The webhook settings of an account.
     WebhookRow { url: Option<String>, secret_number: i64, replaced_at: Option<i64> }
 }
 
@@ -17,7 +17,7 @@ row! {
 }
 
 row! {
-    /// A notification to be sent now; an account that has set nothing has no secret number.
+    /// A due notification; its secret number is missing if the account has no webhook settings.
     DueNotificationRow {
         poll_id: String,
         user_id: String,
@@ -29,7 +29,7 @@ row! {
 }
 
 row! {
-    /// A notification as its account sees it.
+    /// A notification as shown to its account.
     NotificationRow {
         poll_id: String,
         url: String,

@@ -10,8 +10,8 @@ use tempfile::NamedTempFile;
 use super::BUSY_TIMEOUT;
 use crate::error::BackupError;
 
-/// Copies the database in one snapshot to a new file that only its owner can read. The copy is checked and on the disk
-/// before it gets its name. Nothing is migrated, so a newer program can copy the database of an older one.
+/// Copies the database in one snapshot to a new file, readable only by its owner. The copy is checked and
+/// synced to disk before it gets its name. It is not migrated, so a newer program can copy an older database.
 pub(crate) async fn back_up(database: &Path, to: &Path) -> Result<(), BackupError> {
     if to.symlink_metadata().is_ok() {
         return Err(BackupError::Exists(to.to_owned()));
@@ -24,7 +24,7 @@ pub(crate) async fn back_up(database: &Path, to: &Path) -> Result<(), BackupErro
         _ => PathBuf::from("."),
     };
     let failed = |source: std::io::Error| BackupError::Target { file: to.to_owned(), source };
-    // It has the mode 0600, and is deleted if anything fails.
+    // It has mode 0600, and is deleted after any failure.
     let copy = NamedTempFile::new_in(&folder).map_err(failed)?;
     let copied = async {
         let mut db = reader(database).await?;
@@ -44,9 +44,9 @@ pub(crate) async fn back_up(database: &Path, to: &Path) -> Result<(), BackupErro
         return Err(BackupError::Damaged(damage));
     }
     copy.as_file().sync_all().map_err(failed)?;
-    copy.persist_noclobber(to).map_err(|refused| match refused.error.kind() {
+    copy.persist_noclobber(to).map_err(|error| match error.error.kind() {
         std::io::ErrorKind::AlreadyExists => BackupError::Exists(to.to_owned()),
-        _ => failed(refused.error),
+        _ => failed(error.error),
     })?;
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(failed)
 }

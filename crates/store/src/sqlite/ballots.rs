@@ -1,5 +1,5 @@
-//! Ballots on SQLite, as JSON: handing values and rows to the connection's thread one by one costs more
-//! than JSON does.
+//! Ballots on SQLite, as JSON. Passing values and rows to the connection's thread one by one costs more than
+//! JSON does.
 
 use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::ballot::Ballot;
@@ -10,9 +10,9 @@ use crate::error::{database_error, failed};
 use crate::rows::{self, BallotRow, NewBallotRow};
 use crate::statements::ballot_columns;
 
-/// Inserts an array of ballots of any polls, each an array that ends with the epoch. The id is NULL, and the
-/// insert fails, unless the poll is running in that epoch. `json_each` would write each array as text again for
-/// each of its values.
+/// Inserts an array of ballots of any polls; each ballot is an array that ends with the epoch. The poll id is
+/// NULL, and the insert fails, unless the poll is running in that epoch. `json_each` would serialise each
+/// array again for each of its values.
 const INSERT: &str = concat!(
     "INSERT INTO ballots (poll_id, ",
     ballot_columns!(),
@@ -22,14 +22,14 @@ const INSERT: &str = concat!(
      value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, \
      value ->> 13, value ->> 14 FROM jsonb_each($1)"
 );
-/// All ballots in one row, as an array of arrays.
+/// Selects all ballots in one row, as an array of arrays.
 const SELECT: &str = concat!(
     "SELECT json_group_array(json_array(",
     ballot_columns!(),
     ") ORDER BY seq) FROM ballots WHERE poll_id = $1 AND seq > $2"
 );
 
-/// Ballots as the elements of a JSON array, for [`insert`].
+/// Serialises ballots as the elements of a JSON array, for [`insert`].
 pub(super) fn elements(poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<String, StoreError> {
     let mut elements = String::new();
     for ballot in ballots {

@@ -1,4 +1,4 @@
-//! The database file: closed to other users, and watched.
+//! The database file: its permissions, and checks that it is still in place.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -12,27 +12,27 @@ use rustix::fs::statvfs;
 
 use crate::error::{DiskFull, FileLost, failed};
 
-/// Read and written by its owner alone: it holds what private polls asked, and the hashes of keys.
+/// Only the owner may read and write the file, because it contains private polls and the hashes of keys.
 const MODE: u32 = 0o600;
 
-/// A disk with less room than this, in bytes, counts as full: a few polls need it.
+/// The minimum free space, in bytes. With less, which a few polls would fill, the disk counts as full.
 const LEAST_FREE: u64 = 4 << 20;
 
 /// The suffix of the write-ahead log.
 const LOG: &str = "-wal";
 
-/// Creates a folder and those above it, closed to other users.
+/// Creates a folder and its parents, inaccessible to other users.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Creates the file where there is none, and closes it to other users. SQLite gives the files that it makes
-/// beside it the same permissions.
-pub(super) fn close_to_others(file: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).mode(MODE).open(file).and_then(|file| close(&file))?;
+/// Creates a missing file and makes it inaccessible to other users. SQLite gives the same permissions to the
+/// files that it creates next to it.
+pub(super) fn restrict_access(file: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).mode(MODE).open(file).and_then(|file| restrict(&file))?;
     for suffix in [LOG, "-shm"] {
-        match File::open(beside(file, suffix)) {
-            Ok(beside) => close(&beside)?,
+        match File::open(with_suffix(file, suffix)) {
+            Ok(sibling) => restrict(&sibling)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -40,13 +40,15 @@ pub(super) fn close_to_others(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn close(file: &File) -> io::Result<()> {
+fn restrict(file: &File) -> io::Result<()> {
     let metadata = file.metadata()?;
-    // Pipes and devices are nobody's to close; opening one as a database fails with its own message.
+    // Permissions of pipes and devices stay unchanged; opening one as a database fails with its own message.
     if metadata.is_file() && metadata.mode() & 0o777 & !MODE != 0 {
         match file.set_permissions(Permissions::from_mode(MODE)) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                tracing::warn!("the database file is open to other users, and its owner alone can close it");
+                tracing::warn!(
+                    "the database file is accessible to other users, and only its owner can change that"
+                );
             }
             done => return done,
         }
@@ -54,8 +56,8 @@ fn close(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The files that were opened: the database, and its write-ahead log. Whoever has a deleted file open can still write to
-/// it, and the data is lost when they close it.
+/// The opened files: the database and its write-ahead log. A process can still write to an open file after
+/// its deletion, but the data is lost when the process closes it.
 pub(super) struct OpenFile {
     path: PathBuf,
     files: Vec<(PathBuf, Identity)>,
@@ -66,18 +68,18 @@ pub(super) struct OpenFile {
 type Identity = (u64, u64);
 
 impl OpenFile {
-    /// The file at this path, which the database has open.
+    /// Records the file at this path, which the database has open.
     pub(super) fn new(path: &Path) -> io::Result<Self> {
         let mut files = vec![(path.to_owned(), identity(path)?)];
-        let log = beside(path, LOG);
+        let log = with_suffix(path, LOG);
         if let Ok(identity) = identity(&log) {
             files.push((log, identity));
         }
         Ok(Self { path: path.to_owned(), files, lost: AtomicBool::new(false) })
     }
 
-    /// Looks whether the files are still at their paths. The first failure is logged, and so is the recovery.
-    pub(super) fn look(&self) -> Result<(), FileLost> {
+    /// Checks that the files are still at their paths. Logs the first failure and the recovery.
+    pub(super) fn verify(&self) -> Result<(), FileLost> {
         let gone = |(path, opened): &(PathBuf, Identity)| match identity(path) {
             Ok(found) => found != *opened,
             Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -87,19 +89,19 @@ impl OpenFile {
         let file = self.path.display();
         match (before, lost) {
             (false, true) => tracing::error!(%file, "{FileLost}"),
-            (true, false) => tracing::info!(%file, "the database file is back"),
+            (true, false) => tracing::info!(%file, "the database file is available again"),
             _ => {}
         }
         if lost { Err(FileLost) } else { Ok(()) }
     }
 
-    /// Fails if the last look did not find the files.
+    /// Fails if the last [`verify`](Self::verify) found a file missing, and still does.
     pub(super) fn check(&self) -> Result<(), FileLost> {
-        if self.lost.load(Ordering::Relaxed) { self.look() } else { Ok(()) }
+        if self.lost.load(Ordering::Relaxed) { self.verify() } else { Ok(()) }
     }
 
-    /// Fails if the disk is full. The write-ahead log reuses its room, so that small writes succeed on a full disk for
-    /// a while.
+    /// Fails if the disk is full. Small writes would succeed on a full disk for a while, because the
+    /// write-ahead log reuses its space.
     pub(super) fn check_room(&self) -> Result<(), StoreError> {
         match statvfs(&self.path) {
             Ok(disk) if disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_FREE => Err(failed(DiskFull)),
@@ -114,9 +116,9 @@ fn identity(path: &Path) -> io::Result<Identity> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// The file with this suffix beside the database file.
-fn beside(file: &Path, suffix: &str) -> PathBuf {
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(suffix);
-    beside.into()
+/// Returns the path of the database file with this suffix.
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(suffix);
+    path.into()
 }

@@ -1,4 +1,4 @@
-//! Finds damage in the database file.
+//! Detection of damage in the database file.
 
 use ep_kernel::ports::IntegrityCheck;
 use sqlx::SqliteConnection;
@@ -7,14 +7,14 @@ use sqlx::SqliteConnection;
 const QUICK: &str = "PRAGMA quick_check(100)";
 const FULL: &str = "PRAGMA integrity_check(100)";
 
-/// Rows whose JSON cannot be read. SQLite has no checksums: a damaged page of a long value is found only by reading the
-/// value.
-const UNREADABLE: &str = "SELECT 'the poll ' || id || ' cannot be read' FROM polls \
+/// Rows with unreadable JSON. SQLite has no checksums: a damaged page of a long value is only found by
+/// reading the value.
+const UNREADABLE: &str = "SELECT 'poll ' || id || ' is unreadable' FROM polls \
          WHERE NOT json_valid(plan) OR (closing IS NOT NULL AND NOT json_valid(closing)) \
-     UNION ALL SELECT 'the agent task ' || id || ' cannot be read' FROM a2a_tasks WHERE NOT json_valid(content) \
+     UNION ALL SELECT 'agent task ' || id || ' is unreadable' FROM a2a_tasks WHERE NOT json_valid(content) \
      LIMIT 100";
 
-/// Describes what is damaged; an empty list if nothing is. An error of the check itself is a finding.
+/// Describes the damage; returns an empty list for an intact file. An error of the check itself is a finding.
 pub(super) async fn check(db: &mut SqliteConnection, check: IntegrityCheck) -> Vec<String> {
     let pages = match check {
         IntegrityCheck::Quick => QUICK,

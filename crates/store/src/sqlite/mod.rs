@@ -19,7 +19,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteRow};
 use sqlx::{ConnectOptions, Connection as _, Sqlite as Driver, SqliteConnection};
 use tempfile::TempDir;
 
-use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, Work, query};
+use crate::engine::{Connection, Durability, Engine, Record, SNAPSHOT_TIMEOUT, TransactionBody, query};
 use crate::error::{ConnectError, database_error};
 use crate::statements::PING;
 use crate::value::{Value, values};
@@ -29,15 +29,15 @@ use file::OpenFile;
 use readers::Readers;
 use writer::Writer;
 
-/// How long to wait for another process that writes to the same file, such as an operator's command.
+/// The time to wait for another process that writes to the same file, such as an operator's command.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The write-ahead log is cut back to this many bytes after a checkpoint.
+/// The maximum size of the write-ahead log after a checkpoint, in bytes.
 const MAX_LOG_BYTES: &str = "67108864";
 
 const TOUCH_KEY: &str = "UPDATE api_keys SET last_used_at = $2 \
      WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
 
-/// An open file.
+/// An open SQLite database.
 pub(crate) struct Sqlite {
     file: Arc<OpenFile>,
     writer: Writer,
@@ -71,7 +71,7 @@ impl Sqlite {
             .busy_timeout(BUSY_TIMEOUT.min(options.timeout))
             .foreign_keys(true)
             .row_buffer_size(256);
-        file::close_to_others(file).map_err(|error| ConnectError::file(file, error.into()))?;
+        file::restrict_access(file).map_err(|error| ConnectError::file(file, error.into()))?;
         let mut db = connection
             .clone()
             .create_if_missing(true)
@@ -95,19 +95,19 @@ impl Sqlite {
     }
 }
 
-/// Checks whether the database file has content. A temporary database never has.
+/// Returns `true` if the database file has content. A temporary database never has.
 pub(crate) fn is_in_use(file: Option<&Path>) -> Result<bool, ConnectError> {
     let Some(file) = file else { return Ok(false) };
     match std::fs::metadata(file) {
         Ok(metadata) => Ok(!metadata.is_file() || metadata.len() > 0),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        // Opening it gives the message.
+        // Opening the file then fails with a message.
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(false),
         Err(error) => Err(ConnectError::file(file, error.into())),
     }
 }
 
-/// Migrates under one write lock, so that two processes that start together do not both migrate.
+/// Migrates under one write lock, so that only one of two processes that start together migrates.
 async fn migrate(db: &mut SqliteConnection) -> Result<(), ConnectError> {
     let migrated = async {
         let mut transaction = db.begin_with("BEGIN IMMEDIATE").await?;
@@ -125,7 +125,7 @@ impl Engine for Sqlite {
     async fn transact<T, W>(&self, durability: Durability, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Work<SqliteConnection, T>,
+        W: TransactionBody<SqliteConnection, T>,
     {
         self.writer.run(durability, work).await
     }
@@ -133,7 +133,7 @@ impl Engine for Sqlite {
     async fn snapshot<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: Work<SqliteConnection, T>,
+        W: TransactionBody<SqliteConnection, T>,
     {
         self.readers
             .read_within(SNAPSHOT_TIMEOUT, |db| {
@@ -223,10 +223,10 @@ impl Engine for Sqlite {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        // The read is first: it fails once the store is closed, which deletes the write-ahead log.
+        // The read comes first: it fails once the store is closed, and closing deletes the write-ahead log.
         let read = sqlx::query("SELECT 1 FROM accounts LIMIT 1");
         self.readers.read(|db| read.execute(db).map_err(database_error).boxed()).await?;
-        self.file.look()?;
+        self.file.verify()?;
         self.file.check_room()?;
         self.execute(Durability::ProcessCrash, PING, &[]).await.map(drop)
     }

@@ -1,7 +1,7 @@
 //! Connections for reading.
 //!
-//! A general pool tests a connection whenever it is taken and given back, and each test is a round trip to
-//! the connection's thread. A connection to a file does not go stale, so these are not tested.
+//! A general pool tests a connection when it is acquired and returned, and each test is a round trip to the
+//! connection's thread. A connection to a file does not go stale, so this pool does not test.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
 use super::file::OpenFile;
-use crate::error::{Closed, TooSlow, database_error, failed};
+use crate::error::{Closed, TimedOut, database_error, failed};
 
 pub(super) struct Readers {
     options: SqliteConnectOptions,
@@ -36,7 +36,7 @@ impl Readers {
         Self { options, file, connections, permits, idle: Mutex::default(), timeout }
     }
 
-    /// Reads, within the time limit of the store.
+    /// Reads within the time limit of the store.
     pub(super) async fn read<T>(
         &self,
         read: impl for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send,
@@ -44,7 +44,7 @@ impl Readers {
         self.read_within(self.timeout, read).await
     }
 
-    /// Reads, within `timeout`.
+    /// Reads within `timeout`.
     pub(super) async fn read_within<T>(
         &self,
         timeout: Duration,
@@ -57,18 +57,18 @@ impl Readers {
             let mut db = if let Some(db) = idle {
                 db
             } else {
-                // A new connection would read another file under the same name.
-                self.file.look()?;
+                // A new connection could open another file under the same name.
+                self.file.verify()?;
                 self.options.connect().await.map_err(database_error)?
             };
             let result = read(&mut db).await;
-            // After a read that fails or is cancelled, the connection may still be busy: it is dropped.
+            // After a failed or cancelled read, the connection may still be busy, so it is dropped.
             if result.is_ok() {
                 self.idle().push(db);
             }
             result
         };
-        tokio::time::timeout(timeout, reading).await.map_err(|_| failed(TooSlow))?
+        tokio::time::timeout(timeout, reading).await.map_err(|_| failed(TimedOut))?
     }
 
     /// Waits for running reads, then closes the connections.

@@ -1,13 +1,12 @@
 //! The writer task, with group commit.
 //!
-//! SQLite runs one writing transaction at a time, and a durable commit waits for the disk. So all writes go
-//! through one task with a connection of its own, and everything in its queue becomes one transaction.
-//! Each job has a savepoint, so that a job that fails undoes only its own changes, and no caller is
-//! answered before the commit.
+//! SQLite runs one writing transaction at a time, and a durable commit waits for the disk. Therefore one task
+//! with one connection does all writes, and commits everything in its queue as one transaction. Each job has
+//! a savepoint, so a failed job undoes only its own changes. Callers get their results after the commit.
 //!
-//! A batch is as durable as its most demanding job. Ballots need not wait for the disk: in WAL mode the
-//! operating system has the write-ahead log at commit, so it outlives the process; the next durable commit
-//! makes everything before it durable too.
+//! A batch is as durable as its most demanding job. Ballots need not wait for the disk. In WAL mode the
+//! operating system has the write-ahead log at commit, so the ballots survive a crash of the process. The
+//! next durable commit makes all earlier ones durable too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,20 +20,20 @@ use tokio::task::JoinHandle;
 
 use super::ballots;
 use super::file::OpenFile;
-use crate::engine::{Durability, Work};
-use crate::error::{Closed, FileLost, TooSlow, database_error, failed};
+use crate::engine::{Durability, TransactionBody};
+use crate::error::{Closed, FileLost, TimedOut, database_error, failed};
 
-/// Messages in the queue before callers wait for room.
+/// The capacity of the queue; callers wait while it is full.
 const QUEUE_CAPACITY: usize = 1024;
-/// Most messages of one transaction: an upper bound for how long one commit can take.
+/// The maximum number of messages in one transaction. It limits the duration of one commit.
 const MAX_BATCH: usize = 256;
 
-/// Lets a truncation of the log wait for readers, but not for long: nothing is written meanwhile.
+/// Lets a truncation of the log wait for readers, but only briefly, because it blocks all writes.
 const WAIT_BRIEFLY: &str = "PRAGMA busy_timeout = 500";
 /// See [`super::BUSY_TIMEOUT`].
 const WAIT_AGAIN: &str = "PRAGMA busy_timeout = 5000";
 
-/// Hands jobs to the writer task.
+/// The sender of jobs to the writer task.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     timeout: Duration,
@@ -51,36 +50,36 @@ enum Message {
     Close,
 }
 
-/// Ballots to be inserted, at least one, as the elements of a JSON array.
+/// Ballots to insert, at least one, as the elements of a JSON array.
 struct NewBallots {
     elements: String,
     reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
 impl Writer {
-    /// Starts the task. Without `durable`, no commit waits for the disk.
+    /// Starts the task. Unless `durable` is set, no commit waits for the disk.
     pub(super) fn start(db: SqliteConnection, file: Arc<OpenFile>, timeout: Duration, durable: bool) -> Self {
         let (queue, messages) = mpsc::channel(QUEUE_CAPACITY);
         let task = WriterTask { db, file, synchronous: "", durable };
-        #[expect(clippy::disallowed_methods, reason = "the handle is kept, and close() waits for it")]
+        #[expect(clippy::disallowed_methods, reason = "the handle is stored, and close() waits for it")]
         let task = Mutex::new(Some(tokio::spawn(task.run(messages))));
         Self { queue, timeout, owes_truncation: AtomicBool::new(false), task }
     }
 
-    /// Runs work in a transaction; returns once it is committed or rolled back.
+    /// Runs work in a transaction; returns after its commit or rollback.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl Work<SqliteConnection, T>,
+        work: impl TransactionBody<SqliteConnection, T>,
     ) -> Result<T, StoreError> {
         self.run_job(durability, work, false).await
     }
 
-    /// Runs work that is a single statement.
+    /// Runs work that consists of a single statement.
     pub(super) async fn run_statement<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl Work<SqliteConnection, T>,
+        work: impl TransactionBody<SqliteConnection, T>,
     ) -> Result<T, StoreError> {
         self.run_job(durability, work, true).await
     }
@@ -88,7 +87,7 @@ impl Writer {
     async fn run_job<T: Send + 'static>(
         &self,
         durability: Durability,
-        work: impl Work<SqliteConnection, T>,
+        work: impl TransactionBody<SqliteConnection, T>,
         is_statement: bool,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
@@ -96,13 +95,13 @@ impl Writer {
         self.submit(Message::Job(durability, Box::new(job)), answer).await
     }
 
-    /// Inserts ballots, all or none, in one statement with those of other callers.
+    /// Inserts ballots, all or none, in one statement shared with other callers.
     pub(super) async fn insert_ballots(&self, elements: String) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.submit(Message::Ballots(NewBallots { elements, reply }), answer).await
     }
 
-    /// Truncates the write-ahead log, so that it holds no deleted data. `false` if readers prevented it.
+    /// Truncates the write-ahead log to remove deleted data. Returns `false` if readers prevented it.
     pub(super) async fn truncate_log(&self) -> Result<bool, StoreError> {
         self.owes_truncation.store(true, Ordering::Relaxed);
         let (reply, answer) = oneshot::channel();
@@ -111,7 +110,7 @@ impl Writer {
         Ok(truncated)
     }
 
-    /// Returns true if a truncation of the WAL failed and none has succeeded since.
+    /// Returns `true` if a truncation of the WAL failed and none has succeeded since.
     pub(super) fn owes_truncation(&self) -> bool {
         self.owes_truncation.load(Ordering::Relaxed)
     }
@@ -125,10 +124,10 @@ impl Writer {
             self.queue.send(message).await.map_err(|_| failed(Closed))?;
             answer.await.map_err(|_| failed(Closed))?
         };
-        tokio::time::timeout(self.timeout, answered).await.map_err(|_| failed(TooSlow))?
+        tokio::time::timeout(self.timeout, answered).await.map_err(|_| failed(TimedOut))?
     }
 
-    /// Finishes what is in the queue, then closes the connection.
+    /// Processes the rest of the queue, then closes the connection.
     pub(super) async fn close(&self) {
         let _ = self.queue.send(Message::Close).await;
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -138,15 +137,15 @@ impl Writer {
     }
 }
 
-/// Work with its caller's reply channel, whatever the type of its result.
+/// A write job with its reply channel, independent of its result type.
 trait WriteJob: Send {
-    /// Does the work; `true` if its changes are to be kept.
+    /// Does the work; returns `true` to commit its changes.
     fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool>;
-    /// Answers the caller with the outcome of the work, or with the failure of the commit.
+    /// Replies to the caller with the result of the work, or with the failure of the commit.
     fn reply(self: Box<Self>, committed: Result<(), StoreError>);
-    /// Whether the caller has gone.
+    /// True if the caller has gone.
     fn is_abandoned(&self) -> bool;
-    /// Whether the work is a single statement.
+    /// True if the work is a single statement.
     fn is_statement(&self) -> bool;
 }
 
@@ -157,7 +156,7 @@ struct Job<T, W> {
     is_statement: bool,
 }
 
-impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
+impl<T: Send, W: TransactionBody<SqliteConnection, T>> WriteJob for Job<T, W> {
     fn run<'a>(&'a mut self, db: &'a mut SqliteConnection) -> BoxFuture<'a, bool> {
         Box::pin(async move {
             let Some(work) = self.work.take() else { return false };
@@ -186,7 +185,7 @@ impl<T: Send, W: Work<SqliteConnection, T>> WriteJob for Job<T, W> {
     }
 }
 
-/// What the task owns.
+/// The state of the task.
 struct WriterTask {
     db: SqliteConnection,
     file: Arc<OpenFile>,
@@ -195,7 +194,7 @@ struct WriterTask {
     durable: bool,
 }
 
-/// What becomes one transaction.
+/// The messages of one transaction.
 #[derive(Default)]
 struct Batch {
     ballots: Vec<NewBallots>,
@@ -218,7 +217,7 @@ impl WriterTask {
                         batch.jobs.push(job);
                     }
                     Message::Truncate(reply) => truncations.push(reply),
-                    // What is in the queue already is still done.
+                    // Messages already in the queue are still processed.
                     Message::Close => queue.close(),
                 }
             }
@@ -230,21 +229,21 @@ impl WriterTask {
             }
         }
         if let Err(error) = self.db.close().await {
-            tracing::warn!(%error, "the database did not close cleanly");
+            tracing::warn!(%error, "failed to close the database cleanly");
         }
     }
 
-    /// Commits a batch and answers its callers. Nothing is acknowledged once the file is gone.
+    /// Commits a batch and replies to its callers. Acknowledges nothing once the file is lost.
     async fn commit(&mut self, mut batch: Batch) {
-        if let Err(lost) = self.file.look() {
-            return batch.refuse(lost);
+        if let Err(lost) = self.file.verify() {
+            return batch.reject(lost);
         }
         let durability = batch.durability.unwrap_or(Durability::ProcessCrash);
         if let Err(error) = self.set_durability(durability).await {
             return batch.reply(Vec::new(), Some(failure(&error)));
         }
         if batch.jobs.is_empty() {
-            // Ballots alone are one statement, which is its own transaction.
+            // A batch with only ballots is one statement, which is its own transaction.
             match insert(&mut self.db, &batch.ballots).await {
                 Ok(()) => return batch.reply(Vec::new(), self.lost()),
                 Err(error) if batch.ballots.len() == 1 => {
@@ -254,7 +253,7 @@ impl WriterTask {
             }
         }
         match self.transact(&mut batch).await {
-            Ok(refusals) => batch.reply(refusals, self.lost()),
+            Ok(rejections) => batch.reply(rejections, self.lost()),
             Err(error) => {
                 // If BEGIN or COMMIT failed, a transaction may be left open.
                 let _ = sqlx::query("ROLLBACK").execute(&mut self.db).await;
@@ -263,12 +262,12 @@ impl WriterTask {
         }
     }
 
-    /// The failure of a commit to a file that is gone.
+    /// Returns the error of a commit to a lost file.
     fn lost(&self) -> Option<String> {
-        self.file.look().err().map(|lost| lost.to_string())
+        self.file.verify().err().map(|lost| lost.to_string())
     }
 
-    /// Moves the log into the database and truncates it. `false` if readers still need it.
+    /// Moves the log into the database and truncates it. Returns `false` if readers still need it.
     async fn truncate_log(&mut self) -> Result<bool, sqlx::Error> {
         execute(&mut self.db, WAIT_BRIEFLY).await?;
         let done: Result<(i64, i64, i64), sqlx::Error> =
@@ -277,37 +276,38 @@ impl WriterTask {
         Ok(done?.0 == 0)
     }
 
-    /// Runs the batch in one transaction; returns which ballots were refused.
+    /// Runs the batch in one transaction; returns the errors of rejected ballots.
     async fn transact(&mut self, batch: &mut Batch) -> Result<Vec<Option<StoreError>>, sqlx::Error> {
         let db = &mut self.db;
         if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty())
             && job.is_statement()
         {
-            // It is its own transaction.
+            // A single statement is its own transaction.
             job.run(db).await;
             return Ok(Vec::new());
         }
         execute(db, "BEGIN IMMEDIATE").await?;
-        let mut refusals = Vec::new();
+        let mut rejections = Vec::new();
         if !batch.ballots.is_empty() && insert(db, &batch.ballots).await.is_err() {
-            // The statement changed nothing; caller by caller it shows whose ballots are refused.
+            // The combined statement changed nothing. One statement per caller shows which ballots are
+            // rejected.
             for ballots in &batch.ballots {
-                refusals.push(insert(db, std::slice::from_ref(ballots)).await.err().map(database_error));
+                rejections.push(insert(db, std::slice::from_ref(ballots)).await.err().map(database_error));
             }
         }
         if let ([job], true) = (&mut batch.jobs[..], batch.ballots.is_empty()) {
             let keep = job.run(db).await;
             execute(db, if keep { "COMMIT" } else { "ROLLBACK" }).await?;
-            return Ok(refusals);
+            return Ok(rejections);
         }
         execute(db, "SAVEPOINT job").await?;
         for job in &mut batch.jobs {
-            // Both leave a savepoint for the next job; COMMIT ends the last one.
+            // Both statements leave a savepoint for the next job; COMMIT ends the last one.
             let next = if job.run(db).await { "RELEASE job; SAVEPOINT job" } else { "ROLLBACK TO job" };
             execute(db, next).await?;
         }
         execute(db, "COMMIT").await?;
-        Ok(refusals)
+        Ok(rejections)
     }
 
     async fn set_durability(&mut self, durability: Durability) -> Result<(), sqlx::Error> {
@@ -326,7 +326,7 @@ impl WriterTask {
 
 /// Logs the failure of a whole batch.
 fn failure(error: &sqlx::Error) -> String {
-    tracing::error!(%error, "a transaction failed");
+    tracing::error!(%error, "failed to run a transaction");
     error.to_string()
 }
 
@@ -335,8 +335,8 @@ impl Batch {
         self.ballots.is_empty() && self.jobs.is_empty()
     }
 
-    /// Answers all callers that nothing was done.
-    fn refuse(self, lost: FileLost) {
+    /// Replies to all callers that nothing was committed.
+    fn reject(self, lost: FileLost) {
         for ballots in self.ballots {
             let _ = ballots.reply.send(Err(lost.into()));
         }
@@ -345,14 +345,14 @@ impl Batch {
         }
     }
 
-    /// Answers all callers: with a failure of the whole batch, or each with its own outcome. `refusals`
-    /// holds one entry per caller with ballots, or nothing if no ballot was refused.
-    fn reply(self, refusals: Vec<Option<StoreError>>, failure: Option<String>) {
+    /// Replies to all callers: with the failure of the whole batch, or with their own results. `rejections`
+    /// has one entry per caller with ballots, or is empty if no ballot was rejected.
+    fn reply(self, rejections: Vec<Option<StoreError>>, failure: Option<String>) {
         let committed = || failure.as_ref().map_or(Ok(()), |text| Err(failed(text.clone())));
-        let mut refusals = refusals.into_iter();
+        let mut rejections = rejections.into_iter();
         for ballots in self.ballots {
-            let refusal = refusals.next().flatten();
-            let _ = ballots.reply.send(committed().and_then(|()| refusal.map_or(Ok(()), Err)));
+            let rejection = rejections.next().flatten();
+            let _ = ballots.reply.send(committed().and_then(|()| rejection.map_or(Ok(()), Err)));
         }
         for job in self.jobs {
             job.reply(committed());

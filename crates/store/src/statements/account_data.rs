@@ -1,27 +1,27 @@
-//! Statements that read and delete the data of an account, and delete a poll.
+//! Statements that read and delete an account's data, and delete a poll.
 
 // Deleting a poll.
 
 pub(crate) const POLL_TO_DELETE: &str = "SELECT settled FROM polls WHERE id = $1 AND deleted_at IS NULL";
 pub(crate) const BLANK_POLL: &str =
     "UPDATE polls SET plan = '{}', deleted_at = $2 WHERE id = $1 AND settled = 1 AND deleted_at IS NULL";
-/// The ledger does not refer to a poll that nobody owns.
+/// Deletes a poll only if it has no owner, because the ledger refers to all others.
 pub(crate) const DELETE_UNOWNED_POLL: &str = "DELETE FROM polls WHERE id = $1 AND owner IS NULL";
 pub(crate) const DELETE_FEEDBACK_ON: &str = "DELETE FROM feedback WHERE poll_id = $1";
 pub(crate) const DELETE_TASK_OF: &str = "DELETE FROM a2a_tasks WHERE poll_id = $1";
 pub(crate) const DELETE_NOTIFICATION_OF: &str = "DELETE FROM notifications WHERE poll_id = $1";
 pub(crate) const DELETE_CANCELLATION_OF: &str = "DELETE FROM cancellations WHERE poll_id = $1";
-/// Stored replies that name the poll. Its id holds no wildcard.
-/// Replaces the stored replies about a poll. The records stay, so that a repeated request does not open another poll.
+/// Replaces the stored replies that contain the poll's id, which has no wildcards. The records stay, so that a repeated
+/// request does not open another poll.
 pub(crate) const REPLACE_REPLIES_OF: &str = "UPDATE replays SET reply = $2 WHERE reply LIKE '%' || $1 || '%'";
 
-// Deleting an account. Those of its pre-funded keys are included.
+// Deleting an account, including those of its pre-funded keys.
 
 pub(crate) const UNSETTLED_POLLS_OF: &str =
     concat!("SELECT COUNT(*) AS count FROM polls WHERE settled = 0 AND owner IN ", accounts_of!("$1"));
 pub(crate) const OPEN_CHECKOUTS_OF: &str =
     "SELECT COUNT(*) AS count FROM checkouts WHERE status = 'open' AND user_id = $1";
-/// Deposits for the account, and those that its wallets have signed, that can still be credited.
+/// Deposits for the account, and deposits signed by its wallets, that can still be credited.
 pub(crate) const OPEN_DEPOSITS_OF: &str = "SELECT COUNT(*) AS count FROM deposits \
      WHERE (status NOT IN ('settled', 'failed') OR (status = 'failed' AND look_at IS NOT NULL)) AND (user_id = $1 OR payer IN \
          (SELECT lower(subject) FROM identities WHERE kind = 'wallet' AND user_id = $1))";
@@ -38,7 +38,7 @@ pub(crate) const ERASE_WEBHOOK: &str = concat!("DELETE FROM webhooks WHERE user_
 pub(crate) const ERASE_NOTIFICATIONS: &str =
     concat!("DELETE FROM notifications WHERE user_id IN ", accounts_of!("$1"));
 
-/// The account that forfeited balances go to.
+/// The target account of forfeited balances.
 pub(crate) const FORFEITED_ACCOUNT: &str = "sys:forfeited";
 
 // Reading.

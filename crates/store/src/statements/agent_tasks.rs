@@ -1,4 +1,4 @@
-//! Tasks of agents.
+//! Agent tasks.
 
 /// The columns of [`crate::rows::TaskRow`].
 macro_rules! task_columns {
@@ -7,7 +7,7 @@ macro_rules! task_columns {
     };
 }
 
-/// The tasks of an account ($1), of a conversation ($2) and a state ($3) and since a time ($4), where those are given.
+/// The tasks of an account ($1), optionally filtered by conversation ($2), state ($3) and minimum time ($4).
 macro_rules! tasks_of_user {
     ($what:expr) => {
         concat!(
@@ -24,7 +24,7 @@ macro_rules! tasks_of_user {
 pub(crate) const ADD_TASK: &str = "INSERT INTO a2a_tasks \
      (id, owner, context_id, client_id, opened_by, poll_id, state, status_at, content) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING";
-/// Prefers the task whose own id it is.
+/// Prefers the task with the matching id.
 pub(crate) const FIND_TASK: &str = concat!(
     "SELECT ",
     task_columns!(),
@@ -41,10 +41,10 @@ pub(crate) const TASKS_OF_USER: &str = concat!(
 pub(crate) const COUNT_TASKS: &str = tasks_of_user!("COUNT(*) AS count");
 pub(crate) const CHANGE_TASK: &str = "UPDATE a2a_tasks SET poll_id = $4, state = $5, status_at = $6, content = $7, \
      revision = revision + 1 WHERE id = $1 AND owner = $2 AND revision = $3 AND poll_id IS NULL";
-/// Locks a poll of this owner against its end.
+/// Locks a poll of this owner, so that it cannot end.
 pub(crate) const LOCK_POLL_OF: &str = "UPDATE polls SET settled = settled WHERE id = $1 AND owner = $2 \
      AND deleted_at IS NULL";
-/// A poll has failed if nobody voted.
+/// A poll without votes has failed.
 pub(crate) const END_TASK: &str = "UPDATE a2a_tasks SET status_at = $2, state = CASE WHEN $3 = 1 THEN 'canceled' \
      WHEN EXISTS (SELECT 1 FROM ballots WHERE poll_id = $1 AND choice IS NOT NULL) THEN 'completed' \
      ELSE 'failed' END WHERE poll_id = $1";
@@ -70,7 +70,7 @@ macro_rules! due_pushes {
     };
 }
 
-/// $8 is the most of one task.
+/// $8 is the maximum number of configs per task.
 pub(crate) const SET_PUSH: &str = "INSERT INTO a2a_pushes \
      (id, task_id, config_id, user_id, url, version, secrets, next_at) \
      SELECT $1, id, $3, owner, $5, $6, $7, (SELECT now FROM clock) FROM a2a_tasks WHERE id = $2 AND owner = $4 \

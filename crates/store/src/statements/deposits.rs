@@ -7,7 +7,7 @@ macro_rules! deposit_columns {
     };
 }
 
-/// Begins a deposit, or one that has failed again.
+/// Begins a deposit, or begins a failed one again.
 pub(crate) const BEGIN_DEPOSIT: &str = "INSERT INTO deposits \
          (ref, id, payer, user_id, amount, payment, valid_before, since, created_at, look_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
@@ -27,7 +27,7 @@ pub(crate) const POSTPONE_DEPOSIT: &str = "UPDATE deposits SET look_at = $3, loo
      WHERE ref = $1 AND status <> 'settled'";
 pub(crate) const VANISH_DEPOSIT: &str = "UPDATE deposits SET status = 'vanished', look_at = $2, looks = 0 \
      WHERE ref = $1 AND status = 'settled' RETURNING user_id AS id";
-/// Deposits to look at, the payers in turn.
+/// Due deposits, alternating between payers.
 pub(crate) const DUE_DEPOSITS: &str = concat!(
     "SELECT ",
     deposit_columns!(),
@@ -43,5 +43,5 @@ pub(crate) const SETTLED_DEPOSITS: &str = concat!(
 pub(crate) const DEPOSITS_IN_STATUS: &str =
     "SELECT id FROM deposits WHERE status = $1 ORDER BY created_at, id";
 
-/// The account that USDC deposits come from.
+/// The source account of USDC deposits.
 pub(crate) const USDC_ACCOUNT: &str = "sys:usdc";

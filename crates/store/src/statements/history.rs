@@ -1,7 +1,7 @@
 //! Statements that list an account's polls.
 
-/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is cut
-/// before anything but the index is read, and options are taken out of a plan once per poll.
+/// A page of an account's polls with their votes counted: a row for each choice of each poll. The page is
+/// selected from the index before other columns are read. Options are extracted once per poll.
 macro_rules! polls_of_user {
     ($options:literal, $question:literal, $owner:literal, $only:expr, $offset:literal) => {
         concat!(
@@ -29,14 +29,14 @@ macro_rules! polls_of_user {
     };
 }
 
-/// The same on SQLite.
+/// The list for SQLite.
 macro_rules! sqlite_polls {
     ($owner:literal, $only:expr, $offset:literal) => {
         polls_of_user!("plan -> 'options'", "plan ->> 'question'", $owner, $only, $offset)
     };
 }
 
-/// The same on PostgreSQL.
+/// The list for PostgreSQL.
 macro_rules! postgres_polls {
     ($owner:literal, $only:expr, $offset:literal) => {
         polls_of_user!(
@@ -49,7 +49,8 @@ macro_rules! postgres_polls {
     };
 }
 
-/// Only polls whose question contains, of each array in an array, one of the texts. Letters beyond ASCII are as they are.
+/// Limits the list to polls with matching questions: for each inner array, the question contains at least one
+/// of its texts. Letters beyond ASCII are compared unchanged.
 macro_rules! with_words {
     ($words:literal, $forms:literal, $place:literal) => {
         concat!(
@@ -90,7 +91,7 @@ pub(crate) const POLLS_AFTER: &str = sqlite_polls!("owner", "AND (created_at, id
 pub(crate) const POLLS_AFTER_POSTGRES: &str = postgres_polls!("owner", "AND (created_at, id) < ($3, $4)", "");
 pub(crate) const FIND_POLLS: &str = sqlite_polls!("owner", sqlite_words!(), "OFFSET $3");
 pub(crate) const FIND_POLLS_POSTGRES: &str = postgres_polls!("owner", postgres_words!(), "OFFSET $3");
-/// Few polls run, and an account may have asked many: the index of those that are not settled is what is read.
+/// Reads the index of unsettled polls, because few polls run and an account may have many.
 pub(crate) const FIND_RUNNING: &str =
     sqlite_polls!("settled = 0 AND closing IS NULL AND owner || ''", sqlite_words!(), "OFFSET $3");
 pub(crate) const FIND_RUNNING_POSTGRES: &str =

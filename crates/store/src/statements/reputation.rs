@@ -1,6 +1,6 @@
-//! Statements on feedback, on the sums over ballots and on heartbeats.
+//! Statements on feedback, ballot statistics and heartbeats.
 
-/// `$sums` gives rows whose `value` is an array: the model and its sums.
+/// `$sums` returns rows with a `value`: an array of the model and its sums.
 macro_rules! add_model_sums {
     ($sums:literal) => {
         concat!(
@@ -26,7 +26,8 @@ macro_rules! add_model_sums {
     };
 }
 
-/// `$sums` gives rows whose `value` is an array: the model, the number of options, the place, and votes.
+/// `$sums` returns rows with a `value`: an array of the model, the number of options, the position, and
+/// votes.
 macro_rules! add_slot_sums {
     ($sums:literal) => {
         concat!(
@@ -57,13 +58,13 @@ pub(crate) const WAITING_POLLS: &str = concat!(
     form_is_known!(),
     " LIMIT $1"
 );
-/// After this one, for an audit.
+/// Counted polls after a given one, for an audit.
 pub(crate) const COUNTED_POLLS: &str = concat!(
     "SELECT ",
     ended_poll_columns!(),
     " WHERE reputation_polls.poll_id > $1 AND counted_revision > 0 ORDER BY reputation_polls.poll_id LIMIT $2"
 );
-/// Old anonymous polls that are settled and counted. They have no hold: nobody pays for them.
+/// Old anonymous polls that are settled and counted. They have no hold, because they are free.
 pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
     "SELECT ",
     ended_poll_columns!(),
@@ -72,14 +73,14 @@ pub(crate) const OLD_ANONYMOUS_POLLS: &str = concat!(
     form_is_known!(),
     " ORDER BY created_at, polls.id LIMIT $2"
 );
-/// Locks the sums until the transaction ends: whoever changes them does so one after the other.
+/// Locks the sums until the transaction ends, so that changes to them are serialised.
 pub(crate) const LOCK_SUMS: &str = "UPDATE reputation_service SET polls = polls WHERE stored = 1";
-/// Changes nothing if somebody has counted the poll, or said something of it, since it was read.
+/// Changes nothing if the poll was counted or judged since it was read.
 pub(crate) const POLL_COUNTED: &str = "UPDATE reputation_polls SET counted_revision = $2, correct = $4, incorrect = $5 \
      WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 pub(crate) const FORGET_COUNTED: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $2";
-/// Whatever the sums have of a poll, if nobody has counted it anew since it was read.
+/// Removes a poll from the counted ones, unless it was recounted since it was read.
 pub(crate) const FORGET_AS_READ: &str =
     "DELETE FROM reputation_polls WHERE poll_id = $1 AND revision = $2 AND counted_revision = $3";
 pub(crate) const ENDED_POLL: &str = concat!("SELECT ", ended_poll_columns!(), " WHERE polls.id = $1");
@@ -95,7 +96,7 @@ pub(crate) const ADD_SLOT_SUMS: &str = add_slot_sums!("json_each($1)");
 pub(crate) const ADD_SLOT_SUMS_POSTGRES: &str =
     add_slot_sums!("json_array_elements($1::json) AS sums (value)");
 
-/// Of polls that are stored (1, 1), or of all (0, 1).
+/// Selects stored polls (1, 1), or all polls (0, 1).
 pub(crate) const SERVICE_SUMS: &str = "SELECT CAST(SUM(polls) AS BIGINT) AS polls, \
      CAST(SUM(cancelled) AS BIGINT) AS cancelled, CAST(SUM(free) AS BIGINT) AS free, \
      CAST(SUM(answered) AS BIGINT) AS answered, CAST(SUM(total_ms) AS BIGINT) AS total_ms, \
@@ -104,7 +105,7 @@ pub(crate) const MODEL_SUMS: &str = "SELECT model, calls, votes, refused, unread
      decided, with_outcome, judged, agreed FROM reputation_models WHERE stored BETWEEN $1 AND $2";
 pub(crate) const SLOT_SUMS: &str =
     "SELECT model, options, slot, votes FROM reputation_slots WHERE stored BETWEEN $1 AND $2";
-/// Polls that have ended and that nobody will count.
+/// Ended polls that are missing from the polls to count.
 pub(crate) const FORGOTTEN_POLLS: &str = "SELECT id FROM polls WHERE closing IS NOT NULL AND deleted_at IS NULL \
      AND NOT EXISTS (SELECT 1 FROM reputation_polls WHERE poll_id = polls.id) ORDER BY id LIMIT 100";
 
@@ -119,10 +120,10 @@ pub(crate) const DELETE_OLD_HEARTBEATS: &str =
 
 // Feedback.
 
-/// The poll is to be counted anew. The row is locked before the entry is written.
+/// Marks the poll for a recount. Locks its row before the entry is written.
 pub(crate) const POLL_REVISED: &str =
     "UPDATE reputation_polls SET revision = revision + 1 WHERE poll_id = $1";
-/// Under the account that pays.
+/// Submits feedback under the paying account.
 pub(crate) const SUBMIT_FEEDBACK: &str = "INSERT INTO feedback \
      (id, poll_id, user_id, outcome_correct, confidence, notes, created_at) \
      SELECT $1, $2, COALESCE(funder, id), $4, $5, $6, $7 FROM accounts WHERE id = $3 \

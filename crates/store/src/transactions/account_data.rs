@@ -124,7 +124,7 @@ async fn delete_account<C: Connection>(
     db: &mut C,
     AccountDeletion { user, forfeit_balance, by_operator, at }: AccountDeletion,
 ) -> Result<AccountDeletionOutcome, StoreError> {
-    // The sums of reputation are locked before any account.
+    // The reputation sums are locked before any account.
     reputation::lock(db).await?;
     let account = ledger::lock(db, user).await?;
     let obstacles = obstacles(db, user, forfeit_balance).await?;

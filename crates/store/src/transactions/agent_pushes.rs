@@ -1,4 +1,4 @@
-//! Where agents want to hear of the ends of their tasks.
+//! Push configs for the ends of agent tasks.
 
 use std::time::Duration;
 

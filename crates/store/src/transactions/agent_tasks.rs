@@ -1,4 +1,4 @@
-//! Tasks of agents.
+//! Agent tasks.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -83,7 +83,7 @@ async fn change<C: Connection>(db: &mut C, task: &AgentTask) -> Result<bool, Sto
     Ok(changed)
 }
 
-/// The poll of a task, which cannot end until the transaction does.
+/// Locks the poll of a task, so that it cannot end before the transaction does.
 async fn lock_poll<C: Connection>(db: &mut C, task: &AgentTask) -> Result<Option<PollRecord>, StoreError> {
     let Some(poll) = &task.poll else { return Ok(None) };
     if db.execute(sql::LOCK_POLL_OF, values![poll, task.owner]).await? == 0 {
@@ -93,7 +93,7 @@ async fn lock_poll<C: Connection>(db: &mut C, task: &AgentTask) -> Result<Option
     row.try_into().map(Some)
 }
 
-/// Poll, state and time of a task as it is stored before the end of its poll.
+/// Returns poll, state and time of a task as stored before the end of its poll.
 fn opening<'a>(
     id: Option<&'a PollId>,
     poll: Option<&PollRecord>,
@@ -106,7 +106,7 @@ fn opening<'a>(
     }
 }
 
-/// Ends the task of a poll that has ended before its task was stored.
+/// Ends the task of a poll that ended before the task was stored.
 async fn end_with<C: Connection>(db: &mut C, poll: Option<PollRecord>) -> Result<(), StoreError> {
     match poll {
         Some(PollRecord { id, closing: Some(closing), .. }) => end(db, &id, &closing).await,

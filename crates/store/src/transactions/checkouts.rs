@@ -1,4 +1,4 @@
-//! Payments by card.
+//! Card payments.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -60,11 +60,11 @@ impl<E: Engine> CheckoutStore for Database<E> {
     async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError> {
         let checkouts: Vec<IdRow> = self.0.fetch_all(sql::REVERSED_CHECKOUTS, values![]).await?;
         let mut applied = 0;
-        // Each in a transaction of its own, so that none locks two accounts.
+        // One transaction per payment, so that none locks two accounts.
         for checkout in checkouts {
             let apply = self.0.transact(Durability::PowerLoss, move |db| {
                 async move {
-                    // The payment first, as everywhere: a report of it may come at the same moment.
+                    // Lock the payment first, as everywhere: a report on it may arrive concurrently.
                     let of = values![&*checkout.id, None::<&str>];
                     let _: Option<IdRow> = db.fetch_optional(sql::LOCK_CHECKOUT, of).await?;
                     apply_to(db, &checkout.id, at).await
@@ -143,7 +143,7 @@ async fn refund_failed<C: Connection>(
     }
 }
 
-/// Moves in the ledger what was taken back, or given back, of a payment that was made. Returns how many changes.
+/// Applies the pending reversals of a settled payment to the ledger. Returns the number of changes.
 async fn apply_to<C: Connection>(db: &mut C, checkout: &str, at: Timestamp) -> Result<u64, StoreError> {
     let waiting: Vec<WaitingReversalRow> = db.fetch_all(sql::WAITING_REVERSALS, values![checkout]).await?;
     let mut applied = 0;
@@ -153,7 +153,7 @@ async fn apply_to<C: Connection>(db: &mut C, checkout: &str, at: Timestamp) -> R
     Ok(applied)
 }
 
-/// Moves one reversal; `false` if another transaction has.
+/// Applies one reversal; returns `false` if another transaction has applied it.
 async fn apply<C: Connection>(
     db: &mut C,
     row: &WaitingReversalRow,
@@ -162,7 +162,7 @@ async fn apply<C: Connection>(
     let WaitingReversalRow { reference, user_id, applied, bad_debt, changes, target } = row;
     let user = rows::user_id(user_id)?;
     let of_account = ledger::lock(db, user).await?.available;
-    // Above zero it is taken back; below, given back: the service's bad debt first.
+    // A positive amount is debited. A negative one is credited, after the service's bad debt is repaid.
     let taken = target - applied;
     let on_keys = if taken > of_account { keys::available_on_keys(db, user).await? } else { Vec::new() };
     let available = of_account + on_keys.iter().map(|(_, available)| available.micro()).sum::<i64>();
@@ -172,7 +172,7 @@ async fn apply<C: Connection>(
         return Ok(false);
     }
     let of_service = debt - bad_debt;
-    // An amount may return: a refund fails, and another one of the same amount is made.
+    // A target amount may recur, if a refund fails and another one of the same amount follows.
     let reference = format!("stripe:{reference}:{changes}:{target}");
     let needed = MicroUsd::new(taken - of_service - of_account);
     keys::take_back(db, user, on_keys, needed, &reference, at).await?;
@@ -198,7 +198,8 @@ async fn move_of_account<C: Connection>(
     Ok(())
 }
 
-/// What the account could not pay is the service's loss; the account may not spend until the operator has decided.
+/// Books an amount that the account cannot pay as bad debt, and freezes the account for the operator to decide.
+/// A negative amount repays bad debt.
 async fn move_of_service<C: Connection>(
     db: &mut C,
     user: UserId,

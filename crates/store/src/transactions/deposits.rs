@@ -146,8 +146,8 @@ async fn begin<C: Connection>(
     Ok(db.execute(sql::BEGIN_DEPOSIT, values).await? == 1)
 }
 
-/// Records a transfer, and credits the account once if it is final. The deposit's row is locked first, so that of two
-/// attempts one waits for the other.
+/// Records a transfer, and credits the account once if it is final. Locks the deposit's row first, so that
+/// concurrent attempts wait for each other.
 async fn credit<C: Connection>(
     db: &mut C,
     reference: &str,

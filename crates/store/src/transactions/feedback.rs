@@ -1,4 +1,4 @@
-//! What accounts say of polls.
+//! Feedback of accounts on polls.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -56,9 +56,9 @@ async fn submit<C: Connection>(db: &mut C, feedback: &NewFeedback) -> Result<Fee
     stored.ok_or(StoreError::NotFound("account"))?.id.parse().map_err(failed)
 }
 
-/// Deletes what an account has said. The polls are counted anew without it.
+/// Deletes the feedback of an account. The affected polls are recounted without it.
 pub(super) async fn erase<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
-    // Two accounts that are deleted at once do not wait for each other.
+    // The lock prevents a deadlock between two concurrent deletions.
     reputation::lock(db).await?;
     db.execute(sql::REVISE_POLLS_OF, values![user]).await?;
     db.execute(sql::ERASE_FEEDBACK, values![user]).await.map(drop)

@@ -1,4 +1,4 @@
-//! The polls that an account has asked.
+//! Lists of an account's polls.
 
 use async_trait::async_trait;
 
@@ -40,10 +40,10 @@ impl<E: Engine> PollHistory for Database<E> {
         limit: u32,
         offset: u32,
     ) -> Result<Vec<PastPoll>, StoreError> {
-        let forms: Vec<Vec<String>> = words.iter().map(|word| forms(word)).collect();
-        let forms = rows::json(&forms)?;
+        let spellings: Vec<Vec<String>> = words.iter().map(|word| spellings(word)).collect();
+        let spellings = rows::json(&spellings)?;
         let find = if running { E::Connection::FIND_RUNNING } else { E::Connection::FIND_POLLS };
-        past_polls(self.0.fetch_all(find, values![user, limit, offset, forms.as_str()]).await?)
+        past_polls(self.0.fetch_all(find, values![user, limit, offset, spellings.as_str()]).await?)
     }
 
     async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError> {
@@ -60,16 +60,17 @@ impl<E: Engine> PollHistory for Database<E> {
 
 const DAY_MS: i64 = 86_400_000;
 
-/// How a word can stand in a question. The engines agree on the case of ASCII letters alone, and compare in lower case.
-fn forms(word: &str) -> Vec<String> {
+/// Returns the spellings under which a word can match a question, in lower case. The engines agree only on
+/// the case of ASCII letters.
+fn spellings(word: &str) -> Vec<String> {
     let lower = word.to_lowercase();
     let mut rest = lower.chars();
     let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect::<String>());
-    let forms = [word.to_owned(), word.to_uppercase(), lower].into_iter().chain(capitalized);
-    let mut forms: Vec<String> = forms.map(|form| form.to_ascii_lowercase()).collect();
-    forms.sort_unstable();
-    forms.dedup();
-    forms
+    let spellings = [word.to_owned(), word.to_uppercase(), lower].into_iter().chain(capitalized);
+    let mut spellings: Vec<String> = spellings.map(|spelling| spelling.to_ascii_lowercase()).collect();
+    spellings.sort_unstable();
+    spellings.dedup();
+    spellings
 }
 
 fn past_polls(rows: Vec<PastPollRow>) -> Result<Vec<PastPoll>, StoreError> {

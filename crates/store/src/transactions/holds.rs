@@ -1,4 +1,4 @@
-//! Money set aside for polls.
+//! Money reserved for polls.
 
 use ep_kernel::caller::CappedKey;
 use ep_kernel::ports::{NewPoll, StoreError};
@@ -12,8 +12,8 @@ use crate::rows::{self, AvailableRow, EndedHoldRow, KeySpendingRow};
 use crate::statements as sql;
 use crate::value::values;
 
-/// Sets money aside for a poll that was opened in this transaction; returns the amount. No other
-/// transaction sees the poll yet, so its hold may be locked after its account.
+/// Reserves money for a poll opened in this transaction; returns the amount. Other transactions do not see
+/// the poll yet, so its hold may be locked after its account.
 pub(super) async fn reserve<C: Connection>(
     db: &mut C,
     poll: &NewPoll,
@@ -50,7 +50,7 @@ pub(super) async fn reserve<C: Connection>(
     Ok(amount)
 }
 
-/// What a key may still spend. Its account is locked, which all polls of the key need.
+/// Returns the remaining spending cap of a key. Locks its account, which all polls of the key need.
 async fn cap_left<C: Connection>(
     db: &mut C,
     CappedKey { key, caps }: CappedKey,
@@ -61,8 +61,8 @@ async fn cap_left<C: Connection>(
     Ok(left.unwrap_or(MicroUsd::MAX))
 }
 
-/// Ends the poll's hold, if it has one, and captures what was spent of it. The account is locked late:
-/// every poll of its owner needs it. What a revoked pre-funded key has left then returns to its funder.
+/// Ends the poll's hold, if it has one, and captures the amount spent. Locks the account late, because every
+/// poll of its owner needs it. Then returns the remaining balance of a revoked pre-funded key to its funder.
 pub(super) async fn capture<C: Connection>(
     db: &mut C,
     poll: &PollId,

@@ -14,7 +14,7 @@ use crate::rows::IdempotencyRow;
 use crate::statements as sql;
 use crate::value::values;
 
-/// Attempts to claim a request whose record is deleted each time before it can be read.
+/// The maximum number of attempts to claim a request, if its record is repeatedly deleted before the read.
 const MAX_ATTEMPTS: u32 = 3;
 
 #[async_trait]
@@ -29,7 +29,7 @@ impl<E: Engine> IdempotencyStore for Database<E> {
     ) -> Result<ClaimState, StoreError> {
         for _ in 0..MAX_ATTEMPTS {
             let claim = values![scope, fingerprint, now, lasts, expires_at, Lease::longest(lasts)];
-            // The later commit of what the request does makes the claim durable too.
+            // The later commit of the request's changes makes the claim durable too.
             let claimed: Vec<IdempotencyRow> =
                 self.0.fetch_changed(Durability::ProcessCrash, sql::CLAIM_REQUEST, claim).await?;
             if let Some(claimed) = claimed.into_iter().next() {
@@ -52,7 +52,7 @@ impl<E: Engine> IdempotencyStore for Database<E> {
     }
 
     async fn finish(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError> {
-        // If a power loss undoes it, the request is carried out again, and finds what it has changed.
+        // If a power loss undoes it, the request runs again and finds its earlier changes.
         let values = values![scope, epoch, reply];
         self.0.execute(Durability::ProcessCrash, sql::SAVE_REPLY, values).await.map(drop)
     }

@@ -85,8 +85,8 @@ impl<E: Engine> KeyStore for Database<E> {
     }
 }
 
-/// Adds a key, which counts for an account. That is locked first, so that keys added at once are counted one after
-/// the other.
+/// Adds a key that counts for an account. Locks the account first, so that concurrent additions are counted
+/// one after the other.
 pub(super) async fn add<C: Connection>(
     db: &mut C,
     key: &NewKey,
@@ -122,7 +122,8 @@ pub(super) async fn add<C: Connection>(
     })
 }
 
-/// Replaces all active keys by this one. The account is locked first, so that no key that is added meanwhile stays.
+/// Replaces all active keys with this one. Locks the account first, so that no concurrently added key
+/// remains.
 async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
     ledger::lock_live(db, key.user).await?;
     let revoked = revoke_all(db, key.user, key.created_at).await?;
@@ -130,7 +131,7 @@ async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreErr
     Ok(revoked as u32)
 }
 
-/// Adds a key with an account of its own, and moves an amount to that.
+/// Adds a key with its own account, and moves an amount to that account.
 async fn add_funded<C: Connection>(
     db: &mut C,
     key: &NewKey,
@@ -163,7 +164,7 @@ async fn fund<C: Connection>(
     Ok(funds.into())
 }
 
-/// Locks an account, and refuses one that is frozen.
+/// Locks an account; fails if it is frozen.
 async fn may_spend<C: Connection>(db: &mut C, user: UserId) -> Result<(), StoreError> {
     match ledger::lock(db, user).await?.frozen {
         0 => Ok(()),
@@ -185,8 +186,8 @@ async fn revoke<C: Connection>(
     }
 }
 
-/// Revokes all active keys of a user, those it has funded included; gives how many there were. The account is locked
-/// first, so that no key that is added meanwhile stays.
+/// Revokes all active keys of a user, including the pre-funded ones; returns their number. Locks the account
+/// first, so that no concurrently added key remains.
 pub(super) async fn revoke_all<C: Connection>(
     db: &mut C,
     user: UserId,
@@ -200,7 +201,7 @@ pub(super) async fn revoke_all<C: Connection>(
     Ok(revoked.len() as u64)
 }
 
-/// Returns what is left on a key just revoked, if its account is not its funder's own.
+/// Returns the balance of a revoked key to its funder, if the key has its own account.
 async fn return_from<C: Connection>(
     db: &mut C,
     account: &str,
@@ -214,7 +215,7 @@ async fn return_from<C: Connection>(
     return_funds(db, account, funder, &format!("return:{account}"), at).await
 }
 
-/// What is available on the pre-funded keys of an account that is locked. Their accounts are locked, too.
+/// Returns the available balances of the pre-funded keys of a locked account, and locks their accounts.
 pub(super) async fn available_on_keys<C: Connection>(
     db: &mut C,
     funder: UserId,
@@ -227,7 +228,7 @@ pub(super) async fn available_on_keys<C: Connection>(
     Ok(accounts)
 }
 
-/// Takes an amount back from pre-funded keys, of which so much is available.
+/// Debits an amount from pre-funded keys with these available balances.
 pub(super) async fn take_back<C: Connection>(
     db: &mut C,
     funder: UserId,
@@ -246,7 +247,8 @@ pub(super) async fn take_back<C: Connection>(
     Ok(())
 }
 
-/// Returns what is available to a pre-funded key to its funder, whose account is locked, if the key is revoked.
+/// Returns the available balance of a revoked pre-funded key to its funder. The funder's account must be
+/// locked.
 pub(super) async fn return_funds<C: Connection>(
     db: &mut C,
     account: UserId,

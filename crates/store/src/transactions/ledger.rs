@@ -46,8 +46,8 @@ impl<E: Engine> Ledger for Database<E> {
     }
 }
 
-/// Credits an account once per reference. The transfer comes first: a second one with the same reference
-/// waits for the first one's transaction and then inserts nothing.
+/// Credits an account once per reference. Inserts the transfer first: a second one with the same reference
+/// waits for the first transaction and then inserts nothing.
 pub(super) async fn credit<C: Connection>(
     db: &mut C,
     user: UserId,
@@ -58,7 +58,7 @@ pub(super) async fn credit<C: Connection>(
     credit_from(db, sql::CREDITS_ACCOUNT, user, amount, reference, at).await
 }
 
-/// The same, from this account of the service.
+/// Credits an account once per reference, from this account of the service.
 pub(super) async fn credit_from<C: Connection>(
     db: &mut C,
     source: &'static str,
@@ -78,7 +78,7 @@ pub(super) async fn credit_from<C: Connection>(
     }
     add(db, user, amount).await?;
     if let Some(funder) = funder {
-        // The key may have been revoked meanwhile.
+        // The key may have been revoked since.
         keys::return_funds(db, user, funder, &format!("return:{reference}"), at).await?;
     }
     Ok(CreditOutcome::Credited)
@@ -97,13 +97,13 @@ pub(super) async fn lock_live<C: Connection>(db: &mut C, user: UserId) -> Result
     if account.deleted == 0 { Ok(account) } else { Err(StoreError::NotFound("account")) }
 }
 
-/// Freezes an account and those of its pre-funded keys, or lets them spend again. It is locked before those.
+/// Freezes or unfreezes an account and those of its pre-funded keys. Locks the account before the others.
 pub(super) async fn freeze<C: Connection>(db: &mut C, user: UserId, frozen: bool) -> Result<(), StoreError> {
     lock(db, user).await?;
     db.execute(sql::FREEZE, values![user, frozen]).await.map(drop)
 }
 
-/// Moves an amount between two accounts, once per reference, if the first has it available.
+/// Moves an amount between two accounts, once per reference, if the first has enough available.
 pub(super) async fn move_funds<C: Connection>(
     db: &mut C,
     from: UserId,
@@ -119,7 +119,7 @@ pub(super) async fn move_funds<C: Connection>(
     Ok(debited)
 }
 
-/// Adds an amount to what is posted to an account.
+/// Adds an amount to the posted balance of an account.
 async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Result<(), StoreError> {
     if db.execute(sql::CREDIT, values![user, amount]).await? == 0 {
         lock(db, user).await?;
@@ -128,7 +128,8 @@ async fn add<C: Connection>(db: &mut C, user: UserId, amount: MicroUsd) -> Resul
     Ok(())
 }
 
-/// Takes an amount of what an account has available, once per reference, to an account of the service or of another.
+/// Moves an available amount from an account to an account of the service or of another user, once per
+/// reference.
 pub(super) async fn debit<C: Connection>(
     db: &mut C,
     from: UserId,
@@ -148,7 +149,7 @@ pub(super) async fn debit<C: Connection>(
     }
 }
 
-/// Whether the transfer with this reference is this one.
+/// Returns `true` if a transfer with this reference exists; fails if it differs from this one.
 pub(super) async fn made_before<C: Connection>(
     db: &mut C,
     reference: &str,

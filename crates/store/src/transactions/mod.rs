@@ -1,4 +1,4 @@
-//! The ports of storage, each implemented once for both engines: a file per noun.
+//! The storage ports, each implemented once for both engines: a file per noun.
 //!
 //! A transaction is a function over a [`Connection`](crate::engine::Connection), run with
 //! [`Engine::transact`](crate::engine::Engine::transact). To add one, write its statements in
@@ -8,9 +8,9 @@
 //! [`Engine::fetch_optional`](crate::engine::Engine::fetch_optional) run it directly.
 //!
 //! On PostgreSQL, concurrent transactions change the same rows. Every change is therefore a guarded UPDATE,
-//! which checks the row again after waiting for its lock, and rows are locked in one order (a poll, its
-//! hold, its account; the account that funded a key before the key's; the
-//! sums of reputation, then whether a poll is counted, then its feedback), so that no two transactions wait for each other.
+//! which checks the row again after waiting for its lock. All transactions lock rows in one order, to avoid
+//! deadlocks: a poll, its hold, its account; a funder's account before that of the key; the reputation sums,
+//! then the counted state of a poll, then its feedback.
 
 mod account_data;
 mod agent_pushes;
@@ -36,12 +36,12 @@ use ep_polling::time::Timestamp;
 
 use crate::error::{UnexpectedData, failed};
 
-/// A database behind the ports.
+/// A database that implements the ports.
 pub(crate) struct Database<E>(pub(crate) E);
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The day since the epoch, in UTC.
+/// Returns the day since the epoch, in UTC.
 const fn day(at: Timestamp) -> i64 {
     at.millis().div_euclid(DAY_MS)
 }

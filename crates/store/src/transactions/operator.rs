@@ -1,4 +1,4 @@
-//! What the operator does with accounts.
+//! Account administration by the operator.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl<E: Engine> UserAdmin for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
-    /// Users, in the order of their ids, with what signs in to each.
+    /// Returns users in the order of their ids, with their identities.
     async fn records(&self, users: Vec<UserRow>) -> Result<Vec<UserRecord>, StoreError> {
         let (Some(first), Some(last)) = (users.first(), users.last()) else { return Ok(Vec::new()) };
         let range = values![&*first.id, &*last.id];

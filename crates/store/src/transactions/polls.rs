@@ -94,7 +94,7 @@ impl<E: Engine> PollStore for Database<E> {
     }
 
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
-        // Leases lost in a power loss are taken again.
+        // Leases lost in a power loss are claimed again.
         let values = values![&*lease.worker, lease.lasts, ago, limit, Lease::longest(lease.lasts)];
         let adopted: Vec<AdoptedRow> =
             self.0.fetch_changed(Durability::ProcessCrash, E::Connection::ADOPT_POLLS, values).await?;
@@ -135,7 +135,7 @@ impl<E: Engine> PollStore for Database<E> {
     }
 }
 
-/// Deletes what asked for the end of polls that are settled.
+/// Deletes cancellation requests of settled polls.
 pub(crate) async fn delete_cancellations<E: Engine>(
     Database(engine): &Database<E>,
 ) -> Result<u64, StoreError> {

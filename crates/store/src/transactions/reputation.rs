@@ -1,8 +1,8 @@
-//! Sums over the ballots of polls that have ended.
+//! Statistics over the ballots of ended polls.
 //!
-//! What a poll adds is computed from its ballots, which no longer change, before the transaction; the transaction
-//! marks the poll and changes the sums. Whoever read the poll before another process marked it, or before somebody said
-//! something of it, changes nothing.
+//! The contribution of a poll is computed from its ballots before the transaction, because they no longer
+//! change. The transaction marks the poll and changes the sums. It changes nothing if another process has
+//! marked the poll, or an account has judged it, since the poll was read.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -24,10 +24,10 @@ use crate::rows::{
 use crate::statements as sql;
 use crate::value::{Value, values};
 
-/// Of polls that are stored, and of polls that have been deleted since.
+/// Selects the sums of stored polls; `DELETED` selects those of deleted polls.
 const STORED: bool = true;
 const DELETED: bool = false;
-/// Polls that an audit reads at once.
+/// The number of polls that an audit reads per query.
 const PAGE: u32 = 50;
 
 #[async_trait]
@@ -82,14 +82,14 @@ impl<E: Engine> ReputationStore for Database<E> {
 }
 
 impl<E: Engine> Database<E> {
-    /// The ballots of a poll, if it counts.
+    /// Returns the ballots of a poll, if it counts.
     async fn ballots_of(&self, poll: &CountedPoll) -> Result<Vec<Ballot>, StoreError> {
         if reputation::counts(&poll.plan) { self.0.ballots(&poll.id, 0).await } else { Ok(Vec::new()) }
     }
 }
 
-/// Deletes up to `limit` settled polls that nobody owns and that were opened before a time, with their ballots;
-/// returns how many. What they tell stays in the sums of deleted polls.
+/// Deletes up to `limit` settled anonymous polls opened before a time, with their ballots; returns their
+/// number. Their contribution moves to the sums of deleted polls.
 pub(crate) async fn delete_anonymous<E: Engine>(
     database: &Database<E>,
     before: Timestamp,
@@ -122,14 +122,14 @@ pub(crate) async fn delete_anonymous<E: Engine>(
     unless_conflicting(deleting.await, count)
 }
 
-/// Deletes a settled poll: see [`PollStore::delete`](ep_kernel::ports::PollStore::delete). What it tells moves to the
-/// sums of deleted polls.
+/// Deletes a settled poll: see [`PollStore::delete`](ep_kernel::ports::PollStore::delete). Its contribution
+/// moves to the sums of deleted polls.
 pub(crate) async fn delete_poll<E: Engine>(
     database: &Database<E>,
     id: &PollId,
     at: Timestamp,
 ) -> Result<PollDeletion, StoreError> {
-    /// Attempts to read the poll and delete it before somebody counts it anew.
+    /// Attempts to read the poll and delete it before it is recounted.
     const ATTEMPTS: u32 = 10;
     for _ in 0..ATTEMPTS {
         match database.0.fetch_optional(sql::POLL_TO_DELETE, values![id]).await? {
@@ -153,7 +153,7 @@ pub(crate) async fn delete_poll<E: Engine>(
         });
         match deleting.await {
             Ok(()) => return Ok(PollDeletion::Deleted),
-            Err(StoreError::Conflict(COUNTED_MEANWHILE)) => {}
+            Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) => {}
             Err(error) => return Err(error),
         }
     }
@@ -185,22 +185,22 @@ async fn delete_content<C: Connection>(
     change(db, gone, DELETED).await
 }
 
-/// Locks the sums. It comes before every lock on a poll that is counted.
+/// Locks the sums. This lock comes before every lock on a counted poll.
 pub(super) async fn lock<C: Connection>(db: &mut C) -> Result<(), StoreError> {
     exactly_one(db.execute(sql::LOCK_SUMS, values![]).await?)
 }
 
-const COUNTED_MEANWHILE: &str = "the poll was counted meanwhile";
+const COUNTED_CONCURRENTLY: &str = "the poll was counted concurrently";
 
 fn unless_counted(rows: u64) -> Result<(), StoreError> {
-    if rows == 1 { Ok(()) } else { Err(StoreError::Conflict(COUNTED_MEANWHILE)) }
+    if rows == 1 { Ok(()) } else { Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) }
 }
 
-/// None, if another process has counted one of them: the next round reads them again.
+/// Replaces a conflict with another process by zero: the next round reads the polls again.
 fn unless_conflicting<N: Default>(done: Result<(), StoreError>, count: N) -> Result<N, StoreError> {
     match done {
         Ok(()) => Ok(count),
-        Err(StoreError::Conflict(COUNTED_MEANWHILE)) => Ok(N::default()),
+        Err(StoreError::Conflict(COUNTED_CONCURRENTLY)) => Ok(N::default()),
         Err(error) => Err(error),
     }
 }
@@ -209,7 +209,7 @@ fn decoded(rows: Vec<EndedPollRow>) -> Result<Vec<CountedPoll>, StoreError> {
     rows.into_iter().map(TryInto::try_into).collect()
 }
 
-/// Adds these sums, in an order that is always the same.
+/// Adds these sums, always in the same order.
 async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<(), StoreError> {
     let [polls, cancelled, free, answered, total_ms, cost] = sums.service.values();
     let service = values![stored, polls, cancelled, free, answered, total_ms, cost];
@@ -236,7 +236,7 @@ async fn change<C: Connection>(db: &mut C, sums: &Sums, stored: bool) -> Result<
     Ok(())
 }
 
-/// The sums of stored polls, or from those of deleted ones on.
+/// Returns the sums of stored polls, or of all polls if `from` is `DELETED`.
 async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, StoreError> {
     let range = values![from, STORED];
     let service: ServiceSumsRow = db.fetch_one(sql::SERVICE_SUMS, range).await?;
@@ -253,7 +253,8 @@ async fn stored_sums<C: Connection>(db: &mut C, from: bool) -> Result<Sums, Stor
     Ok(sums)
 }
 
-/// The models whose sums differ from those over the ballots of stored polls, and polls that nobody will count.
+/// Returns the models with sums that differ from the ballots of stored polls, and ended polls that are not
+/// marked for counting.
 pub(super) async fn audit<C: Connection>(db: &mut C) -> Result<Vec<String>, StoreError> {
     let stored = stored_sums(db, STORED).await?.without_zeros();
     let mut counted = Sums::default();

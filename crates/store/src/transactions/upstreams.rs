@@ -1,4 +1,4 @@
-//! What is cached about upstreams.
+//! Cached upstream data.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! Users, and what signs in to their accounts.
+//! Users and their identities.
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -19,7 +19,7 @@ use crate::rows::{self, ConfirmationRow, EmailRow, IdRow};
 use crate::statements as sql;
 use crate::value::{Value, values};
 
-/// The count of the whole service.
+/// The scope of the service-wide count.
 const SERVICE: &str = "service";
 
 #[async_trait]
@@ -109,7 +109,7 @@ async fn give_starter_credit<C: Connection>(db: &mut C, user: &NewUser) -> Resul
     ledger::credit(db, user.id, user.starter_credit, &reference, user.created_at).await.map(drop)
 }
 
-/// Makes the user of an identity, unless it has one.
+/// Creates the user of a new identity.
 pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<SignedUp, StoreError> {
     let NewSignUp { identity, user, key: first_key, limits, client, network } = new;
     let subject = identity.subject();
@@ -127,7 +127,8 @@ pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<Si
         return Ok(SignedUp::New { starter_credit: MicroUsd::ZERO });
     }
     let today = day(user.created_at);
-    // The narrowest count first: a refused client must not use up the credits of its network, nor that those of all.
+    // The narrowest count first: a rejected client must not use up the credits of its network, nor a rejected
+    // network those of the service.
     let counts = [
         (client.as_str(), limits.per_address_and_day),
         (network.as_str(), limits.per_network_and_day),
@@ -142,7 +143,7 @@ pub(super) async fn add<C: Connection>(db: &mut C, new: &NewSignUp) -> Result<Si
     Ok(SignedUp::New { starter_credit: user.starter_credit })
 }
 
-/// The primary key of an identity.
+/// Returns the primary key of an identity.
 fn key<'a>(identity: &'a Identity, subject: &'a str) -> [Value<'a>; 3] {
     [identity.kind().into(), identity.issuer().into(), subject.into()]
 }

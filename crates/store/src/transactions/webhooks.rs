@@ -46,7 +46,7 @@ impl<E: Engine> WebhookStore for Database<E> {
         lasts: Duration,
     ) -> Result<Vec<DueNotification>, StoreError> {
         let busy = rows::json(&busy)?;
-        // An attempt forgotten in a power loss is made again.
+        // An attempt lost in a power loss is made again.
         let values = values![limit, per_account, lasts, busy];
         let due: Vec<DueNotificationRow> =
             self.0.fetch_changed(Durability::ProcessCrash, E::Connection::DUE_NOTIFICATIONS, values).await?;
@@ -74,7 +74,7 @@ impl<E: Engine> WebhookStore for Database<E> {
     }
 }
 
-/// State, error and pause that an attempt leads to.
+/// Returns the state, error and delay that result from an attempt.
 pub(super) fn outcome(attempted: &Attempted) -> (&'static str, Option<&str>, Duration) {
     match attempted {
         Attempted::Delivered => ("delivered", None, Duration::ZERO),

@@ -23,15 +23,15 @@ use crate::test_database::{
 };
 
 on_both_engines!(
-    an_account_with_open_matters_is_not_deleted,
+    an_account_with_open_polls_or_payments_is_not_deleted,
     a_frozen_account_is_deleted_by_the_operator_alone,
     nothing_begins_on_a_deleted_account,
-    a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay,
-    a_poll_that_is_not_settled_is_not_deleted,
+    a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums,
+    an_unsettled_poll_is_not_deleted,
     the_lists_of_an_account_are_read_in_pages,
 );
 
-/// A text that is found wherever it is stored.
+/// A text that can be found wherever it is stored.
 const MARK: &str = "Zebra-Quartz-4711";
 
 async fn end(db: &TestDatabase, poll: &PollId) {
@@ -39,7 +39,7 @@ async fn end(db: &TestDatabase, poll: &PollId) {
     db.polls.close(poll, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
 }
 
-async fn say(db: &TestDatabase, user: UserId, poll: &PollId, notes: &str) {
+async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, notes: &str) {
     let entry = FeedbackEntry {
         outcome_correct: Some(true),
         confidence: None,
@@ -70,13 +70,13 @@ async fn delete(db: &TestDatabase, user: UserId, forfeit_balance: bool) -> Accou
     db.store.account_data().delete_account(deletion).await.unwrap()
 }
 
-async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
+async fn an_account_with_open_polls_or_payments_is_not_deleted(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
     let judged = db.running(Some(user), None).await;
     end(&db, &judged).await;
-    say(&db, user, &judged, "stays").await;
+    submit_feedback(&db, user, &judged, "stays").await;
     let polls = [db.running(Some(user), None).await, db.running(Some(key.user), Some(hold(1, 100))).await];
     let open = checkout(&db, user, 500).await;
     let deposit = deposit_for(Some(user));
@@ -86,7 +86,7 @@ async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
     let unconfirmed = DeletionObstacles { balance: usd(0), ..wanted };
     assert_eq!(delete(&db, user, true).await, AccountDeletionOutcome::Refused(unconfirmed));
     let feedback = db.store.account_data().feedback_after(user, "", 9).await.unwrap();
-    assert_eq!(feedback.len(), 1, "a refused deletion changes nothing");
+    assert_eq!(feedback.len(), 1, "a rejected deletion changes nothing");
 
     for poll in &polls {
         end(&db, poll).await;
@@ -106,13 +106,13 @@ async fn an_account_with_open_matters_is_not_deleted(db: TestDatabase) {
     assert_eq!(delete(&db, user, false).await, AccountDeletionOutcome::Deleted { forfeited: usd(0) });
     assert!(db.store.account_data().feedback_after(user, "", 9).await.unwrap().is_empty());
     db.assert_consistent().await;
-    let nobody = AccountDeletion {
+    let unknown_user = AccountDeletion {
         user: UserId::from_random([9; 16]),
         forfeit_balance: true,
         by_operator: false,
         at: at(9),
     };
-    let unknown = db.store.account_data().delete_account(nobody).await;
+    let unknown = db.store.account_data().delete_account(unknown_user).await;
     assert!(matches!(unknown, Err(StoreError::NotFound("account"))), "{unknown:?}");
 }
 
@@ -142,7 +142,7 @@ async fn nothing_begins_on_a_deleted_account(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay(db: TestDatabase) {
+async fn a_deleted_poll_is_missing_from_lists_but_not_from_ledger_and_sums(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(0).await);
     let mut poll = real(Some(user));
     poll.hold = Some(hold(1, 100));
@@ -152,10 +152,10 @@ async fn a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay(db: TestData
     db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
     db.store.agent_tasks().add(&task(user, "task", Some(poll.id.clone()))).await.unwrap();
     end(&db, &poll.id).await;
-    say(&db, other, &poll.id, MARK).await;
+    submit_feedback(&db, other, &poll.id, MARK).await;
     while db.store.reputation().count_polls(9).await.unwrap() > 0 {}
-    // It waits to be counted anew.
-    say(&db, user, &poll.id, MARK).await;
+    // It is due for a recount.
+    submit_feedback(&db, user, &poll.id, MARK).await;
     let (money, sums) = (db.money(user).await, db.store.reputation().sums().await.unwrap());
     let reply =
         format!("INSERT INTO replays VALUES ('scope', 'f', 0, 99, '{{\"poll_id\":\"{}\"}}', 1)", poll.id);
@@ -169,25 +169,25 @@ async fn a_deleted_poll_is_missing_and_the_ledger_and_the_sums_stay(db: TestData
     let history = db.store.history();
     assert!(history.polls_of(user, 9, 0).await.unwrap().is_empty());
     assert!(history.find_polls(user, &["tabs"], false, 9, 0).await.unwrap().is_empty());
-    assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "what it cost stays");
+    assert_eq!(history.spending(user, at(0)).await.unwrap()[0].cost, usd(60), "its cost stays");
     assert!(db.store.agent_tasks().find(user, "task").await.unwrap().is_none());
     assert!(db.store.webhooks().notifications_of(user, 9).await.unwrap().is_empty());
     assert_eq!(texts(&db.url, "SELECT plan FROM polls WHERE deleted_at IS NOT NULL").await, ["{}"]);
     assert_eq!(db.money(user).await, money);
     let replies = texts(&db.url, "SELECT reply FROM replays").await;
     assert!(replies[0].contains("was deleted") && !replies[0].contains(poll.id.as_str()), "{replies:?}");
-    // Another judgement is in the sums of deleted polls.
+    // The new judgement is in the sums of deleted polls.
     let after = db.store.reputation().sums().await.unwrap();
     assert_eq!((after.service.polls, after.service.cost), (sums.service.polls, sums.service.cost));
     assert!(db.store.feedback().feedback_on(&poll.id).await.unwrap().entries.is_empty());
     while db.store.reputation().count_polls(9).await.unwrap() > 0 {}
     db.assert_consistent().await;
-    // The account can go after that.
+    // The account can be deleted afterwards.
     delete_account(&db, user, at(10)).await;
     db.assert_consistent().await;
 }
 
-async fn a_poll_that_is_not_settled_is_not_deleted(db: TestDatabase) {
+async fn an_unsettled_poll_is_not_deleted(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 100))).await;
     assert_eq!(db.polls.delete(&poll, at(9)).await.unwrap(), PollDeletion::Unsettled);
@@ -241,7 +241,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     let polls = [db.running(Some(user), None).await, db.running(Some(user), None).await];
     for poll in &polls {
         end(&db, poll).await;
-        say(&db, user, poll, MARK).await;
+        submit_feedback(&db, user, poll, MARK).await;
     }
     let entries = data.feedback_after(user, "", 1).await.unwrap();
     let rest = data.feedback_after(user, entries[0].poll_id.as_str(), 9).await.unwrap();
@@ -253,7 +253,7 @@ async fn the_lists_of_an_account_are_read_in_pages(db: TestDatabase) {
     ));
 }
 
-/// Counts the mark in the database's files.
+/// Counts occurrences of the mark in the database's files.
 fn marks(url: &str) -> usize {
     let file = Path::new(url.strip_prefix("sqlite://").unwrap());
     let count = |bytes: &[u8]| bytes.windows(MARK.len()).filter(|bytes| *bytes == MARK.as_bytes()).count();
@@ -262,7 +262,7 @@ fn marks(url: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_deleted_is_left_in_the_files() {
+async fn no_deleted_data_is_left_in_the_files() {
     let db = TestDatabase::sqlite().await;
     let others = [db.user(0).await, db.user(0).await];
     let user = db.user(0).await;
@@ -276,9 +276,9 @@ async fn nothing_deleted_is_left_in_the_files() {
         db.store.agent_tasks().add(&task(user, &format!("task {round}"), None)).await.unwrap();
         db.store.agent_tasks().add(&task(user, poll.id.as_str(), Some(poll.id.clone()))).await.unwrap();
         end(&db, &poll.id).await;
-        say(&db, user, &poll.id, &format!("{MARK} {round}")).await;
-        // Others' rows lie between.
-        say(&db, others[round % 2], &poll.id, "fine").await;
+        submit_feedback(&db, user, &poll.id, &format!("{MARK} {round}")).await;
+        // Rows of other accounts lie in between.
+        submit_feedback(&db, others[round % 2], &poll.id, "fine").await;
         db.store.reputation().count_polls(9).await.unwrap();
         let mut key = crate::keys::new_key(user);
         key.label = format!("{MARK} {round}").parse().unwrap();
@@ -302,7 +302,7 @@ async fn nothing_deleted_is_left_in_the_files() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_that_somebody_reads_is_emptied_later() {
+async fn a_log_with_readers_is_emptied_later() {
     use sqlx::{Connection, SqliteConnection};
     let db = TestDatabase::sqlite().await;
     let user = db.user(0).await;

@@ -1,4 +1,4 @@
-//! The service of accounts, on a database.
+//! The account service, on a database.
 
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ use crate::test_database::{
 };
 
 on_both_engines!(
-    a_user_has_one_address_and_one_starter_credit,
+    a_user_has_one_email_address_and_one_starter_credit,
     an_issued_key_identifies_its_user_until_it_is_revoked,
-    a_request_repeated_issues_one_key,
+    a_repeated_request_issues_one_key,
     a_known_reference_credits_once,
-    an_amount_is_taken_once_and_never_more_than_is_available,
+    an_amount_is_debited_once_and_only_if_available,
     users_are_listed_frozen_and_locked_out,
-    what_signs_in_to_an_account_can_be_moved,
-    what_is_personal_is_erased_and_the_ledger_stays,
+    identities_can_be_moved_to_another_account,
+    personal_data_is_erased_and_the_ledger_stays,
 );
 
 fn accounts(db: &TestDatabase) -> Accounts {
@@ -47,7 +47,7 @@ fn keys(db: &TestDatabase, pepper: &[u8]) -> Keys {
     Keys::new(db.keys.clone(), clock, entropy, Pepper::derive(pepper))
 }
 
-async fn a_user_has_one_address_and_one_starter_credit(db: TestDatabase) {
+async fn a_user_has_one_email_address_and_one_starter_credit(db: TestDatabase) {
     let accounts = accounts(&db);
     let user = accounts.create_user("a@example.com".parse().unwrap(), usd(1_000)).await.unwrap();
     assert_eq!(accounts.user_by_email(&"A@example.com".parse().unwrap()).await.unwrap(), user);
@@ -83,8 +83,8 @@ async fn an_issued_key_identifies_its_user_until_it_is_revoked(db: TestDatabase)
     assert_eq!(without_user.unwrap_err().kind(), Kind::NotFound);
 }
 
-/// Attempts of one idempotent request, each of which an interruption may have hidden from the next.
-async fn a_request_repeated_issues_one_key(db: TestDatabase) {
+/// Simulates attempts of one idempotent request, each unaware of the earlier ones after an interruption.
+async fn a_repeated_request_issues_one_key(db: TestDatabase) {
     let keys = keys(&db, b"pepper");
     for funds in [None, Some(usd(70))] {
         let user = db.user(1_000).await;
@@ -109,7 +109,7 @@ async fn a_request_repeated_issues_one_key(db: TestDatabase) {
         assert_eq!(db.money(user).await[0], 1_000 - funds.map_or(0, MicroUsd::micro));
         let other = issue("two").await.unwrap();
         assert_ne!(other.key.reveal(), first.key.reveal());
-        // It is the same request even if there are too many keys by now.
+        // It is the same request, even at the limit of active keys.
         for number in 2..MAX_ACTIVE_KEYS {
             keys.issue(user, format!("{number}").parse().unwrap()).await.unwrap();
         }
@@ -130,20 +130,20 @@ async fn a_known_reference_credits_once(db: TestDatabase) {
     assert_eq!(accounts.balance(user).await.unwrap().available(), usd(500));
 }
 
-async fn an_amount_is_taken_once_and_never_more_than_is_available(db: TestDatabase) {
+async fn an_amount_is_debited_once_and_only_if_available(db: TestDatabase) {
     let accounts = accounts(&db);
     let (user, other) = (db.user(1_000).await, db.user(1_000).await);
     db.running(Some(user), Some(hold(1, 400))).await;
     for _ in 0..2 {
-        let refused = accounts.debit(user, usd(601), "fine-1").await.unwrap_err();
-        assert_eq!(refused.kind(), Kind::Conflict);
+        let rejected = accounts.debit(user, usd(601), "fine-1").await.unwrap_err();
+        assert_eq!(rejected.kind(), Kind::Conflict);
     }
     assert_eq!(accounts.debit(user, usd(600), "fine-1").await.unwrap(), CreditOutcome::Credited);
     assert_eq!(accounts.debit(user, usd(600), "fine-1").await.unwrap(), CreditOutcome::AlreadyCredited);
     for (user, amount, reference) in [(user, 500, "fine-1"), (other, 600, "fine-1"), (user, 0, "fine-2")] {
         assert!(accounts.debit(user, usd(amount), reference).await.is_err());
     }
-    // A credit cannot pass for a debit.
+    // A credit with the reference of a debit is rejected.
     assert!(accounts.credit(user, usd(600), "fine-1").await.is_err());
     assert_eq!((db.money(user).await, db.money(other).await), ([400, 400, 0], [1_000, 0, 0]));
     let unknown = accounts.debit(UserId::from_random([9; 16]), usd(1), "x").await.unwrap_err();
@@ -180,9 +180,9 @@ async fn users_are_listed_frozen_and_locked_out(db: TestDatabase) {
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
     assert_eq!(db.sessions.session(&hash).await.unwrap(), None);
 
-    let nobody = UserId::from_random([9; 16]);
-    assert!(operator.user(nobody).await.is_err() && operator.freeze(nobody, true).await.is_err());
-    assert_eq!(accounts.lock_out(nobody).await.unwrap_err().kind(), Kind::NotFound);
+    let unknown_user = UserId::from_random([9; 16]);
+    assert!(operator.user(unknown_user).await.is_err() && operator.freeze(unknown_user, true).await.is_err());
+    assert_eq!(accounts.lock_out(unknown_user).await.unwrap_err().kind(), Kind::NotFound);
 }
 
 async fn signed_up(db: &TestDatabase) -> (UserId, Identity) {
@@ -191,11 +191,11 @@ async fn signed_up(db: &TestDatabase) -> (UserId, Identity) {
     (new.user.id, new.identity)
 }
 
-async fn what_signs_in_to_an_account_can_be_moved(db: TestDatabase) {
+async fn identities_can_be_moved_to_another_account(db: TestDatabase) {
     let accounts = accounts(&db);
     let ((first, wallet), (second, _)) = (signed_up(&db).await, signed_up(&db).await);
-    let nobody = UserId::from_random([9; 16]);
-    assert!(accounts.operator().merge_identities(first, nobody).await.is_err());
+    let unknown_user = UserId::from_random([9; 16]);
+    assert!(accounts.operator().merge_identities(first, unknown_user).await.is_err());
     assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(first));
     assert_eq!(accounts.operator().merge_identities(first, second).await.unwrap(), 1);
     assert_eq!(db.users.user_of(&wallet).await.unwrap(), Some(second));
@@ -203,7 +203,7 @@ async fn what_signs_in_to_an_account_can_be_moved(db: TestDatabase) {
     assert_eq!((db.money(first).await, db.money(second).await), ([500, 0, 0], [500, 0, 0]));
 }
 
-async fn what_is_personal_is_erased_and_the_ledger_stays(db: TestDatabase) {
+async fn personal_data_is_erased_and_the_ledger_stays(db: TestDatabase) {
     let accounts = accounts(&db);
     let (user, wallet) = signed_up(&db).await;
     let keys = keys(&db, b"pepper");
@@ -219,7 +219,7 @@ async fn what_is_personal_is_erased_and_the_ledger_stays(db: TestDatabase) {
     assert_eq!(keys.owner(&issued.key).await.unwrap(), None);
     assert!(keys.of_user(user).await.unwrap().iter().all(|key| key.label.is_empty()));
     assert_eq!(db.users.user_of(&wallet).await.unwrap(), None);
-    // The ledger and the polls stay; the same wallet begins anew.
+    // The ledger and the polls stay; the same wallet gets a new account.
     assert_eq!(db.money(user).await, [0, 0, 100]);
     assert_eq!(db.polls.poll(&poll).await.unwrap().unwrap().owner, Some(user));
     db.assert_consistent().await;

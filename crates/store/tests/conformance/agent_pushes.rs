@@ -1,4 +1,4 @@
-//! Where agents want to hear of the ends of their tasks.
+//! Push configs for the ends of agent tasks.
 
 use std::time::Duration;
 
@@ -8,7 +8,10 @@ use ep_kernel::webhook_url::WebhookUrl;
 
 use crate::test_database::{TestDatabase, at, delete_account, tamper};
 
-on_both_engines!(places_are_kept_for_the_owner_of_the_task, places_of_ended_tasks_are_due_until_told,);
+on_both_engines!(
+    configs_are_stored_only_for_the_owner_of_the_task,
+    configs_of_ended_tasks_are_due_until_delivery,
+);
 
 const LASTS: Duration = Duration::from_secs(60);
 
@@ -28,7 +31,7 @@ async fn task(db: &TestDatabase, owner: UserId, id: &str, state: TaskState) {
     assert!(db.store.agent_tasks().add(&task).await.unwrap());
 }
 
-fn place(owner: UserId, task: &str, config: &str) -> AgentPush {
+fn push(owner: UserId, task: &str, config: &str) -> AgentPush {
     AgentPush {
         id: format!("{task}-{config}-id"),
         task: task.to_owned(),
@@ -40,14 +43,14 @@ fn place(owner: UserId, task: &str, config: &str) -> AgentPush {
     }
 }
 
-async fn places_are_kept_for_the_owner_of_the_task(db: TestDatabase) {
+async fn configs_are_stored_only_for_the_owner_of_the_task(db: TestDatabase) {
     let (owner, other) = (db.user(0).await, db.user(0).await);
     task(&db, owner, "t", TaskState::InputRequired).await;
     let pushes = db.store.agent_pushes();
-    let (a, b) = (place(owner, "t", "a"), place(owner, "t", "b"));
+    let (a, b) = (push(owner, "t", "a"), push(owner, "t", "b"));
     assert!(pushes.set(&b).await.unwrap() && pushes.set(&a).await.unwrap());
-    assert!(!pushes.set(&place(other, "t", "c")).await.unwrap(), "the task is another's");
-    assert!(!pushes.set(&place(owner, "none", "c")).await.unwrap());
+    assert!(!pushes.set(&push(other, "t", "c")).await.unwrap(), "the task is another's");
+    assert!(!pushes.set(&push(owner, "none", "c")).await.unwrap());
     let replaced = AgentPush { id: "anew".into(), version: "0.3".into(), ..a.clone() };
     assert!(pushes.set(&replaced).await.unwrap());
     assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [replaced, b.clone()]);
@@ -56,21 +59,24 @@ async fn places_are_kept_for_the_owner_of_the_task(db: TestDatabase) {
     pushes.delete(owner, "t", "a").await.unwrap();
     assert_eq!(pushes.of_task(owner, "t").await.unwrap(), [b]);
     for number in 1..MAX_PUSHES {
-        assert!(pushes.set(&place(owner, "t", &number.to_string())).await.unwrap());
+        assert!(pushes.set(&push(owner, "t", &number.to_string())).await.unwrap());
     }
-    assert!(!pushes.set(&place(owner, "t", "one too many")).await.unwrap());
-    assert!(pushes.set(&place(owner, "t", "1")).await.unwrap(), "replacing is no addition");
+    assert!(!pushes.set(&push(owner, "t", "one too many")).await.unwrap());
+    assert!(
+        pushes.set(&push(owner, "t", "1")).await.unwrap(),
+        "a replacement does not count against the limit"
+    );
     delete_account(&db, owner, at(9)).await;
     assert!(pushes.of_task(owner, "t").await.unwrap().is_empty());
 }
 
-async fn places_of_ended_tasks_are_due_until_told(db: TestDatabase) {
+async fn configs_of_ended_tasks_are_due_until_delivery(db: TestDatabase) {
     let owner = db.user(0).await;
     task(&db, owner, "waits", TaskState::InputRequired).await;
     task(&db, owner, "ended", TaskState::Canceled).await;
     let pushes = db.store.agent_pushes();
     for (task, config) in [("waits", "a"), ("ended", "a"), ("ended", "b")] {
-        pushes.set(&place(owner, task, config)).await.unwrap();
+        pushes.set(&push(owner, task, config)).await.unwrap();
     }
     let due = async |per_account, busy: &[UserId]| {
         let due = pushes.due_pushes(9, per_account, busy, LASTS).await.unwrap();
@@ -84,11 +90,11 @@ async fn places_of_ended_tasks_are_due_until_told(db: TestDatabase) {
     let first = due(1, &[]).await;
     assert_eq!(first.len(), 1);
     assert_eq!(due(9, &[]).await.len(), 1);
-    assert!(due(9, &[]).await.is_empty(), "they are taken");
+    assert!(due(9, &[]).await.is_empty(), "they are claimed");
     pass(LASTS).await;
     assert_eq!(due(9, &[]).await.iter().map(|(_, attempts)| *attempts).collect::<Vec<_>>(), [2, 2]);
     pushes.push_attempted("ended-a-id", &Attempted::Delivered).await.unwrap();
-    let again = Attempted::Again { error: "the receiver answered 500".into(), after: 5 * LASTS };
+    let again = Attempted::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
     pushes.push_attempted("ended-b-id", &again).await.unwrap();
     pass(4 * LASTS).await;
     assert!(due(9, &[]).await.is_empty());
@@ -97,7 +103,7 @@ async fn places_of_ended_tasks_are_due_until_told(db: TestDatabase) {
     pushes.push_attempted("ended-b-id", &Attempted::Failed { error: "gone".into() }).await.unwrap();
     pass(99 * LASTS).await;
     assert!(due(9, &[]).await.is_empty());
-    // What is set anew is told anew.
-    pushes.set(&place(owner, "ended", "a")).await.unwrap();
+    // A replaced config is due again.
+    pushes.set(&push(owner, "ended", "a")).await.unwrap();
     assert_eq!(due(9, &[]).await, [("ended-a-id".to_owned(), 1)]);
 }

@@ -1,4 +1,4 @@
-//! Tasks of agents.
+//! Agent tasks.
 
 use ep_kernel::caller::UserId;
 use ep_kernel::ports::{AgentTask, Epoch, StoreError, TaskFilter, TaskState};
@@ -9,15 +9,15 @@ use futures::future::join_all;
 use crate::test_database::{TestDatabase, at, closing, delete_account, new_poll, usd};
 
 on_both_engines!(
-    a_task_is_its_owners_and_opened_once,
+    a_task_belongs_to_its_owner_and_is_opened_once,
     a_task_follows_its_poll_to_the_end,
     a_task_is_changed_until_it_has_a_poll,
     tasks_are_listed_by_the_time_of_their_status,
-    no_end_is_missed_however_late_the_task_comes,
+    a_task_added_after_its_polls_end_gets_its_final_state,
     abandoned_tasks_and_those_of_erased_accounts_are_deleted,
 );
 
-/// A task that waits for its agent.
+/// Returns a task that waits for its agent.
 fn waiting(owner: UserId, id: &str, since: i64) -> AgentTask {
     AgentTask {
         id: id.to_owned(),
@@ -42,7 +42,7 @@ async fn close(db: &TestDatabase, poll: &PollId, cancelled: bool) {
     db.polls.close(poll, Epoch::FIRST, &closing, Settlement::Capture(usd(0))).await.unwrap();
 }
 
-async fn a_task_is_its_owners_and_opened_once(db: TestDatabase) {
+async fn a_task_belongs_to_its_owner_and_is_opened_once(db: TestDatabase) {
     let (owner, other) = (db.user(0).await, db.user(0).await);
     let tasks = db.store.agent_tasks();
     let task = AgentTask {
@@ -59,7 +59,7 @@ async fn a_task_is_its_owners_and_opened_once(db: TestDatabase) {
         assert!(!tasks.add(&again).await.unwrap(), "{again:?}");
     }
     let theirs = AgentTask { id: "theirs".into(), owner: other, ..task.clone() };
-    assert!(tasks.add(&theirs).await.unwrap(), "names are of an account");
+    assert!(tasks.add(&theirs).await.unwrap(), "task names are unique per account");
     let db = db.reopened().await;
     let tasks = db.store.agent_tasks();
     for id in ["task", "mine"] {
@@ -85,7 +85,7 @@ async fn a_task_follows_its_poll_to_the_end(db: TestDatabase) {
         let done = tasks.find(owner, poll.as_str()).await.unwrap().unwrap();
         assert_eq!((done.state, done.since), (ended, closing(None).closed_at));
     }
-    // A vote makes it complete; a poll that has ended already tells its task at once.
+    // A vote completes the task; a task of an ended poll gets its final state at once.
     let poll = db.running(Some(owner), None).await;
     db.polls.record(&poll, Epoch::FIRST, &[crate::test_database::ballot(1, 0)]).await.unwrap();
     close(&db, &poll, false).await;
@@ -101,13 +101,16 @@ async fn a_task_is_changed_until_it_has_a_poll(db: TestDatabase) {
     let tasks = db.store.agent_tasks();
     let task = waiting(owner, "task", 5);
     tasks.add(&task).await.unwrap();
-    let said = AgentTask { since: at(6), content: "{}".into(), ..task.clone() };
-    assert!(tasks.change(&said).await.unwrap());
-    assert!(!tasks.change(&said).await.unwrap(), "it is of another revision");
+    let changed = AgentTask { since: at(6), content: "{}".into(), ..task.clone() };
+    assert!(tasks.change(&changed).await.unwrap());
+    assert!(!tasks.change(&changed).await.unwrap(), "it has another revision");
     let poll = db.running(Some(owner), None).await;
-    let opened = AgentTask { poll: Some(poll.clone()), revision: 2, ..said.clone() };
+    let opened = AgentTask { poll: Some(poll.clone()), revision: 2, ..changed.clone() };
     assert!(tasks.change(&opened).await.unwrap());
-    assert!(!tasks.change(&AgentTask { revision: 3, ..opened }).await.unwrap(), "its poll decides now");
+    assert!(
+        !tasks.change(&AgentTask { revision: 3, ..opened }).await.unwrap(),
+        "its poll now determines its state"
+    );
     let running = tasks.find(owner, "task").await.unwrap().unwrap();
     assert_eq!((running.state, &running.poll), (TaskState::Working, &Some(poll.clone())));
     close(&db, &poll, true).await;
@@ -139,7 +142,7 @@ async fn tasks_are_listed_by_the_time_of_their_status(db: TestDatabase) {
     assert_eq!(list(filter).await, listed("cb", 2));
 }
 
-async fn no_end_is_missed_however_late_the_task_comes(db: TestDatabase) {
+async fn a_task_added_after_its_polls_end_gets_its_final_state(db: TestDatabase) {
     let owner = db.user(0).await;
     let tasks = db.store.agent_tasks();
     let polls = join_all((0..20).map(|_| db.running(Some(owner), None))).await;

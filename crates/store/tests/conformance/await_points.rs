@@ -1,4 +1,4 @@
-//! Callers that give up at each await point of a change: nothing is lost or doubled, and the change can be repeated.
+//! Callers cancelled at each await point of a change: no change is lost or doubled, and it can be repeated.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -13,12 +13,12 @@ use crate::key_money::funded_key;
 use crate::reputation::real;
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, sign_up, usd, wallet};
 
-on_both_engines!(a_change_given_up_at_any_await_point_can_be_repeated);
+on_both_engines!(a_change_cancelled_at_any_await_point_can_be_repeated);
 
-/// Most await points of a change.
+/// The maximum number of await points of a change.
 const MOST: usize = 300;
 
-/// Polls a future this often, and drops it if it has not ended by then.
+/// Polls a future at most this often, and drops it if it has not completed by then.
 async fn up_to<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut left = polls;
@@ -36,8 +36,8 @@ async fn up_to<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// Makes a change, giving up after so many polls, and makes it again; `true` if it was not given up. By then it may have
-/// been made: the second time it is refused, or finds itself.
+/// Makes a change, cancels it after this many polls, and makes it again. Returns `true` if the first attempt
+/// completed. The second attempt may be rejected, or find the change already made.
 macro_rules! twice {
     ($polls:expr, $change:expr) => {{
         let ended = up_to($polls, async { drop($change.await) }).await.is_some();
@@ -98,7 +98,7 @@ async fn settle_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
     ended
 }
 
-async fn take_a_card_payment_back(db: &TestDatabase, polls: usize) -> bool {
+async fn reverse_a_card_payment(db: &TestDatabase, polls: usize) -> bool {
     let user = db.user(0).await;
     let checkout = checkout(db, user, 7).await;
     db.checkouts.settle_checkout(&paid(&checkout), at(1)).await.unwrap();
@@ -163,7 +163,7 @@ async fn sign_a_wallet_up(db: &TestDatabase, polls: usize) -> bool {
 
 async fn count_a_poll(db: &TestDatabase, polls: usize) -> bool {
     let (poll, reputation) = (real(None), db.store.reputation());
-    // Those of the changes before.
+    // The polls of earlier changes.
     while reputation.count_polls(50).await.unwrap() > 0 {}
     db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
     db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=4)).await.unwrap();
@@ -171,13 +171,13 @@ async fn count_a_poll(db: &TestDatabase, polls: usize) -> bool {
     db.polls.close(&poll.id, Epoch::FIRST, &closing(Some(0)), capture).await.unwrap();
     let before = reputation.sums().await.unwrap().service.polls;
     let ended = twice!(polls, reputation.count_polls(1));
-    // Who gave up may have counted it after it was read again.
+    // The cancelled caller may have counted the poll after it was read again.
     assert_eq!(reputation.count_polls(1).await.unwrap(), 0);
     assert_eq!(reputation.sums().await.unwrap().service.polls, before + 1);
     ended
 }
 
-async fn a_change_given_up_at_any_await_point_can_be_repeated(db: TestDatabase) {
+async fn a_change_cancelled_at_any_await_point_can_be_repeated(db: TestDatabase) {
     macro_rules! at_each_point {
         ($($change:ident),* $(,)?) => {$(
             let mut points = 0;
@@ -196,7 +196,7 @@ async fn a_change_given_up_at_any_await_point_can_be_repeated(db: TestDatabase) 
         credit_an_account,
         debit_an_account,
         settle_a_card_payment,
-        take_a_card_payment_back,
+        reverse_a_card_payment,
         credit_a_deposit,
         make_and_fund_a_key,
         revoke_a_key,

@@ -40,7 +40,7 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, ["it's a copy.db"]);
     let again = back_up(&sqlite(&file(&db)), &to).await.unwrap_err();
-    assert!(again.to_string().contains("exists already"), "{again}");
+    assert!(again.to_string().contains("already exists"), "{again}");
 
     let copy = connect(&format!("sqlite://{}", to.display())).await;
     assert_eq!(copy.polls().ballots(&poll, 0).await.unwrap().len(), 3);
@@ -53,20 +53,20 @@ async fn a_backup_of_a_database_in_use_is_complete_and_private() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_backed_up_says_so() {
+async fn backup_errors_name_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("copy.db");
-    let refusal = async |url: &str| back_up(&url.parse().unwrap(), &to).await.unwrap_err().to_string();
-    let missing = refusal(&format!("sqlite://{}/none.db", folder.path().display())).await;
-    assert!(missing.contains("there is no database"), "{missing}");
-    let server = refusal("postgres://ep:hunter2@db.example/polls").await;
+    let error_of = async |url: &str| back_up(&url.parse().unwrap(), &to).await.unwrap_err().to_string();
+    let missing = error_of(&format!("sqlite://{}/none.db", folder.path().display())).await;
+    assert!(missing.contains("no database at"), "{missing}");
+    let server = error_of("postgres://ep:hunter2@db.example/polls").await;
     assert!(server.contains("pg_dump") && !server.contains("hunter2"), "{server}");
-    assert!(refusal("sqlite::memory:").await.contains("memory"));
+    assert!(error_of("sqlite::memory:").await.contains("memory"));
     assert!(fs::read_dir(folder.path()).unwrap().next().is_none(), "no failure leaves a file");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn zeroed_pages_are_found_wherever_they_are() {
+async fn zeroed_pages_are_found_at_every_position() {
     let mut db = TestDatabase::sqlite().await;
     let user = db.user(1_000).await;
     for _ in 0..30 {
@@ -86,10 +86,10 @@ async fn zeroed_pages_are_found_wherever_they_are() {
     let page_size = 4_096;
     let pages = whole.len() / page_size;
     let mut unnoticed = Vec::new();
-    // The first page is the header: such a file is no database any more.
+    // The first page is the header: without it, the file is not a database.
     for page in 1..pages {
         let bytes = &whole[page * page_size..][..page_size];
-        // A page that is free holds nothing.
+        // A free page contains no data.
         if bytes.iter().all(|byte| *byte == 0) {
             continue;
         }
@@ -110,5 +110,5 @@ async fn zeroed_pages_are_found_wherever_they_are() {
         }
         store.close().await;
     }
-    assert!(pages > 50 && unnoticed.is_empty(), "of {pages} pages {unnoticed:?} were not noticed");
+    assert!(pages > 50 && unnoticed.is_empty(), "of {pages} pages {unnoticed:?} were not detected");
 }

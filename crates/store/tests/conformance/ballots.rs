@@ -1,4 +1,4 @@
-//! Keeping ballots.
+//! Storing ballots.
 
 use ep_kernel::ports::{Epoch, StoreError};
 use ep_polling::money::Settlement;
@@ -7,22 +7,22 @@ use futures::future::join_all;
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, ballot, ballots, closing, usd};
 
 on_both_engines!(
-    reads_back_what_it_was_given,
+    stored_ballots_are_read_unchanged,
     inserts_all_or_none,
     a_member_votes_once,
-    refuses_ballots_of_polls_that_are_not_running,
-    a_refused_caller_fails_alone,
-    concurrent_ballots_are_all_kept,
+    rejects_ballots_of_polls_that_are_not_running,
+    a_rejected_caller_fails_alone,
+    concurrent_ballots_are_all_stored,
 );
 
-async fn reads_back_what_it_was_given(db: TestDatabase) {
+async fn stored_ballots_are_read_unchanged(db: TestDatabase) {
     let poll = db.running(None, None).await;
-    let kept = ballots(1..=12);
-    db.polls.record(&poll, Epoch::FIRST, &kept[7..]).await.unwrap();
+    let stored = ballots(1..=12);
+    db.polls.record(&poll, Epoch::FIRST, &stored[7..]).await.unwrap();
     db.polls.record(&poll, Epoch::FIRST, &[]).await.unwrap();
-    db.polls.record(&poll, Epoch::FIRST, &kept[..7]).await.unwrap();
-    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), kept);
-    assert_eq!(db.polls.ballots(&poll, 9).await.unwrap(), kept[9..]);
+    db.polls.record(&poll, Epoch::FIRST, &stored[..7]).await.unwrap();
+    assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), stored);
+    assert_eq!(db.polls.ballots(&poll, 9).await.unwrap(), stored[9..]);
     assert_eq!(db.polls.ballots(&poll, 12).await.unwrap(), []);
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
     assert_eq!(db.polls.ballots(&unknown, 0).await.unwrap(), []);
@@ -31,8 +31,8 @@ async fn reads_back_what_it_was_given(db: TestDatabase) {
 async fn inserts_all_or_none(db: TestDatabase) {
     let poll = db.running(None, None).await;
     db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 4)]).await.unwrap();
-    let refused = db.polls.record(&poll, Epoch::FIRST, &[ballot(2, 1), ballot(3, 4), ballot(4, 2)]).await;
-    assert!(matches!(refused, Err(StoreError::Conflict(_))), "{refused:?}");
+    let rejected = db.polls.record(&poll, Epoch::FIRST, &[ballot(2, 1), ballot(3, 4), ballot(4, 2)]).await;
+    assert!(matches!(rejected, Err(StoreError::Conflict(_))), "{rejected:?}");
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap(), [ballot(1, 4)]);
 }
 
@@ -45,16 +45,16 @@ async fn a_member_votes_once(db: TestDatabase) {
     let votes: Vec<_> = join_all(voting).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(votes.iter().filter(|vote| vote.is_ok()).count(), 1);
     assert_eq!(votes.iter().filter(|vote| matches!(vote, Err(StoreError::Conflict(_)))).count(), 15);
-    // Nor is a number given twice.
-    let kept = db.polls.ballots(&poll, 0).await.unwrap()[0].seq;
-    let twice = db.polls.record(&poll, Epoch::FIRST, &[ballot(kept, 5)]).await;
+    // A sequence number is not used twice either.
+    let stored = db.polls.ballots(&poll, 0).await.unwrap()[0].seq;
+    let twice = db.polls.record(&poll, Epoch::FIRST, &[ballot(stored, 5)]).await;
     assert!(matches!(twice, Err(StoreError::Conflict(_))), "{twice:?}");
 }
 
-async fn refuses_ballots_of_polls_that_are_not_running(db: TestDatabase) {
+async fn rejects_ballots_of_polls_that_are_not_running(db: TestDatabase) {
     let unknown = "EP-20260131-ZZZZZZZZZZ".parse().unwrap();
-    let kept = db.polls.record(&unknown, Epoch::FIRST, &[ballot(1, 0)]).await;
-    assert!(matches!(kept, Err(StoreError::NotFound(_))), "{kept:?}");
+    let recorded = db.polls.record(&unknown, Epoch::FIRST, &[ballot(1, 0)]).await;
+    assert!(matches!(recorded, Err(StoreError::NotFound(_))), "{recorded:?}");
     let poll = db.running(None, None).await;
     db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
     db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
@@ -63,10 +63,10 @@ async fn refuses_ballots_of_polls_that_are_not_running(db: TestDatabase) {
     assert_eq!(db.polls.ballots(&poll, 0).await.unwrap().len(), 1);
 }
 
-async fn a_refused_caller_fails_alone(db: TestDatabase) {
+async fn a_rejected_caller_fails_alone(db: TestDatabase) {
     let poll = db.running(None, None).await;
     db.polls.record(&poll, Epoch::FIRST, &[ballot(1, 0)]).await.unwrap();
-    // Enough callers that many share a commit, with other writes among them.
+    // There are enough callers that many share a commit, and other writes among them.
     let recording = (0..400_u32).map(|number| {
         let (polls, ledger, poll) = (db.polls.clone(), db.ledger.clone(), poll.clone());
         tokio::spawn(async move {
@@ -89,7 +89,7 @@ async fn a_refused_caller_fails_alone(db: TestDatabase) {
     assert_eq!(db.ledger.audit(SETTLED_WITHIN).await.unwrap().transfers, 0);
 }
 
-async fn concurrent_ballots_are_all_kept(db: TestDatabase) {
+async fn concurrent_ballots_are_all_stored(db: TestDatabase) {
     let polls = join_all((0..8).map(|_| db.running(None, None))).await;
     let recording = polls.iter().flat_map(|poll| {
         (0..10_u32).map(|batch| {

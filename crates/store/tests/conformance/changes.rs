@@ -1,4 +1,4 @@
-//! Changes to polls, announced among replicas: PostgreSQL only.
+//! Poll changes announced among replicas: PostgreSQL only.
 
 use std::time::Duration;
 
@@ -21,22 +21,22 @@ async fn sqlite_announces_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_replica_hears_what_one_announces() {
+async fn every_replica_receives_an_announcement() {
     let db = TestDatabase::postgres().await;
     let other = connect(&db.url).await;
-    let (announces, hears) = (db.store.poll_changes().unwrap(), other.poll_changes().unwrap());
-    let mut heard = [announces.listen().await.unwrap(), hears.listen().await.unwrap()];
+    let (sender, receiver) = (db.store.poll_changes().unwrap(), other.poll_changes().unwrap());
+    let mut listeners = [sender.listen().await.unwrap(), receiver.listen().await.unwrap()];
     let kinds = [Change::Ballots, Change::Ended, Change::Cancelled, Change::Released];
     let changes: Vec<_> = (0..MAX_ANNOUNCED).map(|number| change(number, kinds[number % 4])).collect();
-    announces.announce(&changes).await.unwrap();
-    announces.announce(&changes[..1]).await.unwrap();
-    for heard in &mut heard {
-        let taken: Vec<_> = heard.take(changes.len() + 1).collect().await;
+    sender.announce(&changes).await.unwrap();
+    sender.announce(&changes[..1]).await.unwrap();
+    for listener in &mut listeners {
+        let taken: Vec<_> = listener.take(changes.len() + 1).collect().await;
         assert_eq!(taken[..changes.len()], changes);
         assert_eq!(taken.last(), changes.first());
     }
 
-    // What is unreadable, from another version perhaps, is passed over.
+    // Unreadable announcements, perhaps from another version, are skipped.
     let mut db = PgConnection::connect(&db.url).await.unwrap();
     for payload in
         [r#"[{"poll":"EP-1","change":"ended"},{"poll":"EP-20260131-AAAAAAAAAA","change":"renamed"}]"#, "x"]
@@ -44,16 +44,16 @@ async fn every_replica_hears_what_one_announces() {
         let notify = format!("SELECT pg_notify('ep_poll_changes', '{payload}')");
         sqlx::query(AssertSqlSafe(notify)).execute(&mut db).await.unwrap();
     }
-    announces.announce(&changes[1..2]).await.unwrap();
-    assert_eq!(heard[1].next().await.as_ref(), Some(&changes[1]));
+    sender.announce(&changes[1..2]).await.unwrap();
+    assert_eq!(listeners[1].next().await.as_ref(), Some(&changes[1]));
 
-    // A listener whose connection is cut ends, and another one hears what comes then.
+    // A listener ends when its connection is cut. A new one receives later announcements.
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                WHERE datname = current_database() AND query LIKE 'LISTEN%'";
     sqlx::query(cut).execute(&mut db).await.unwrap();
-    let ended = tokio::time::timeout(Duration::from_secs(5), heard[1].next()).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(5), listeners[1].next()).await.unwrap();
     assert_eq!(ended, None);
-    let mut again = hears.listen().await.unwrap();
-    announces.announce(&changes[2..3]).await.unwrap();
+    let mut again = receiver.listen().await.unwrap();
+    sender.announce(&changes[2..3]).await.unwrap();
     assert_eq!(again.next().await.as_ref(), Some(&changes[2]));
 }

@@ -1,4 +1,4 @@
-//! Payments by card: credited once, taken back once, in whatever order it is heard of.
+//! Card payments: credited once and reversed once, whatever the order of the reports.
 
 use ep_kernel::caller::{CheckoutId, UserId};
 use ep_kernel::ports::{Cents, FailedRefund, NewCheckout, PaidCheckout, Reversal, Settled, StoreError};
@@ -10,11 +10,11 @@ use crate::test_database::{TestDatabase, at, hold, lease, new_poll, random, tamp
 
 on_both_engines!(
     a_payment_is_credited_once,
-    what_fits_no_payment_changes_nothing,
-    what_was_paid_is_taken_back_once,
-    what_is_not_available_is_bad_debt_and_freezes_the_account,
-    a_dispute_that_was_won_is_given_back,
-    refunds_that_failed_are_given_back_once,
+    reports_without_a_matching_payment_change_nothing,
+    a_payment_is_reversed_once,
+    an_unavailable_amount_is_bad_debt_and_freezes_the_account,
+    a_won_dispute_is_credited_back,
+    failed_refunds_are_credited_back_once,
     the_order_of_events_does_not_matter,
     the_audit_finds_credits_without_payments,
 );
@@ -92,7 +92,7 @@ async fn a_payment_is_credited_once(db: TestDatabase) {
     assert_eq!(times.iter().filter(|&&settled| settled == Settled::Before).count(), 11);
     assert_eq!(db.money(user).await, [500 * CENT, 0, 0]);
     assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
-    // A closed page cannot be paid, but money that came all the same is credited.
+    // A closed page cannot be paid, but a payment that still arrives is credited.
     let second = checkout(&db, user, 100).await;
     db.checkouts.close_checkout(second.id).await.unwrap();
     assert!(db.checkouts.open_checkouts(at(1), 10).await.unwrap().is_empty());
@@ -104,11 +104,11 @@ async fn a_payment_is_credited_once(db: TestDatabase) {
 
     let unknown =
         NewCheckout { user: UserId::from_random([9; 16]), id: CheckoutId::from_random(random()), ..first };
-    let refused = db.checkouts.add_checkout(&unknown).await;
-    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    let rejected = db.checkouts.add_checkout(&unknown).await;
+    assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
 }
 
-async fn what_fits_no_payment_changes_nothing(db: TestDatabase) {
+async fn reports_without_a_matching_payment_change_nothing(db: TestDatabase) {
     let user = db.user(0).await;
     let first = checkout(&db, user, 500).await;
     let right = paid(&first);
@@ -128,7 +128,7 @@ async fn what_fits_no_payment_changes_nothing(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn what_was_paid_is_taken_back_once(db: TestDatabase) {
+async fn a_payment_is_reversed_once(db: TestDatabase) {
     let user = db.user(100 * CENT).await;
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
@@ -136,13 +136,13 @@ async fn what_was_paid_is_taken_back_once(db: TestDatabase) {
         let times =
             (0..3).map(|_| async { db.checkouts.reverse(&refund(&first, cents), at(7)).await.unwrap() });
         futures::future::join_all(times).await;
-        // Not counted as used.
-        assert_eq!(db.money(user).await, [left * CENT, 0, 0], "{cents} taken back in all");
+        // Reversals are not counted as used.
+        assert_eq!(db.money(user).await, [left * CENT, 0, 0], "{cents} reversed in total");
         db.assert_consistent().await;
     }
 }
 
-async fn what_is_not_available_is_bad_debt_and_freezes_the_account(db: TestDatabase) {
+async fn an_unavailable_amount_is_bad_debt_and_freezes_the_account(db: TestDatabase) {
     let user = db.user(0).await;
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
@@ -154,20 +154,20 @@ async fn what_is_not_available_is_bad_debt_and_freezes_the_account(db: TestDatab
     assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 300 * CENT);
     db.assert_consistent().await;
 
-    // The poll that runs ends as it would; no other one begins, unless it costs nothing.
+    // The running poll ends normally; a new one begins only if it is free.
     let epoch = ep_kernel::ports::Epoch::FIRST;
     let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(100 * CENT));
     db.polls.close(&poll, epoch, &crate::test_database::closing(Some(0)), settlement).await.unwrap();
     assert_eq!(db.money(user).await, [200 * CENT, 0, 100 * CENT]);
     let next = new_poll(Some(user), Some(hold(1, CENT)));
-    let refused = db.polls.open(&next, &lease("a", 1000)).await;
-    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let rejected = db.polls.open(&next, &lease("a", 1000)).await;
+    assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
     let free = new_poll(Some(user), Some(hold(0, 0)));
     db.polls.open(&free, &lease("a", 1000)).await.unwrap();
     db.assert_consistent().await;
 }
 
-async fn a_dispute_that_was_won_is_given_back(db: TestDatabase) {
+async fn a_won_dispute_is_credited_back(db: TestDatabase) {
     for available in [500, 200] {
         let user = db.user(0).await;
         let first = checkout(&db, user, 500).await;
@@ -183,9 +183,9 @@ async fn a_dispute_that_was_won_is_given_back(db: TestDatabase) {
         assert_eq!(db.money(user).await, [0, 0, spent * CENT]);
         for _ in 0..2 {
             db.checkouts.reverse(&dispute(&first, 500, true), at(8)).await.unwrap();
-            assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT], "what was taken of it");
+            assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT], "the reversed amount");
         }
-        // Heard of late, the beginning of the dispute changes nothing more.
+        // A late report of the dispute's beginning changes nothing.
         db.checkouts.reverse(&dispute(&first, 500, false), at(9)).await.unwrap();
         assert_eq!(db.money(user).await, [available * CENT, 0, spent * CENT]);
         db.assert_consistent().await;
@@ -195,9 +195,9 @@ async fn a_dispute_that_was_won_is_given_back(db: TestDatabase) {
     assert_eq!(crate::test_database::number(&db.url, bad_debt).await, 0);
 }
 
-/// A refund that failed is given back, and the same amount can be refunded and fail again: each change of the ledger has
-/// a reference of its own.
-async fn refunds_that_failed_are_given_back_once(db: TestDatabase) {
+/// A failed refund is credited back. The same amount can be refunded and fail again, because each change of
+/// the ledger has a unique reference.
+async fn failed_refunds_are_credited_back_once(db: TestDatabase) {
     let user = db.user(0).await;
     let first = checkout(&db, user, 500).await;
     settle(&db, &paid(&first)).await;
@@ -212,12 +212,12 @@ async fn refunds_that_failed_are_given_back_once(db: TestDatabase) {
         let times = (0..3).map(|_| async { db.checkouts.refund_failed(&failed, at(8)).await.unwrap() });
         futures::future::join_all(times).await;
         assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
-        // Repeated late, the report of the refund changes nothing more.
+        // A late repetition of the refund's report changes nothing.
         db.checkouts.reverse(&refund, at(9)).await.unwrap();
         assert_eq!(db.money(user).await, [500 * CENT, 0, 0], "round {round}");
         db.assert_consistent().await;
     }
-    // Of what the account could not pay, the service's loss is made good first.
+    // The service's bad debt is repaid first.
     let poll = db.running(Some(user), Some(hold(1, 500 * CENT))).await;
     let settlement = ep_polling::money::Settlement::Capture(crate::test_database::usd(400 * CENT));
     let closing = crate::test_database::closing(Some(0));
@@ -227,7 +227,7 @@ async fn refunds_that_failed_are_given_back_once(db: TestDatabase) {
     db.checkouts.refund_failed(&failed(&first, "last", 500, 51), at(51)).await.unwrap();
     assert_eq!(db.money(user).await, [100 * CENT, 0, 400 * CENT]);
     db.assert_consistent().await;
-    // A failure whose refund and payment are unknown waits for them.
+    // A failure with unknown refund and payment waits for them.
     let second = checkout(&db, user, 100).await;
     db.checkouts.refund_failed(&failed(&second, "early", 100, 60), at(60)).await.unwrap();
     db.checkouts.reverse(&Reversal { reported_at: at(59), ..refund(&second, 100) }, at(61)).await.unwrap();
@@ -237,7 +237,7 @@ async fn refunds_that_failed_are_given_back_once(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-/// Reports of one payment.
+/// Reports on one payment.
 #[derive(Debug, Clone)]
 enum Event {
     Paid(PaidCheckout),
@@ -256,18 +256,18 @@ async fn the_order_of_events_does_not_matter(db: TestDatabase) {
             Event::Reversed(refund(&first, 100)),
             Event::Reversed(refund(&first, 300)),
             Event::Failed(failed(&first, "one", 50, 7)),
-            // Later than the failure: 50 of the 350 that were refunded have returned.
+            // Later than the failure: 50 of the 350 refunded have returned.
             Event::Reversed(Reversal { reported_at: at(8), ..refund(&first, 300) }),
             Event::Failed(failed(&first, "two", 20, 9)),
             Event::Reversed(dispute(&first, 400, false)),
             Event::Reversed(dispute(&first, 400, won)),
         ];
-        // Each comes once to three times, in any order, some at the same time.
-        let mut heard: Vec<&Event> =
+        // Each report arrives one to three times, in any order, some concurrently.
+        let mut reports: Vec<&Event> =
             events.iter().flat_map(|event| vec![event; rng.random_range(1..=3)]).collect();
-        heard.shuffle(&mut rng);
-        while !heard.is_empty() {
-            let together = heard.split_off(heard.len().saturating_sub(rng.random_range(1..=4)));
+        reports.shuffle(&mut rng);
+        while !reports.is_empty() {
+            let together = reports.split_off(reports.len().saturating_sub(rng.random_range(1..=4)));
             let hear = async |event: &Event| match event {
                 Event::Paid(paid) => drop(settle(&db, paid).await),
                 Event::Reversed(reversal) => db.checkouts.reverse(reversal, at(7)).await.unwrap(),
@@ -275,7 +275,7 @@ async fn the_order_of_events_does_not_matter(db: TestDatabase) {
             };
             futures::future::join_all(together.into_iter().map(hear)).await;
         }
-        // A dispute names no checkout: heard of while the payment is settled, it waits for the next look.
+        // A dispute names no checkout. If it arrives during settlement, the next run applies it.
         db.checkouts.apply_reversals(at(8)).await.unwrap();
         let left = if won { 720 } else { 320 };
         assert_eq!(db.money(user).await, [left * CENT, 0, 0], "seed {seed}");

@@ -1,46 +1,49 @@
-//! Opening databases, and the messages when that fails.
+//! Opening databases, and the error messages of failures.
 
 use ep_store::{ConnectError, DatabaseUrl, StoreOptions, testing};
 
 use crate::test_database::{SETTLED_WITHIN, TestDatabase, connect, tamper};
 
-async fn refusal(url: &str) -> String {
+async fn connect_error(url: &str) -> String {
     let url: DatabaseUrl = url.parse().unwrap();
     let error = ep_store::connect(&url, StoreOptions::default()).await.unwrap_err();
-    let said = format!("{error} {error:?}");
-    assert!(!said.contains("hunter2"), "{said}");
+    let message = format!("{error} {error:?}");
+    assert!(!message.contains("hunter2"), "{message}");
     error.to_string()
 }
 
 #[tokio::test]
-async fn messages_name_a_file_that_cannot_be_opened() {
+async fn errors_name_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("not-a-database");
     std::fs::write(&file, "hello, I am a text file and rather long for one, in fact").unwrap();
-    let said = refusal(&format!("sqlite://{}", file.display())).await;
-    assert!(said.contains("not-a-database") && said.contains("choose another file"), "{said}");
-    let said = refusal(&format!("sqlite://{}/below/ep.db", file.display())).await;
-    assert!(said.contains("not-a-database/below") && said.contains("writable"), "{said}");
+    let message = connect_error(&format!("sqlite://{}", file.display())).await;
+    assert!(message.contains("not-a-database") && message.contains("choose another file"), "{message}");
+    let message = connect_error(&format!("sqlite://{}/below/ep.db", file.display())).await;
+    assert!(message.contains("not-a-database/below") && message.contains("writable"), "{message}");
 }
 
 #[tokio::test]
-async fn messages_name_a_server_that_cannot_be_used() {
-    let said = refusal("postgres://ep:hunter2@127.0.0.1:9/polls").await;
-    assert!(said.contains("postgres://ep@127.0.0.1:9/polls") && said.contains("start the server"), "{said}");
+async fn errors_name_the_server() {
+    let message = connect_error("postgres://ep:hunter2@127.0.0.1:9/polls").await;
+    assert!(
+        message.contains("postgres://ep@127.0.0.1:9/polls") && message.contains("start the server"),
+        "{message}"
+    );
     let database = testing::Postgres::start().unwrap().database().await.unwrap();
     let missing = database.url().replace("ep_test_", "missing_");
-    let said = refusal(&missing).await;
-    assert!(said.contains("createdb missing_"), "{said}");
+    let message = connect_error(&missing).await;
+    assert!(message.contains("createdb missing_"), "{message}");
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_release_is_refused() {
+async fn a_database_of_a_newer_release_is_rejected() {
     for db in [TestDatabase::sqlite().await, TestDatabase::postgres().await] {
         db.store.close().await;
         let newer = "UPDATE _sqlx_migrations SET version = 9999 WHERE version = 1";
         tamper(&db.url, newer).await.unwrap();
-        let said = refusal(&db.url).await;
-        assert!(said.contains("newer release"), "{said}");
+        let message = connect_error(&db.url).await;
+        assert!(message.contains("newer release"), "{message}");
     }
 }
 
@@ -69,7 +72,7 @@ async fn a_memory_database_is_temporary() {
 }
 
 #[test]
-fn unknown_urls_are_refused() {
-    let refused = "mysql://ep:hunter2@db/polls".parse::<DatabaseUrl>().unwrap_err();
-    assert!(matches!(refused, ConnectError::Url(_)));
+fn unknown_urls_are_rejected() {
+    let rejected = "mysql://ep:hunter2@db/polls".parse::<DatabaseUrl>().unwrap_err();
+    assert!(matches!(rejected, ConnectError::Url(_)));
 }

@@ -1,4 +1,4 @@
-//! Constraints of the tables, tested with statements past the store.
+//! Table constraints, tested with direct statements.
 
 use ep_kernel::ports::Epoch;
 use ep_polling::money::Settlement;
@@ -16,8 +16,8 @@ async fn transfers_are_append_only(db: TestDatabase) {
         "UPDATE transfers SET ref = 'other' WHERE amount = 100",
         "DELETE FROM transfers",
     ] {
-        let refused = tamper(&db.url, change).await.unwrap_err();
-        assert!(refused.to_string().contains("append-only"), "{change}: {refused}");
+        let rejected = tamper(&db.url, change).await.unwrap_err();
+        assert!(rejected.to_string().contains("append-only"), "{change}: {rejected}");
     }
     for wrong in [
         "INSERT INTO transfers (ref, debit_account, credit_account, amount, created_at) VALUES ('x', 'a', 'b', 0, 0)",

@@ -1,4 +1,4 @@
-//! A process that is killed loses nothing it has acknowledged.
+//! A killed process loses no acknowledged change.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -20,7 +20,7 @@ const OWNER: &str = "EP_TEST_CRASH_OWNER";
 const CREDIT: i64 = 1_000_000_000;
 const CAPTURED: i64 = 70;
 
-/// Not a test: what the killed process runs.
+/// Runs in the killed process; it is not a test.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_process() {
     let (Ok(url), Ok(owner)) = (std::env::var(URL), std::env::var(OWNER)) else { return };
@@ -47,7 +47,7 @@ async fn killed_process() {
 async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
     let owner = db.user(CREDIT).await;
     let (mut opened, mut closed) = (HashSet::new(), HashSet::new());
-    let mut kept: HashMap<PollId, usize> = HashMap::new();
+    let mut stored: HashMap<PollId, usize> = HashMap::new();
     for acknowledgements in [3, 150, 400] {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::killed_process", "--nocapture", "--test-threads=1"])
@@ -60,11 +60,11 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             let line = line.unwrap();
             let words: Vec<&str> = line.split(' ').collect();
-            // A line that the kill cut short counts for nothing.
+            // A line cut short by the kill is ignored.
             match (words.as_slice(), words.get(1).and_then(|id| id.parse::<PollId>().ok())) {
                 (["OPENED", _], Some(id)) => drop(opened.insert(id)),
                 (["CLOSED", _], Some(id)) => drop(closed.insert(id)),
-                (["KEPT", _, count], Some(id)) => drop(kept.insert(id, count.parse().unwrap_or(0))),
+                (["STORED", _, count], Some(id)) => drop(stored.insert(id, count.parse().unwrap_or(0))),
                 _ => continue,
             }
             seen += 1;
@@ -78,14 +78,14 @@ async fn acknowledged_changes_survive_a_kill(mut db: TestDatabase) {
         for id in &opened {
             let poll = db.polls.poll(id).await.unwrap().unwrap();
             assert!(!closed.contains(id) || (poll.closing.is_some() && poll.settled), "{id}");
-            let there = db.polls.ballots(id, 0).await.unwrap();
-            assert!(there.len() >= kept.get(id).copied().unwrap_or(0), "{id}: {} ballots", there.len());
-            assert_eq!(there, ballots(1..=there.len() as u32), "all or none, in order");
+            let found = db.polls.ballots(id, 0).await.unwrap();
+            assert!(found.len() >= stored.get(id).copied().unwrap_or(0), "{id}: {} ballots", found.len());
+            assert_eq!(found, ballots(1..=found.len() as u32), "all or none, in order");
         }
     }
     assert!(opened.len() > 10 && !closed.is_empty());
 
-    // The next process closes the rest, and the money adds up.
+    // The next process closes the remaining polls, and the money adds up.
     db.pass(60_000).await;
     for poll in db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 10_000).await.unwrap() {
         db.polls

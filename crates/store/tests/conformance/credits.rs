@@ -37,7 +37,7 @@ async fn a_reference_is_bound_to_its_amount_and_account(db: TestDatabase) {
             other => panic!("{other:?}"),
         }
     }
-    assert!(db.ledger.credit(user, usd(0), "checkout:2", at(2)).await.is_err(), "nothing cannot be credited");
+    assert!(db.ledger.credit(user, usd(0), "checkout:2", at(2)).await.is_err(), "zero cannot be credited");
     assert_eq!(db.money(user).await, [500, 0, 0]);
     assert_eq!(db.money(other).await, [0, 0, 0]);
     db.assert_consistent().await;
@@ -73,7 +73,7 @@ async fn no_account_holds_more_than_the_limit(db: TestDatabase) {
         assert!(matches!(credit(amount, reference).await, Err(StoreError::BalanceLimit)), "{amount}");
         assert_eq!(db.money(user).await, [1, 0, 0]);
     }
-    // The refused reference is free.
+    // The rejected reference is free.
     credit(limit - 1, "a").await.unwrap();
     assert_eq!(db.money(user).await, [limit, 0, 0]);
     assert!(matches!(credit(1, "c").await, Err(StoreError::BalanceLimit)));

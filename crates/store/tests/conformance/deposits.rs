@@ -1,4 +1,4 @@
-//! Deposits of USDC: credited once, to the caller's account or to the payer's.
+//! USDC deposits: credited once, to the caller's account or to the payer's.
 
 use ep_kernel::caller::{DepositId, UserId};
 use ep_kernel::identity::{Identity, WalletAddress};
@@ -11,18 +11,18 @@ use crate::test_database::{TestDatabase, at, random, sign_up, tamper, usd, walle
 on_both_engines!(
     a_deposit_is_credited_once,
     a_payer_without_an_account_gets_one,
-    a_deposit_that_failed_may_begin_anew,
-    due_deposits_are_found_payers_in_turn,
+    a_failed_deposit_may_begin_again,
+    due_deposits_alternate_between_payers,
     a_transfer_is_credited_once_it_is_final,
     the_audit_finds_deposits_without_credit,
 );
 
-/// A deposit by a payer of its own.
+/// Returns a deposit by a new payer.
 pub fn deposit_for(user: Option<UserId>) -> NewDeposit {
     deposit(wallet(), user)
 }
 
-/// A transfer that is final.
+/// Returns a final transfer.
 pub fn final_transfer() -> Transfer {
     moved(7, true)
 }
@@ -47,13 +47,13 @@ fn received(user: UserId, block: u64) -> Received {
     Received { user, transaction: "0xabc".into(), block: Some(block) }
 }
 
-/// Records a transfer; one that is not final is looked at again at 6.
+/// Records a transfer; one that is not final is due again at 6.
 async fn credit(db: &TestDatabase, deposit: &NewDeposit, transfer: &Transfer) -> CreditedDeposit {
     let payer = sign_up(deposit.payment.payer, 0);
     db.deposits.credit_deposit(&deposit.payment.reference, transfer, &payer, at(5), at(6)).await.unwrap()
 }
 
-/// The ids of the deposits that are due.
+/// Returns the ids of the due deposits.
 async fn due(db: &TestDatabase, now: i64, limit: u32, per_payer: u32) -> Vec<DepositId> {
     let found = db.deposits.due_deposits(at(now), limit, per_payer).await.unwrap();
     found.into_iter().map(|found| found.deposit.id).collect()
@@ -83,7 +83,7 @@ async fn a_deposit_is_credited_once(db: TestDatabase) {
     assert_eq!(state(&db, &new).await, Some(settled.clone()));
     assert_eq!(db.money(user).await, [5_000_000, 0, 0]);
 
-    // What is settled neither fails nor begins anew.
+    // A settled deposit neither fails nor begins again.
     db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
     let BegunDeposit::Known(known) = db.deposits.begin_deposit(&new, at(0)).await.unwrap() else { panic!() };
     assert_eq!(known.state, settled);
@@ -110,7 +110,7 @@ async fn a_payer_without_an_account_gets_one(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn a_deposit_that_failed_may_begin_anew(db: TestDatabase) {
+async fn a_failed_deposit_may_begin_again(db: TestDatabase) {
     let new = deposit(wallet(), None);
     db.deposits.begin_deposit(&new, at(0)).await.unwrap();
     db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
@@ -119,13 +119,13 @@ async fn a_deposit_that_failed_may_begin_anew(db: TestDatabase) {
     let again = futures::future::join_all((0..4).map(|_| db.deposits.begin_deposit(&new, at(0)))).await;
     assert_eq!(again.iter().filter(|begun| matches!(begun, Ok(BegunDeposit::New))).count(), 1);
     assert_eq!(state(&db, &new).await, Some(DepositState::Settling));
-    // Late news that the money has moved after all.
+    // A late report that the money has moved after all.
     db.deposits.fail_deposit(&new.payment.reference, None).await.unwrap();
     assert!(credit(&db, &new, &moved(7, true)).await.now);
     db.assert_consistent().await;
 }
 
-async fn due_deposits_are_found_payers_in_turn(db: TestDatabase) {
+async fn due_deposits_alternate_between_payers(db: TestDatabase) {
     let [first, second, third] =
         [3, 1, 2].map(|created| NewDeposit { created_at: at(created), ..deposit(wallet(), None) });
     for new in [&first, &second, &third] {
@@ -134,7 +134,7 @@ async fn due_deposits_are_found_payers_in_turn(db: TestDatabase) {
     assert_eq!(due(&db, 9, 9, 9).await, [second.id, third.id, first.id]);
     assert_eq!(due(&db, 2, 9, 9).await, [second.id, third.id]);
     assert_eq!(due(&db, 9, 1, 9).await, [second.id]);
-    // A hundred of one payer, all due before, do not come before the others.
+    // A hundred earlier deposits of one payer do not delay those of the others.
     let crowd = wallet();
     for _ in 0..100 {
         db.deposits.begin_deposit(&deposit(crowd, None), at(0)).await.unwrap();
@@ -143,7 +143,7 @@ async fn due_deposits_are_found_payers_in_turn(db: TestDatabase) {
     assert_eq!(found[1..], [second.id, third.id, first.id]);
     assert_eq!(due(&db, 9, 99, 2).await.len(), 5);
 
-    // Every unsuccessful look-up is counted, and the next one is later.
+    // Every unsuccessful look-up is counted and postpones the next one.
     let reference = &second.payment.reference;
     db.deposits.postpone_deposit(reference, false, Some(at(20))).await.unwrap();
     assert_eq!(state(&db, &second).await, Some(DepositState::Settling));
@@ -154,7 +154,7 @@ async fn due_deposits_are_found_payers_in_turn(db: TestDatabase) {
     assert!(due(&db, 30, 99, 2).await.contains(&second.id));
     let audit = db.ledger.audit(crate::test_database::SETTLED_WITHIN).await.unwrap();
     assert_eq!(audit.unknown_deposits, [second.id.to_string()]);
-    // It is neither begun again nor forgotten.
+    // It neither begins again nor is deleted.
     let again = db.deposits.begin_deposit(&second, at(0)).await.unwrap();
     assert!(matches!(again, BegunDeposit::Known(known) if known.state == DepositState::Unknown));
     assert!(credit(&db, &second, &moved(7, true)).await.credited);
@@ -181,7 +181,7 @@ async fn a_transfer_is_credited_once_it_is_final(db: TestDatabase) {
     assert_eq!(settled.iter().map(|known| known.deposit.id).collect::<Vec<_>>(), [new.id]);
     assert!(db.deposits.settled_deposits((at(0), &new.payment.reference), 9).await.unwrap().is_empty());
 
-    // It leaves the chain: the account is frozen, and the audit says so.
+    // The transfer leaves the chain: the account is frozen, and the audit reports it.
     assert!(db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
     assert!(!db.deposits.vanish_deposit(&new.payment.reference, at(9)).await.unwrap());
     assert!(db.store.operator().user(user).await.unwrap().frozen);

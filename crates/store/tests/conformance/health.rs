@@ -1,4 +1,4 @@
-//! Pings: a database that cannot be written, or that has lost its file, does not answer them.
+//! Pings fail if the database is not writable or its file is lost.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +9,10 @@ use ep_kernel::ports::{Epoch, StoreError};
 use crate::test_database::{TestDatabase, ballots, connect, lease, new_poll, tamper};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_database_is_not_well() {
+async fn a_full_database_fails_pings() {
     let db = TestDatabase::sqlite().await;
     db.polls.ping().await.unwrap();
-    // What a full disk does: nothing new is stored, what is there can be read.
+    // Like on a full disk, no row can be stored, but stored rows can be read.
     let full = "CREATE TRIGGER full BEFORE INSERT ON replays \
         BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END";
     tamper(&db.url, full).await.unwrap();
@@ -20,13 +20,13 @@ async fn a_full_database_is_not_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_only_server_is_not_well() {
+async fn a_read_only_server_fails_pings() {
     let db = TestDatabase::postgres().await;
     db.polls.ping().await.unwrap();
     let read_only = "DO $$ BEGIN EXECUTE \
         format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$";
     tamper(&db.url, read_only).await.unwrap();
-    // The setting counts for new connections.
+    // The setting applies to new connections.
     let disconnect = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
     tamper(&db.url, disconnect).await.unwrap();
@@ -39,17 +39,17 @@ async fn a_read_only_server_is_not_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_that_has_lost_its_name_is_noticed() {
+async fn a_moved_file_is_detected() {
     let db = TestDatabase::sqlite().await;
     let file = Path::new(db.url.strip_prefix("sqlite://").unwrap());
     let away = file.with_extension("away");
     fs::rename(file, &away).unwrap();
     let open = async || db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await;
-    // Nothing is acknowledged that a restart would lose, even before anybody has asked how the database is.
+    // Writes that a restart would lose are rejected, even before the first ping.
     for _ in 0..2 {
         assert!(matches!(open().await, Err(StoreError::Refused(_))));
         let poll = new_poll(None, None).id;
-        assert!(matches!(db.polls.poll(&poll).await, Err(StoreError::Refused(_))), "reads are refused, too");
+        assert!(matches!(db.polls.poll(&poll).await, Err(StoreError::Refused(_))), "reads are rejected, too");
         let ballots = db.polls.record(&poll, Epoch::FIRST, &ballots(1..=1)).await;
         assert!(matches!(ballots, Err(StoreError::Refused(_))), "{ballots:?}");
         assert!(matches!(db.polls.ping().await, Err(StoreError::Refused(_))));
@@ -57,7 +57,7 @@ async fn a_file_that_has_lost_its_name_is_noticed() {
     fs::rename(&away, file).unwrap();
     open().await.unwrap();
     db.polls.ping().await.unwrap();
-    // Another file under its name is not it.
+    // Another file under its name is not accepted.
     fs::remove_file(file).unwrap();
     fs::write(file, "").unwrap();
     assert!(matches!(open().await, Err(StoreError::Refused(_))));
@@ -65,7 +65,7 @@ async fn a_file_that_has_lost_its_name_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_that_was_deleted_is_noticed() {
+async fn a_deleted_log_is_detected() {
     let db = TestDatabase::sqlite().await;
     db.polls.open(&new_poll(None, None), &lease("worker", 60_000)).await.unwrap();
     fs::remove_file(format!("{}-wal", db.url.strip_prefix("sqlite://").unwrap())).unwrap();
@@ -74,7 +74,7 @@ async fn a_log_that_was_deleted_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_are_closed_to_other_users() {
+async fn files_are_inaccessible_to_other_users() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("new/ep.db");
     let url = format!("sqlite://{}", file.display());
@@ -88,7 +88,7 @@ async fn files_are_closed_to_other_users() {
         assert_eq!(mode(path), 0o600, "{}", path.display());
     }
     store.close().await;
-    // So are those that an earlier release left open.
+    // Files left accessible by an earlier release are restricted, too.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     connect(&url).await.close().await;
     assert_eq!(mode(&file), 0o600);

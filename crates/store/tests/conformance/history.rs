@@ -7,7 +7,7 @@ use ep_polling::tally::Tally;
 use crate::test_database::{TestDatabase, at, ballots, closing, hold, lease, new_poll, usd};
 
 on_both_engines!(
-    lists_what_a_poll_came_to,
+    lists_the_result_of_a_poll,
     pages_begin_with_the_newest,
     pages_after_a_poll_do_not_shift,
     polls_are_found_by_words,
@@ -15,7 +15,7 @@ on_both_engines!(
     spending_is_summed_by_day,
 );
 
-async fn lists_what_a_poll_came_to(db: TestDatabase) {
+async fn lists_the_result_of_a_poll(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(1_000).await);
     let history = db.store.history();
     assert_eq!(history.polls_of(user, 20, 0).await.unwrap(), []);
@@ -36,14 +36,14 @@ async fn lists_what_a_poll_came_to(db: TestDatabase) {
     };
     assert_eq!(listed().await, expected);
 
-    // Of seven, each third has no vote; the others vote for the first and the second option in turn.
+    // Of seven ballots, each third has no vote; the others alternate between the first two options.
     let recorded = ballots(1..=7);
     db.polls.record(&id, Epoch::FIRST, &recorded).await.unwrap();
     expected.tally = Tally::of(3, recorded.iter().map(|ballot| ballot.vote.as_ref().ok().copied()));
     expected.answered = 7;
     assert_eq!(listed().await, expected);
 
-    // Closed, with calls in flight: what is known so far. Settled: what was captured.
+    // A closed poll with calls in flight lists the known cost, a settled one the captured amount.
     let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
     let closing = Closing { unused_calls: 3, ..closing(None) };
     db.polls.close(&id, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
@@ -54,7 +54,7 @@ async fn lists_what_a_poll_came_to(db: TestDatabase) {
     expected.end = Some(PastEnd { cost: usd(399), ..end });
     assert_eq!(listed().await, expected);
 
-    // Nobody is charged: what the calls cost, those that were not used included.
+    // An anonymous poll lists the cost of its calls, including the unused ones.
     let unbilled = db.running(Some(user), None).await;
     db.polls.record(&unbilled, Epoch::FIRST, &recorded).await.unwrap();
     db.polls.close(&unbilled, Epoch::FIRST, &closing, Settlement::Later).await.unwrap();
@@ -69,7 +69,7 @@ async fn pages_begin_with_the_newest(db: TestDatabase) {
     let user = db.user(1_000).await;
     let mut opened = Vec::new();
     for number in 0..7 {
-        // Two at a time.
+        // Two polls per millisecond.
         let poll = NewPoll { created_at: at(number / 2), ..new_poll(Some(user), None) };
         db.polls.open(&poll, &lease("a", 10)).await.unwrap();
         db.polls.record(&poll.id, Epoch::FIRST, &ballots(1..=3)).await.unwrap();
@@ -89,7 +89,7 @@ async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let mut ids = Vec::new();
     for number in 0..9 {
-        // Three polls of each millisecond.
+        // Three polls per millisecond.
         let poll = NewPoll { created_at: at(number / 3), ..new_poll(Some(user), None) };
         db.polls.open(&poll, &lease("a", 60_000)).await.unwrap();
         ids.push((poll.created_at, poll.id));
@@ -103,7 +103,7 @@ async fn pages_after_a_poll_do_not_shift(db: TestDatabase) {
     {
         assert!(page.len() <= 2);
         seen.extend(page.into_iter().map(|poll| (poll.created_at, poll.id)));
-        // What is opened meanwhile is newer.
+        // Polls opened in between are newer.
         let newer = NewPoll { created_at: at(100), ..new_poll(Some(user), None) };
         db.polls.open(&newer, &lease("a", 60_000)).await.unwrap();
     }
@@ -134,7 +134,7 @@ async fn polls_are_found_by_words(db: TestDatabase) {
         let polls = history.find_polls(user, words, false, limit, offset).await.unwrap();
         polls.into_iter().map(|poll| poll.question).collect()
     };
-    for (words, places) in [
+    for (words, positions) in [
         (&["tomato"][..], &[0][..]),
         (&["FRUIT", "Tomato"], &[0]),
         (&["tomato", "Ungarn"], &[]),
@@ -148,7 +148,7 @@ async fn polls_are_found_by_words(db: TestDatabase) {
         (&["'; --"], &[]),
         (&[], &[3, 2, 1, 0]),
     ] {
-        let expected: Vec<&str> = places.iter().map(|place| questions[*place]).collect();
+        let expected: Vec<&str> = positions.iter().map(|position| questions[*position]).collect();
         assert_eq!(found(words, 20, 0).await, expected, "{words:?}");
     }
     assert_eq!(found(&["s"], 2, 1).await, [questions[2], questions[1]]);
@@ -177,7 +177,7 @@ async fn spending_is_summed_by_day(db: TestDatabase) {
     let (user, other) = (db.user(10_000).await, db.user(10_000).await);
     let recorded = ballots(1..=7);
     let spent: i64 = recorded.iter().map(|ballot| ballot.spend.amount.micro()).sum();
-    // Accepted at, held, captured: what nobody is charged for counts with what its calls cost.
+    // Accepted at, held, captured. A poll without a charge counts with the cost of its calls.
     for (owner, accepted, held) in [
         (user, DAY - 1, Some(400)),
         (user, DAY, Some(400)),

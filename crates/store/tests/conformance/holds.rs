@@ -1,4 +1,4 @@
-//! Setting money aside for polls, capturing it, releasing the rest.
+//! Reserving money for polls, capturing it, and releasing the rest.
 
 use ep_kernel::ports::{Epoch, Opened, StoreError};
 use ep_polling::money::Settlement;
@@ -7,17 +7,17 @@ use futures::future::join_all;
 use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
 
 on_both_engines!(
-    holds_what_is_available_and_refuses_too_little,
-    concurrent_polls_never_hold_more_than_there_is,
+    holds_the_available_amount_and_rejects_too_little,
+    concurrent_polls_never_hold_more_than_the_balance,
     a_hold_of_zero_moves_nothing,
     holds_need_a_known_owner,
     concurrent_closes_capture_once,
-    captures_never_more_than_the_hold,
+    captures_at_most_the_hold,
     concurrent_settlements_capture_once,
-    settles_closed_polls_only,
+    settles_only_closed_polls,
 );
 
-async fn holds_what_is_available_and_refuses_too_little(db: TestDatabase) {
+async fn holds_the_available_amount_and_rejects_too_little(db: TestDatabase) {
     let user = db.user(1_000).await;
     let open = async |at_least, at_most| {
         db.polls.open(&new_poll(Some(user), Some(hold(at_least, at_most))), &lease("a", 10)).await
@@ -34,7 +34,7 @@ async fn holds_what_is_available_and_refuses_too_little(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn concurrent_polls_never_hold_more_than_there_is(db: TestDatabase) {
+async fn concurrent_polls_never_hold_more_than_the_balance(db: TestDatabase) {
     let user = db.user(100_000).await;
     let opening = (0..48).map(|_| {
         let polls = db.polls.clone();
@@ -43,9 +43,9 @@ async fn concurrent_polls_never_hold_more_than_there_is(db: TestDatabase) {
     });
     let opened: Vec<_> = join_all(opening).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 10);
-    let refused =
+    let rejected =
         |opened: &&Result<Opened, StoreError>| matches!(opened, Err(StoreError::InsufficientBalance { .. }));
-    assert_eq!(opened.iter().filter(refused).count(), 38);
+    assert_eq!(opened.iter().filter(rejected).count(), 38);
     assert_eq!(db.money(user).await, [100_000, 100_000, 0]);
     db.assert_consistent().await;
 }
@@ -86,7 +86,7 @@ async fn concurrent_closes_capture_once(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn captures_never_more_than_the_hold(db: TestDatabase) {
+async fn captures_at_most_the_hold(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(601))).await.unwrap();
@@ -119,7 +119,7 @@ async fn concurrent_settlements_capture_once(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn settles_closed_polls_only(db: TestDatabase) {
+async fn settles_only_closed_polls(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     let early = db.polls.settle(&poll, Epoch::FIRST, usd(1), usd(0), at(0)).await;

@@ -10,15 +10,15 @@ use crate::test_database::{TestDatabase, at};
 on_both_engines!(
     a_request_is_claimed_then_replayed,
     another_request_with_the_same_key_is_a_mismatch,
-    an_expired_record_counts_as_none,
+    an_expired_record_is_ignored,
     a_claim_past_its_lease_is_granted_again,
-    a_claim_that_was_given_up_is_granted_again,
+    an_abandoned_claim_is_granted_again,
     a_claim_that_ends_too_far_ahead_counts_as_ended,
     one_of_concurrent_requests_gets_the_claim,
     expired_records_are_deleted,
 );
 
-/// A claim of this epoch, of a record that was made at `made`.
+/// Returns a claim of this epoch, on a record created at `made`.
 fn claim(epoch: i64, made: i64) -> ClaimRecord {
     ClaimRecord { epoch, expires_at: at(made + 10_000) }
 }
@@ -49,7 +49,7 @@ async fn another_request_with_the_same_key_is_a_mismatch(db: TestDatabase) {
     assert_eq!(begin(&db, "a", "g", 500).await, ClaimState::Mismatch);
 }
 
-async fn an_expired_record_counts_as_none(db: TestDatabase) {
+async fn an_expired_record_is_ignored(db: TestDatabase) {
     begin(&db, "a", "f", 0).await;
     db.idempotency.finish("a", 1, "done").await.unwrap();
     assert_eq!(begin(&db, "a", "g", 10_000).await, ClaimState::Claimed(claim(2, 10_000)));
@@ -64,16 +64,16 @@ async fn a_claim_past_its_lease_is_granted_again(db: TestDatabase) {
     db.pass(50_000).await;
     assert_eq!(begin(&db, "a", "f", 1_000).await, ClaimState::Running(claim(1, 0)), "it was renewed");
     db.pass(10_000).await;
-    // The same record: what the request has done is found again.
+    // It is the same record, so that the earlier changes of the request are found again.
     assert_eq!(begin(&db, "a", "f", 1_001).await, ClaimState::Claimed(claim(2, 0)));
     assert_eq!(begin(&db, "a", "f", 1_500).await, ClaimState::Running(claim(2, 0)));
-    // The first claimant may neither answer nor give up what it does not hold.
+    // The first claimant may neither save a reply nor end the claim that it has lost.
     db.idempotency.finish("a", 1, "late").await.unwrap();
     db.idempotency.renew("a", 1, Duration::ZERO).await.unwrap();
     assert_eq!(begin(&db, "a", "f", 1_600).await, ClaimState::Running(claim(2, 0)));
 }
 
-async fn a_claim_that_was_given_up_is_granted_again(db: TestDatabase) {
+async fn an_abandoned_claim_is_granted_again(db: TestDatabase) {
     begin(&db, "a", "f", 0).await;
     db.idempotency.renew("a", 1, Duration::ZERO).await.unwrap();
     assert_eq!(begin(&db, "a", "f", 1).await, ClaimState::Claimed(claim(2, 0)));
@@ -84,7 +84,7 @@ async fn a_claim_that_was_given_up_is_granted_again(db: TestDatabase) {
 }
 
 async fn one_of_concurrent_requests_gets_the_claim(db: TestDatabase) {
-    // A new request, one whose claimant has died, one whose record has expired.
+    // A new request, one with a dead claimant, and one with an expired record.
     for (scope, now) in [("a", 0), ("a", 2_000), ("a", 20_000)] {
         let beginning = (0..32).map(|_| {
             let idempotency = db.idempotency.clone();
@@ -111,7 +111,7 @@ async fn expired_records_are_deleted(db: TestDatabase) {
     assert_eq!(begin(&db, "c", "f", 5_500).await, ClaimState::Running(claim(1, 5_000)));
 }
 
-/// A clock that was an hour ahead when the request was claimed.
+/// A claim made while the clock was an hour ahead.
 async fn a_claim_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
     begin(&db, "a", "f", 0).await;
     db.pass(-100_000).await;

@@ -1,4 +1,4 @@
-//! Polls run over a database whose answers are lost, and by processes that pause.
+//! Polls on a database that loses responses, run by processes that pause.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -28,16 +28,16 @@ use tokio::time::sleep;
 use crate::test_database::{TestDatabase, connect, number, plan, usd};
 
 on_both_engines!(
-    commits_whose_answers_are_lost_strand_nothing,
-    a_paused_replica_does_not_go_on_with_an_adopted_poll,
-    an_end_is_read_from_the_database_before_it_is_shown,
+    commits_with_lost_responses_strand_no_poll,
+    a_paused_replica_does_not_continue_an_adopted_poll,
+    an_end_is_read_from_the_database_before_it_is_reported,
 );
 
 const MEMBERS: usize = 40;
-/// What each call costs.
+/// The cost of each call.
 const COST: i64 = 10;
 
-/// Models that all vote, after a while.
+/// Models that all vote after a delay.
 struct Voters {
     takes: Duration,
     asked: AtomicUsize,
@@ -75,14 +75,14 @@ impl Models for Voters {
     }
 }
 
-/// A connection that loses answers, or stalls.
+/// A database connection that loses responses or stalls.
 struct Connection {
     store: Arc<dyn PollStore>,
     writes: AtomicU32,
-    /// The answer to every n-th write is lost; 0 is none.
+    /// The interval of writes with a lost response; 0 means none.
     loses_every: u32,
     stalled: watch::Sender<bool>,
-    /// Whether the answer to a poll's end is late.
+    /// True if the response to a poll's end is delayed.
     ends_late: AtomicBool,
 }
 
@@ -97,7 +97,7 @@ impl Connection {
         let _ = self.stalled.subscribe().wait_for(|stalled| !stalled).await;
     }
 
-    fn answer<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
+    fn respond<T>(&self, done: Result<T, StoreError>) -> Result<T, StoreError> {
         let number = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
         if self.loses_every > 0 && number.is_multiple_of(self.loses_every) {
             return Err(StoreError::Failed("the connection was cut after the commit".into()));
@@ -110,15 +110,15 @@ impl Connection {
 impl PollStore for Connection {
     async fn open(&self, poll: &NewPoll, lease: &Lease) -> Result<Opened, StoreError> {
         self.stall().await;
-        self.answer(self.store.open(poll, lease).await)
+        self.respond(self.store.open(poll, lease).await)
     }
     async fn start(&self, poll: &PollId, epoch: Epoch, time: Duration) -> Result<(), StoreError> {
         self.stall().await;
-        self.answer(self.store.start(poll, epoch, time).await)
+        self.respond(self.store.start(poll, epoch, time).await)
     }
     async fn record(&self, poll: &PollId, epoch: Epoch, ballots: &[Ballot]) -> Result<(), StoreError> {
         self.stall().await;
-        self.answer(self.store.record(poll, epoch, ballots).await)
+        self.respond(self.store.record(poll, epoch, ballots).await)
     }
     async fn close(
         &self,
@@ -132,7 +132,7 @@ impl PollStore for Connection {
         if self.ends_late.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
-        self.answer(closed)
+        self.respond(closed)
     }
     async fn settle(
         &self,
@@ -143,7 +143,7 @@ impl PollStore for Connection {
         at: Timestamp,
     ) -> Result<bool, StoreError> {
         self.stall().await;
-        self.answer(self.store.settle(poll, epoch, capture, unused, at).await)
+        self.respond(self.store.settle(poll, epoch, capture, unused, at).await)
     }
     async fn poll(&self, id: &PollId) -> Result<Option<PollRecord>, StoreError> {
         self.stall().await;
@@ -162,7 +162,7 @@ impl PollStore for Connection {
     }
     async fn adopt(&self, lease: &Lease, ago: Duration, limit: u32) -> Result<Vec<Adopted>, StoreError> {
         self.stall().await;
-        self.answer(self.store.adopt(lease, ago, limit).await)
+        self.respond(self.store.adopt(lease, ago, limit).await)
     }
     async fn renew(&self, held: &[(PollId, Epoch)], lasts: Duration) -> Result<Vec<PollId>, StoreError> {
         self.stall().await;
@@ -170,7 +170,7 @@ impl PollStore for Connection {
     }
     async fn cancel(&self, id: &PollId, at: Timestamp) -> Result<bool, StoreError> {
         self.stall().await;
-        self.answer(self.store.cancel(id, at).await)
+        self.respond(self.store.cancel(id, at).await)
     }
     async fn is_cancelled(&self, id: &PollId) -> Result<bool, StoreError> {
         self.stall().await;
@@ -207,7 +207,7 @@ fn replica(seed: u64, store: &Arc<Connection>, voters: &Arc<Voters>, lease: Dura
     executor
 }
 
-/// A poll that asks everyone, a few at a time.
+/// Returns a plan that asks every member, a few at a time.
 fn thrifty() -> Plan {
     let price = Price { prompt: PicoUsd::new(100_000), ..Price::FREE };
     let mut plan = plan(MEMBERS);
@@ -226,7 +226,7 @@ async fn all_settled(db: &TestDatabase) {
     panic!("polls were stranded: {:?}", db.ledger.audit(Duration::ZERO).await);
 }
 
-async fn commits_whose_answers_are_lost_strand_nothing(db: TestDatabase) {
+async fn commits_with_lost_responses_strand_no_poll(db: TestDatabase) {
     let user = db.user(1_000_000).await;
     let voters = Voters::new(Duration::from_millis(5));
     let executor = replica(1, &Connection::new(db.polls.clone(), 9), &voters, Duration::from_secs(5));
@@ -239,11 +239,11 @@ async fn commits_whose_answers_are_lost_strand_nothing(db: TestDatabase) {
     let ballots = number(&db.url, "SELECT COUNT(*) FROM ballots").await;
     let [posted, held, used] = db.money(user).await;
     assert_eq!((posted + used, held), (1_000_000, 0));
-    // What the counted answers cost, and what was estimated for calls that were given up with their answers.
+    // The cost of the counted responses, plus the estimate for calls with lost responses.
     assert!(used >= ballots * COST, "{used} for {ballots} ballots");
 }
 
-async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) {
+async fn a_paused_replica_does_not_continue_an_adopted_poll(db: TestDatabase) {
     let user = db.user(1_000_000).await;
     let voters = Voters::new(Duration::from_millis(100));
     let lease = Duration::from_secs(1);
@@ -271,7 +271,7 @@ async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) 
     assert_eq!(db.polls.ballots(&id, 0).await.unwrap().len(), MEMBERS);
     let asked = voters.asked.load(Ordering::SeqCst);
     assert!(asked <= MEMBERS + in_flight, "{asked} calls, {in_flight} were in flight");
-    // What the answers cost, and an estimate for those that were lost in the pause.
+    // The cost of the responses, plus an estimate for those lost in the pause.
     let [posted, held, used] = db.money(user).await;
     assert_eq!((posted + used, held), (1_000_000, 0));
     let estimate = thrifty().charged(0, Spend::UNKNOWN).amount.micro();
@@ -279,8 +279,8 @@ async fn a_paused_replica_does_not_go_on_with_an_adopted_poll(db: TestDatabase) 
     assert!((answers..=answers + in_flight as i64 * estimate).contains(&used), "{used} for {answers}");
 }
 
-/// Whoever tells of an end must not ask the process that runs the poll, which learns of it last.
-async fn an_end_is_read_from_the_database_before_it_is_shown(db: TestDatabase) {
+/// Readers must not ask the process that runs the poll, because it learns of the end last.
+async fn an_end_is_read_from_the_database_before_it_is_reported(db: TestDatabase) {
     let user = db.user(1_000_000).await;
     let connection = Connection::new(db.polls.clone(), 0);
     connection.ends_late.store(true, Ordering::SeqCst);

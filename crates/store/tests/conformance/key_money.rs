@@ -1,4 +1,4 @@
-//! Caps on what a key spends, and keys with money of their own.
+//! Spending caps of keys, and pre-funded keys.
 
 use ep_kernel::caller::{CappedKey, UserId};
 use ep_kernel::email::Email;
@@ -20,19 +20,19 @@ use crate::test_database::{
 };
 
 on_both_engines!(
-    a_capped_key_spends_no_more_in_all_and_a_day,
-    a_cap_holds_against_polls_at_once,
-    a_pre_funded_key_spends_what_was_moved_onto_it,
-    what_is_left_returns_on_revocation,
-    what_is_held_returns_once_the_poll_is_settled,
-    a_frozen_account_funds_no_key_and_its_keys_are_frozen,
+    a_capped_key_respects_its_total_and_daily_caps,
+    a_cap_holds_for_concurrent_polls,
+    a_pre_funded_key_spends_its_own_balance,
+    the_balance_returns_on_revocation,
+    a_held_amount_returns_once_the_poll_is_settled,
+    a_frozen_account_cannot_fund_keys_and_its_keys_are_frozen,
     pre_funded_keys_count_and_end_with_their_account,
-    changes_of_a_key_at_once_lose_nothing,
-    what_comes_to_a_revoked_key_returns,
-    a_payment_taken_back_takes_what_is_on_keys,
+    concurrent_changes_of_a_key_lose_no_money,
+    a_credit_to_a_revoked_key_returns,
+    a_reversed_payment_debits_the_keys,
 );
 
-/// A key with these caps.
+/// Adds a key with these caps.
 pub async fn capped_key(
     db: &TestDatabase,
     user: UserId,
@@ -46,7 +46,7 @@ pub async fn capped_key(
     (user, CappedKey { key: owner.key, caps: owner.terms.caps })
 }
 
-/// A key that this account funds.
+/// Returns a key pre-funded by this account.
 pub fn funded_key(funder: UserId, amount: i64) -> (NewKey, KeyAccount) {
     let key = new_key(UserId::from_random(random()));
     let account = KeyAccount { funder, amount: usd(amount), email: Email::of_key(key.id) };
@@ -76,7 +76,7 @@ async fn funds(db: &TestDatabase, funder: UserId, key: &NewKey) -> [i64; 2] {
     [available.micro(), held.micro()]
 }
 
-async fn a_capped_key_spends_no_more_in_all_and_a_day(db: TestDatabase) {
+async fn a_capped_key_respects_its_total_and_daily_caps(db: TestDatabase) {
     const DAY: i64 = 86_400_000;
     let user = db.user(100_000).await;
     let key = capped_key(&db, user, Some(1_500), Some(1_000)).await;
@@ -93,7 +93,7 @@ async fn a_capped_key_spends_no_more_in_all_and_a_day(db: TestDatabase) {
         Err(StoreError::CapReached { left, needed }) => assert_eq!((left, needed), (usd(0), usd(1))),
         other => panic!("{other:?}"),
     }
-    // What a poll did not use may be spent again, and a new day begins with nothing spent.
+    // Unused money of a poll may be spent again, and a new day begins with no spending.
     capture(&db, &first, 100).await;
     capture(&db, &second, 400).await;
     assert_eq!(spent(&db, key, at(DAY - 1)).await, [500, 500]);
@@ -102,14 +102,14 @@ async fn a_capped_key_spends_no_more_in_all_and_a_day(db: TestDatabase) {
     capture(&db, &third, 1_000).await;
     assert_eq!(spent(&db, key, at(DAY)).await, [1_500, 1_000]);
     assert!(matches!(open(&db, poll(1, 5, 2 * DAY)).await, Err(StoreError::CapReached { .. })));
-    // A poll that costs nothing needs no cap, and another key of the account is not concerned.
+    // A free poll needs no cap, and another key of the account is not affected.
     open(&db, poll(0, 0, 2 * DAY)).await.unwrap();
     open(&db, new_poll(Some(user), Some(hold(500, 500)))).await.unwrap();
     assert_eq!(db.money(user).await, [98_500, 500, 1_500]);
     db.assert_consistent().await;
 }
 
-async fn a_cap_holds_against_polls_at_once(db: TestDatabase) {
+async fn a_cap_holds_for_concurrent_polls(db: TestDatabase) {
     let user = db.user(1_000_000).await;
     let key = capped_key(&db, user, None, Some(1_000)).await;
     let opening = (0..50).map(|_| {
@@ -126,7 +126,7 @@ async fn a_cap_holds_against_polls_at_once(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn a_pre_funded_key_spends_what_was_moved_onto_it(db: TestDatabase) {
+async fn a_pre_funded_key_spends_its_own_balance(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     assert_eq!(db.keys.add_funded_key(&key, &account).await.unwrap(), Added::Active);
@@ -144,7 +144,7 @@ async fn a_pre_funded_key_spends_what_was_moved_onto_it(db: TestDatabase) {
         db.keys.fund_key(user, key.id, usd(amount), reference, at(1)).await.map(|funds| funds.available)
     };
     assert_eq!(fund(150, "one").await.unwrap(), usd(200));
-    assert_eq!(fund(150, "one").await.unwrap(), usd(200), "the same request moves it once");
+    assert_eq!(fund(150, "one").await.unwrap(), usd(200), "the same request moves the amount once");
     assert!(matches!(fund(151, "one").await, Err(StoreError::Conflict(_))));
     assert!(matches!(fund(551, "two").await, Err(StoreError::InsufficientBalance { .. })));
     assert_eq!((db.money(user).await, db.money(key.user).await), ([550, 0, 0], [200, 0, 250]));
@@ -153,27 +153,27 @@ async fn a_pre_funded_key_spends_what_was_moved_onto_it(db: TestDatabase) {
     let own = new_key(user);
     db.keys.add_key(&own).await.unwrap();
     for (funder, key) in [(other, key.id), (user, own.id), (user, new_key(user).id)] {
-        let refused = db.keys.fund_key(funder, key, usd(1), "three", at(1)).await;
-        assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+        let rejected = db.keys.fund_key(funder, key, usd(1), "three", at(1)).await;
+        assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
     }
     let (short, account) = funded_key(user, 1);
     let terms = KeyTerms { expires_at: Some(at(3)), ..KeyTerms::default() };
     db.keys.add_funded_key(&NewKey { terms, ..short.clone() }, &account).await.unwrap();
     db.keys.fund_key(user, short.id, usd(1), "in time", at(2)).await.unwrap();
-    let refused = db.keys.fund_key(user, short.id, usd(1), "too late", at(3)).await;
-    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    let rejected = db.keys.fund_key(user, short.id, usd(1), "too late", at(3)).await;
+    assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
     db.keys.revoke_key(user, short.id, at(4)).await.unwrap();
 
     let (poor, account) = funded_key(user, 551);
-    let refused = db.keys.add_funded_key(&poor, &account).await;
-    assert!(matches!(refused, Err(StoreError::InsufficientBalance { .. })), "{refused:?}");
+    let rejected = db.keys.add_funded_key(&poor, &account).await;
+    assert!(matches!(rejected, Err(StoreError::InsufficientBalance { .. })), "{rejected:?}");
     assert_eq!(db.keys.key_owner(&poor.hash, at(0)).await.unwrap(), None);
     assert_eq!(db.keys.keys_of(user, at(9)).await.unwrap().len(), 3);
     assert_eq!(db.keys.keys_of(key.user, at(9)).await.unwrap().len(), 1);
     db.assert_consistent().await;
 }
 
-async fn what_is_left_returns_on_revocation(db: TestDatabase) {
+async fn the_balance_returns_on_revocation(db: TestDatabase) {
     let (user, other) = (db.user(1_000).await, db.user(0).await);
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
@@ -182,12 +182,12 @@ async fn what_is_left_returns_on_revocation(db: TestDatabase) {
     assert!(!db.keys.revoke_key(user, key.id, at(2)).await.unwrap());
     assert_eq!(db.keys.key_owner(&key.hash, at(2)).await.unwrap(), None);
     assert_eq!((db.money(user).await, db.money(key.user).await), ([1_000, 0, 0], [0, 0, 0]));
-    let refused = db.keys.fund_key(user, key.id, usd(1), "late", at(3)).await;
-    assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    let rejected = db.keys.fund_key(user, key.id, usd(1), "late", at(3)).await;
+    assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
     db.assert_consistent().await;
 }
 
-async fn what_is_held_returns_once_the_poll_is_settled(db: TestDatabase) {
+async fn a_held_amount_returns_once_the_poll_is_settled(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 600);
     db.keys.add_funded_key(&key, &account).await.unwrap();
@@ -203,16 +203,16 @@ async fn what_is_held_returns_once_the_poll_is_settled(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn a_frozen_account_funds_no_key_and_its_keys_are_frozen(db: TestDatabase) {
+async fn a_frozen_account_cannot_fund_keys_and_its_keys_are_frozen(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
     db.store.operator().freeze(user, true).await.unwrap();
     let (another, account) = funded_key(user, 300);
-    let refused = db.keys.add_funded_key(&another, &account).await;
-    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
-    let refused = db.keys.fund_key(user, key.id, usd(1), "one", at(1)).await;
-    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let rejected = db.keys.add_funded_key(&another, &account).await;
+    assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
+    let rejected = db.keys.fund_key(user, key.id, usd(1), "one", at(1)).await;
+    assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
     let poll = || new_poll(Some(key.user), Some(hold(1, 200)));
     assert!(matches!(open(&db, poll()).await, Err(StoreError::Frozen)));
     db.store.operator().freeze(user, false).await.unwrap();
@@ -231,7 +231,7 @@ async fn pre_funded_keys_count_and_end_with_their_account(db: TestDatabase) {
     assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::TooMany);
     assert_eq!(db.money(user).await, [500, 0, 0]);
     let users = db.store.operator().users(None).await.unwrap();
-    assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [user], "keys are no users");
+    assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [user], "keys are not users");
 
     let rotated = db.keys.rotate_keys(&new_key(user)).await.unwrap();
     assert_eq!(rotated, MAX_ACTIVE_KEYS);
@@ -239,12 +239,12 @@ async fn pre_funded_keys_count_and_end_with_their_account(db: TestDatabase) {
     let (last, account) = funded_key(user, 5);
     db.keys.add_funded_key(&last, &account).await.unwrap();
     delete_account(&db, user, at(2)).await;
-    assert_eq!(db.money(user).await, [0, 0, 0], "what was left is forfeited, with what was on the keys");
+    assert_eq!(db.money(user).await, [0, 0, 0], "the balances of account and keys are forfeited");
     assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().all(|key| key.label.is_empty()));
     db.assert_consistent().await;
 }
 
-async fn changes_of_a_key_at_once_lose_nothing(db: TestDatabase) {
+async fn concurrent_changes_of_a_key_lose_no_money(db: TestDatabase) {
     let user = db.user(10_000).await;
     let (key, account) = funded_key(user, 1_000);
     db.keys.add_funded_key(&key, &account).await.unwrap();
@@ -269,7 +269,7 @@ async fn changes_of_a_key_at_once_lose_nothing(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn what_comes_to_a_revoked_key_returns(db: TestDatabase) {
+async fn a_credit_to_a_revoked_key_returns(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
@@ -287,7 +287,7 @@ async fn what_comes_to_a_revoked_key_returns(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-async fn a_payment_taken_back_takes_what_is_on_keys(db: TestDatabase) {
+async fn a_reversed_payment_debits_the_keys(db: TestDatabase) {
     let user = db.user(0).await;
     let checkout = checkout(&db, user, 100).await;
     let cents = |cents: i64| cents * 10_000;
@@ -308,13 +308,13 @@ async fn a_payment_taken_back_takes_what_is_on_keys(db: TestDatabase) {
     assert_eq!(db.money(user).await, [0, 0, 0]);
     let left: i64 = [db.money(keys[0].0.user).await[0], db.money(keys[1].0.user).await[0]].iter().sum();
     assert_eq!(left, cents(40));
-    // What is held cannot be taken: the account is frozen for it, and its keys with it.
+    // Held amounts cannot be debited, so the account and its keys are frozen.
     let holder = &keys[usize::from(db.money(keys[0].0.user).await[0] == 0)].0;
     open(&db, new_poll(Some(holder.user), Some(hold(cents(10), cents(10))))).await.unwrap();
     db.checkouts.reverse(&reversal(100), at(3)).await.unwrap();
     let bad_debt = "SELECT CAST(SUM(amount) AS BIGINT) FROM transfers WHERE debit_account = 'sys:bad_debt'";
     assert_eq!(number(&db.url, bad_debt).await, cents(10));
-    let refused = open(&db, new_poll(Some(holder.user), Some(hold(0, 1)))).await;
-    assert!(matches!(refused, Err(StoreError::Frozen)), "{refused:?}");
+    let rejected = open(&db, new_poll(Some(holder.user), Some(hold(0, 1)))).await;
+    assert!(matches!(rejected, Err(StoreError::Frozen)), "{rejected:?}");
     db.assert_consistent().await;
 }

@@ -13,12 +13,12 @@ use crate::test_database::{TestDatabase, at, key_id, random};
 on_both_engines!(
     a_key_identifies_its_user_until_it_is_revoked,
     the_last_use_of_a_key_is_stored,
-    keys_are_listed_to_their_user,
+    keys_are_listed_for_their_user,
     active_keys_are_limited,
-    active_keys_are_limited_when_many_are_added_at_once,
-    all_keys_are_replaced_by_one,
-    a_key_is_valid_on_its_terms,
-    no_key_survives_a_rotation_that_it_was_added_before,
+    active_keys_are_limited_under_concurrent_additions,
+    rotation_replaces_all_keys_with_one,
+    a_key_is_valid_within_its_terms,
+    no_key_added_before_a_rotation_survives_it,
     no_key_is_created_by_a_credential_that_has_ended,
 );
 
@@ -59,7 +59,7 @@ async fn a_key_identifies_its_user_until_it_is_revoked(db: TestDatabase) {
     assert_eq!(db.keys.key_owner(&key.hash, at(9)).await.unwrap(), None);
 }
 
-async fn keys_are_listed_to_their_user(db: TestDatabase) {
+async fn keys_are_listed_for_their_user(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let older = new_key(user);
     let newer = NewKey { created_at: at(5), ..new_key(user) };
@@ -97,7 +97,7 @@ async fn active_keys_are_limited(db: TestDatabase) {
     assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
 }
 
-async fn active_keys_are_limited_when_many_are_added_at_once(db: TestDatabase) {
+async fn active_keys_are_limited_under_concurrent_additions(db: TestDatabase) {
     for _ in 0..5 {
         let user = db.user(0).await;
         for _ in 1..MAX_ACTIVE_KEYS {
@@ -139,7 +139,7 @@ async fn the_last_use_of_a_key_is_stored(db: TestDatabase) {
     assert_eq!(last_used, at(9).millis());
 }
 
-async fn all_keys_are_replaced_by_one(db: TestDatabase) {
+async fn rotation_replaces_all_keys_with_one(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let others = new_key(other);
     db.keys.add_key(&others).await.unwrap();
@@ -162,7 +162,7 @@ async fn all_keys_are_replaced_by_one(db: TestDatabase) {
     assert!(matches!(unknown, Err(StoreError::NotFound(_))), "{unknown:?}");
 }
 
-async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
+async fn no_key_added_before_a_rotation_survives_it(db: TestDatabase) {
     for _ in 0..5 {
         let user = db.user(0).await;
         let keys: Vec<NewKey> = (0..6).map(|_| new_key(user)).collect();
@@ -178,7 +178,7 @@ async fn no_key_survives_a_rotation_that_it_was_added_before(db: TestDatabase) {
     }
 }
 
-async fn a_key_is_valid_on_its_terms(db: TestDatabase) {
+async fn a_key_is_valid_within_its_terms(db: TestDatabase) {
     let user = db.user(0).await;
     for scope in [KeyScope::All, KeyScope::Polls, KeyScope::Read] {
         let terms = KeyTerms { scope, expires_at: Some(at(100)), ..KeyTerms::default() };
@@ -189,7 +189,7 @@ async fn a_key_is_valid_on_its_terms(db: TestDatabase) {
         assert_eq!(db.keys.key_owner(&key.hash, at(100)).await.unwrap(), None);
         assert!(db.keys.keys_of(user, at(9)).await.unwrap().iter().any(|listed| listed.terms == terms));
     }
-    // Keys that have expired are not counted as active.
+    // Expired keys do not count as active.
     for _ in 3..MAX_ACTIVE_KEYS {
         assert_eq!(db.keys.add_key(&new_key(user)).await.unwrap(), Added::Active);
     }

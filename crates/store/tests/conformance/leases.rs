@@ -1,4 +1,4 @@
-//! Leases: renewing them, adopting the polls of processes that died, and refusing what those still write.
+//! Leases: renewal, adoption of polls from dead processes, and rejection of late writes.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,15 +16,15 @@ on_both_engines!(
     a_poll_with_an_ended_lease_is_adopted,
     settled_polls_are_not_adopted,
     closed_unsettled_polls_are_adopted,
-    a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted,
-    a_renewed_lease_is_kept,
-    only_what_is_named_is_renewed,
-    an_adopted_poll_takes_nothing_from_its_former_holder,
+    an_unreadable_poll_does_not_prevent_the_adoption_of_others,
+    a_renewed_lease_lasts,
+    only_named_leases_are_renewed,
+    an_adopted_poll_rejects_writes_of_its_former_holder,
     a_deadline_outlives_the_process,
-    a_poll_that_waits_has_no_deadline_until_it_starts,
+    a_queued_poll_has_no_deadline_until_it_starts,
     unsettled_polls_past_their_deadline_are_stranded,
     a_lease_that_ends_too_far_ahead_counts_as_ended,
-    polls_of_an_unknown_form_are_left_alone,
+    polls_of_an_unknown_form_are_ignored,
     concurrent_workers_adopt_each_poll_once,
 );
 
@@ -79,7 +79,7 @@ async fn closed_unsettled_polls_are_adopted(db: TestDatabase) {
     assert_eq!(adopt(&db).await, []);
 }
 
-async fn a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted(db: TestDatabase) {
+async fn an_unreadable_poll_does_not_prevent_the_adoption_of_others(db: TestDatabase) {
     let polls = [open(&db, 1_000).await, open(&db, 1_000).await, open(&db, 1_000).await];
     tamper(&db.url, format!("UPDATE polls SET plan = '{{' WHERE id = '{}'", polls[1].id)).await.unwrap();
     db.pass(2_000).await;
@@ -89,7 +89,7 @@ async fn a_poll_that_cannot_be_read_keeps_no_other_from_being_adopted(db: TestDa
     }
 }
 
-async fn a_renewed_lease_is_kept(db: TestDatabase) {
+async fn a_renewed_lease_lasts(db: TestDatabase) {
     let polls = [open(&db, 60_000).await, open(&db, 60_000).await, open(&db, 60_000).await];
     let held: Vec<_> = polls.iter().map(|poll| (poll.id.clone(), Epoch::FIRST)).collect();
     db.pass(50_000).await;
@@ -98,18 +98,18 @@ async fn a_renewed_lease_is_kept(db: TestDatabase) {
     assert_eq!(adopt(&db).await, []);
     db.pass(10_000).await;
     assert_eq!(db.polls.adopt(&lease("successor", 60_000), Duration::ZERO, 2).await.unwrap().len(), 2);
-    // Of the former holder only one lease is left; it is renewed although it had ended.
+    // The former holder has only one lease left. It is renewed although it had ended.
     assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap().len(), 1);
     assert_eq!(adopt(&db).await, []);
-    // A lease renewed for no time at all ends.
+    // A lease renewed for zero time ends.
     assert_eq!(db.polls.renew(&held, Duration::ZERO).await.unwrap().len(), 1);
     assert_eq!(adopt(&db).await.len(), 1);
     assert_eq!(db.polls.renew(&held, Duration::from_mins(1)).await.unwrap(), []);
     assert_eq!(db.polls.renew(&[], Duration::from_mins(1)).await.unwrap(), []);
 }
 
-/// A poll whose opening was committed but never acknowledged is run by nobody: its lease must end.
-async fn only_what_is_named_is_renewed(db: TestDatabase) {
+/// A poll with a committed but unacknowledged opening has no runner, so its lease must end.
+async fn only_named_leases_are_renewed(db: TestDatabase) {
     let (running, forgotten) = (open(&db, 60_000).await, open(&db, 60_000).await);
     db.pass(50_000).await;
     let renewed =
@@ -119,19 +119,19 @@ async fn only_what_is_named_is_renewed(db: TestDatabase) {
     assert_eq!(ids(&adopt(&db).await), HashSet::from([forgotten.id]));
 }
 
-async fn an_adopted_poll_takes_nothing_from_its_former_holder(db: TestDatabase) {
+async fn an_adopted_poll_rejects_writes_of_its_former_holder(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = db.running(Some(user), Some(hold(1, 600))).await;
     db.polls.record(&poll, Epoch::FIRST, &ballots(1..=2)).await.unwrap();
     db.pass(60_000).await;
     let epoch = adopt(&db).await[0].epoch;
-    let refused = [
+    let rejected = [
         db.polls.record(&poll, Epoch::FIRST, &[ballot(3, 2)]).await,
         db.polls.start(&poll, Epoch::FIRST, Duration::from_mins(1)).await,
         db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(600))).await,
     ];
-    for refused in refused {
-        assert!(matches!(refused, Err(StoreError::NotFound(_))), "{refused:?}");
+    for rejected in rejected {
+        assert!(matches!(rejected, Err(StoreError::NotFound(_))), "{rejected:?}");
     }
     db.polls.record(&poll, epoch, &[ballot(3, 2)]).await.unwrap();
     db.polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(70))).await.unwrap();
@@ -143,14 +143,14 @@ async fn an_adopted_poll_takes_nothing_from_its_former_holder(db: TestDatabase) 
 async fn a_deadline_outlives_the_process(db: TestDatabase) {
     open(&db, 60_000).await;
     db.pass(60_000).await;
-    // It was opened with two minutes.
+    // It was opened with a deadline of two minutes.
     let left = adopt(&db).await[0].left.unwrap();
     assert!(left > Duration::from_secs(30) && left <= Duration::from_secs(60), "{left:?}");
     db.pass(3 * 86_400_000).await;
     assert_eq!(adopt(&db).await[0].left, Some(Duration::ZERO));
 }
 
-async fn a_poll_that_waits_has_no_deadline_until_it_starts(db: TestDatabase) {
+async fn a_queued_poll_has_no_deadline_until_it_starts(db: TestDatabase) {
     let poll = NewPoll { time: None, ..new_poll(None, None) };
     db.polls.open(&poll, &lease("crashed", 60_000)).await.unwrap();
     db.pass(60_000).await;
@@ -170,7 +170,7 @@ async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     db.polls.close(&settled.id, Epoch::FIRST, &closing(Some(0)), Settlement::Capture(usd(0))).await.unwrap();
     db.pass(150_000).await;
     db.assert_consistent().await;
-    // Two minutes of time and one to settle are over, whoever holds the leases.
+    // The deadline of two minutes and one minute to settle have passed, regardless of leases.
     db.pass(40_000).await;
     tamper(&db.url, "UPDATE polls SET lease_until = lease_until + 600000").await.unwrap();
     let audit = db.ledger.audit(SETTLED_WITHIN).await.unwrap();
@@ -179,7 +179,7 @@ async fn unsettled_polls_past_their_deadline_are_stranded(db: TestDatabase) {
     assert!(!audit.is_clean());
 }
 
-/// A clock that was an hour ahead when the poll was opened, and has been set right after a crash.
+/// The clock was an hour ahead when the poll was opened, and was corrected after a crash.
 async fn a_lease_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
     let (ahead, right) = (open(&db, 60_000).await, open(&db, 60_000).await);
     let hour = "lease_until = lease_until + 3600000, deadline_at = deadline_at + 3600000";
@@ -190,7 +190,7 @@ async fn a_lease_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
     assert_eq!(ids(&busy), HashSet::from([ahead.id.clone()]));
     assert_eq!(adopt(&db).await, []);
     db.assert_consistent().await;
-    // Clocks may be two minutes apart.
+    // Clocks may differ by two minutes.
     let two_minutes =
         format!("UPDATE polls SET lease_until = lease_until + 115000 WHERE id = '{}'", right.id);
     tamper(&db.url, two_minutes).await.unwrap();
@@ -198,8 +198,8 @@ async fn a_lease_that_ends_too_far_ahead_counts_as_ended(db: TestDatabase) {
     db.assert_consistent().await;
 }
 
-/// A newer version of the program wrote them.
-async fn polls_of_an_unknown_form_are_left_alone(db: TestDatabase) {
+/// A newer version of the program wrote the polls.
+async fn polls_of_an_unknown_form_are_ignored(db: TestDatabase) {
     let user = db.user(1_000).await;
     let polls = [db.running(Some(user), None).await, db.running(Some(user), None).await];
     db.polls.record(&polls[0], Epoch::FIRST, &ballots(1..=3)).await.unwrap();

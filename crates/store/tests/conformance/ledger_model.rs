@@ -1,4 +1,4 @@
-//! Money against a model: after every change of a random sequence, the balance is what the model says and
+//! The ledger against a model. After every change of a random sequence, the balance equals the model's and
 //! the sum of its transfers.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 
 use crate::test_database::{TestDatabase, at, closing, hold, lease, new_poll, usd};
 
-/// A change to one account. Polls are named by the order in which they were opened.
+/// A change to one account. Polls are numbered in the order of their opening.
 #[derive(Debug, Clone)]
 enum Change {
     Credit { reference: u8, amount: i64 },
@@ -59,7 +59,7 @@ impl Model {
         self.used += captured;
     }
 
-    /// Makes a change in the database and in the model, and compares what comes of it.
+    /// Makes a change in the database and in the model, and compares the results.
     async fn apply(&mut self, db: &TestDatabase, user: UserId, change: &Change) {
         match *change {
             Change::Credit { reference, amount } => {

@@ -1,4 +1,4 @@
-//! Limits that replicas share: PostgreSQL only.
+//! Limits shared by replicas: PostgreSQL only.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -20,7 +20,7 @@ async fn replicas_share_one_allowance() {
     let other = connect(&db.url).await;
     let replicas = [db.store.limiter().unwrap(), other.limiter().unwrap()];
     let mut taken = Vec::new();
-    // A few at once: a limiter whose database is slow lets callers pass.
+    // Only a few concurrent requests, because a limiter with a slow database lets callers pass.
     for _ in 0..25 {
         let taking = (0..4).map(|number| {
             let limiter = replicas[number % 2].clone();
@@ -29,7 +29,7 @@ async fn replicas_share_one_allowance() {
         taken.extend(join_all(taking).await.into_iter().map(Result::unwrap));
     }
     let allowed = taken.iter().filter(|allowance| allowance.exhausted.is_none()).count();
-    // One share comes back every two seconds.
+    // One request is allowed again every two seconds.
     assert!((30..=33).contains(&allowed), "{allowed}");
     for allowance in taken.iter().filter(|allowance| allowance.exhausted.is_some()) {
         assert_eq!((allowance.remaining, allowance.limit), (0, 30));
@@ -43,7 +43,7 @@ async fn replicas_share_one_allowance() {
     db.idempotency.sweep(at(0)).await.unwrap();
     assert!(
         replicas[1].take("default", "user:1", LIMIT).await.remaining <= 3,
-        "a sweep deletes only what is full again"
+        "a sweep deletes only full allowances"
     );
 }
 

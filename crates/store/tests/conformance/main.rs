@@ -1,8 +1,8 @@
-//! What the ports promise, tested on both engines.
+//! The contract of the ports, tested on both engines.
 //!
-//! Every module lists its tests once with `on_both_engines!`; each test gets a database of its own.
+//! Every module lists its tests once with `on_both_engines!`; each test gets a separate database.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::disallowed_methods, reason = "what is spawned here is waited for")]
+#![expect(clippy::disallowed_methods, reason = "all spawned tasks are awaited")]
 
 #[macro_use]
 mod test_database;

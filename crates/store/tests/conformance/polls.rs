@@ -6,19 +6,19 @@ use ep_polling::money::Settlement;
 use crate::test_database::{TestDatabase, at, ballot, closing, hold, lease, new_poll, plan, usd};
 
 on_both_engines!(
-    reads_back_what_it_was_given,
+    stored_polls_are_read_unchanged,
     one_request_opens_one_poll,
     concurrent_requests_open_one_poll,
-    an_id_is_taken_once,
-    closes_once,
-    says_how_far_a_poll_is,
-    whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended,
-    answers_pings_until_it_is_closed,
-    old_anonymous_polls_are_deleted_a_few_at_a_time,
-    a_poll_outlives_its_connection,
+    an_id_is_used_once,
+    a_poll_is_closed_once,
+    reports_the_progress_of_a_poll,
+    the_lease_holder_sees_a_cancellation,
+    pings_succeed_until_the_store_is_closed,
+    old_anonymous_polls_are_deleted_in_batches,
+    a_poll_survives_reopening_the_database,
 );
 
-async fn reads_back_what_it_was_given(db: TestDatabase) {
+async fn stored_polls_are_read_unchanged(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = new_poll(Some(user), Some(hold(10, 400)));
     let opened = db.polls.open(&poll, &lease("a", 10)).await.unwrap();
@@ -78,7 +78,7 @@ async fn concurrent_requests_open_one_poll(db: TestDatabase) {
     assert_eq!(db.money(user).await, [1_000, 600, 0]);
 }
 
-async fn an_id_is_taken_once(db: TestDatabase) {
+async fn an_id_is_used_once(db: TestDatabase) {
     let user = db.user(1_000).await;
     let poll = new_poll(Some(user), Some(hold(1, 600)));
     db.polls.open(&poll, &lease("a", 10)).await.unwrap();
@@ -87,7 +87,7 @@ async fn an_id_is_taken_once(db: TestDatabase) {
     assert_eq!(db.money(user).await, [1_000, 600, 0]);
 }
 
-async fn closes_once(db: TestDatabase) {
+async fn a_poll_is_closed_once(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let settlement = Settlement::Capture(usd(0));
     db.polls.close(&poll, Epoch::FIRST, &closing(Some(0)), settlement).await.unwrap();
@@ -100,7 +100,7 @@ async fn closes_once(db: TestDatabase) {
     assert_eq!(record.closing.unwrap().unused_calls_cost, Some(usd(0)));
 }
 
-async fn says_how_far_a_poll_is(db: TestDatabase) {
+async fn reports_the_progress_of_a_poll(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let progress = || async { db.polls.progress(&poll).await.unwrap().unwrap() };
     assert_eq!(progress().await, PollProgress { ballots: 0, closing: None, settled: false });
@@ -118,7 +118,7 @@ async fn says_how_far_a_poll_is(db: TestDatabase) {
     assert_eq!(db.polls.progress(&unknown).await.unwrap(), None);
 }
 
-async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {
+async fn old_anonymous_polls_are_deleted_in_batches(db: TestDatabase) {
     let user = db.user(1_000).await;
     let running = db.running(None, None).await;
     let owned = db.running(Some(user), None).await;
@@ -141,13 +141,13 @@ async fn old_anonymous_polls_are_deleted_a_few_at_a_time(db: TestDatabase) {
         assert_eq!(db.polls.poll(poll).await.unwrap(), None);
         assert!(db.polls.ballots(poll, 0).await.unwrap().is_empty());
     }
-    for kept in [&running, &owned] {
-        assert!(db.polls.poll(kept).await.unwrap().is_some());
+    for remaining in [&running, &owned] {
+        assert!(db.polls.poll(remaining).await.unwrap().is_some());
     }
     assert_eq!(db.polls.ballots(&owned, 0).await.unwrap().len(), 1);
 }
 
-async fn answers_pings_until_it_is_closed(db: TestDatabase) {
+async fn pings_succeed_until_the_store_is_closed(db: TestDatabase) {
     db.polls.ping().await.unwrap();
     let polls = db.polls.clone();
     db.store.close().await;
@@ -156,7 +156,7 @@ async fn answers_pings_until_it_is_closed(db: TestDatabase) {
     assert!(db.ledger.credit(user, usd(1), "late", crate::test_database::at(0)).await.is_err());
 }
 
-async fn a_poll_outlives_its_connection(db: TestDatabase) {
+async fn a_poll_survives_reopening_the_database(db: TestDatabase) {
     let poll = db.running(None, None).await;
     let engine = db.store.engine();
     let db = db.reopened().await;
@@ -164,18 +164,18 @@ async fn a_poll_outlives_its_connection(db: TestDatabase) {
     assert!(db.polls.poll(&poll).await.unwrap().is_some());
 }
 
-async fn whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended(db: TestDatabase) {
+async fn the_lease_holder_sees_a_cancellation(db: TestDatabase) {
     let (polls, user) = (&db.polls, db.user(1_000).await);
     let poll = db.running(Some(user), Some(hold(1, 400))).await;
     let other = db.running(Some(user), None).await;
     assert!(!polls.is_cancelled(&poll).await.unwrap());
     assert!(polls.cancel(&poll, at(9)).await.unwrap());
-    assert!(polls.cancel(&poll, at(10)).await.unwrap(), "twice is once");
+    assert!(polls.cancel(&poll, at(10)).await.unwrap(), "a repeated cancellation succeeds");
     assert!(polls.is_cancelled(&poll).await.unwrap() && !polls.is_cancelled(&other).await.unwrap());
     assert_eq!(polls.cancelled_of("worker").await.unwrap(), std::slice::from_ref(&poll));
     assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
 
-    // Another process has adopted it.
+    // Another process has adopted the poll.
     db.pass(100_000).await;
     let adopted = polls.adopt(&lease("another", 60_000), std::time::Duration::ZERO, 9).await.unwrap();
     let epoch = adopted.iter().find(|adopted| adopted.id == poll).unwrap().epoch;
@@ -183,9 +183,9 @@ async fn whoever_holds_the_lease_learns_that_a_poll_is_to_be_ended(db: TestDatab
     assert_eq!(polls.cancelled_of("another").await.unwrap(), std::slice::from_ref(&poll));
     polls.close(&poll, epoch, &closing(Some(0)), Settlement::Capture(usd(33))).await.unwrap();
     assert_eq!(polls.cancelled_of("another").await.unwrap(), []);
-    assert!(polls.cancel(&poll, at(11)).await.unwrap(), "it was what ended it");
+    assert!(polls.cancel(&poll, at(11)).await.unwrap(), "the cancellation ended the poll");
 
-    // What a closing says need not be kept twice; what is still to be ended is kept.
+    // A cancellation recorded in a closing is deleted; a pending one stays.
     assert!(polls.cancel(&other, at(11)).await.unwrap());
     assert_eq!(db.store.delete_cancellations().await.unwrap(), 1);
     assert!(!polls.is_cancelled(&poll).await.unwrap() && polls.is_cancelled(&other).await.unwrap());

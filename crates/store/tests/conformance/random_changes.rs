@@ -1,4 +1,4 @@
-//! Random changes by concurrent callers, some of whom give up half-way, leave the ledger consistent.
+//! Random changes by concurrent callers, some of them cancelled half-way, leave the ledger consistent.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     let deposits: Vec<NewDeposit> =
         (0..10).map(|n| deposit_for((n % 2 == 0).then_some(users[n % users.len()]))).collect();
     let capped = join_all(users.iter().map(|user| capped_key(&db, *user, Some(9_000), Some(5_000)))).await;
-    let shared = Shared { users: &users, checkouts: &checkouts, deposits: &deposits, capped: &capped };
+    let shared = Workload { users: &users, checkouts: &checkouts, deposits: &deposits, capped: &capped };
     join_all((0..WORKERS).map(|seed| work(&db, &shared, seed))).await;
     db.checkouts.apply_reversals(at(2)).await.unwrap();
     for credits in [
@@ -79,7 +79,7 @@ async fn the_ledger_is_consistent_after_concurrent_changes(db: TestDatabase) {
     assert_eq!(crate::test_database::number(&db.url, captured).await, used);
 }
 
-/// Something that is heard of a payment by card.
+/// Reports a random event of a card payment.
 async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha12Rng) {
     let reversal = |kind: &str, cents: u32, lifted| Reversal {
         reference: format!("{kind}:{}", checkout.id),
@@ -115,7 +115,7 @@ async fn pay_by_card(db: &TestDatabase, checkout: &NewCheckout, rng: &mut ChaCha
     }
 }
 
-/// A step of a deposit.
+/// Makes a random step of a deposit.
 async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12Rng) {
     drop(db.deposits.begin_deposit(deposit, at(0)).await);
     let reference = &deposit.payment.reference;
@@ -127,21 +127,21 @@ async fn pay_in_usdc(db: &TestDatabase, deposit: &NewDeposit, rng: &mut ChaCha12
     }
 }
 
-/// Every account that can have spent something.
+/// Returns every account that can have spent money.
 async fn all_accounts(db: &TestDatabase) -> Vec<UserId> {
     let ids = crate::test_database::texts(&db.url, "SELECT id FROM accounts").await;
     ids.iter().map(|id| id.parse().unwrap()).collect()
 }
 
-/// What all workers change.
-struct Shared<'a> {
+/// The accounts, polls and payments that all workers change.
+struct Workload<'a> {
     users: &'a [UserId],
     checkouts: &'a [NewCheckout],
     deposits: &'a [NewDeposit],
     capped: &'a [(UserId, CappedKey)],
 }
 
-/// A change of pre-funded keys; a new one is added to `funded`.
+/// Makes a random change of pre-funded keys; adds a new key to `funded`.
 async fn change_funded(
     db: &TestDatabase,
     user: UserId,
@@ -174,8 +174,8 @@ async fn change_funded(
     }
 }
 
-async fn work(db: &TestDatabase, shared: &Shared<'_>, seed: u64) {
-    let Shared { users, checkouts, deposits, capped } = shared;
+async fn work(db: &TestDatabase, shared: &Workload<'_>, seed: u64) {
+    let Workload { users, checkouts, deposits, capped } = shared;
     let mut funded: Vec<(UserId, NewKey)> = Vec::new();
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     let mut mine: Vec<PollId> = Vec::new();
@@ -228,7 +228,7 @@ async fn work(db: &TestDatabase, shared: &Shared<'_>, seed: u64) {
                 }
             }
         };
-        // One caller in eight gives up before the answer.
+        // One caller in eight is cancelled before the response.
         if step % 8 == 7 {
             let _ = tokio::time::timeout(Duration::from_micros(300 * (step % 7)), change).await;
         } else {

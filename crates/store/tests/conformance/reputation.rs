@@ -1,4 +1,4 @@
-//! Feedback, the sums over ballots, and heartbeats.
+//! Feedback, ballot statistics and heartbeats.
 
 use ep_kernel::caller::{FeedbackId, UserId};
 use ep_kernel::ports::{
@@ -20,16 +20,16 @@ use crate::test_database::{
 
 on_both_engines!(
     feedback_is_one_entry_for_each_account_and_poll,
-    a_funded_key_speaks_for_its_funder,
-    polls_that_count_are_counted_once_by_however_many,
+    feedback_of_a_funded_key_belongs_to_its_funder,
+    public_polls_are_counted_once_by_concurrent_processes,
     simulated_and_private_polls_are_not_counted,
-    sums_follow_what_is_said,
-    sums_are_those_over_the_ballots_after_random_changes,
+    sums_follow_feedback,
+    sums_equal_the_ballots_after_random_changes,
     an_earlier_release_can_end_polls,
-    minutes_are_kept_once,
+    each_minute_is_stored_once,
 );
 
-/// A poll of real models that anyone may read.
+/// Returns a public poll of real models.
 pub fn real(owner: Option<UserId>) -> NewPoll {
     let mut poll = new_poll(owner, None);
     poll.plan.simulated = false;
@@ -50,12 +50,12 @@ fn entry(correct: Option<bool>, time: i64) -> FeedbackEntry {
     FeedbackEntry { outcome_correct: correct, confidence: Some(0.1 + 0.2), notes, created_at: at(time) }
 }
 
-async fn say(db: &TestDatabase, user: UserId, poll: &PollId, entry: FeedbackEntry) -> FeedbackId {
+async fn submit_feedback(db: &TestDatabase, user: UserId, poll: &PollId, entry: FeedbackEntry) -> FeedbackId {
     let feedback = NewFeedback { id: FeedbackId::from_random(random()), poll: poll.clone(), user, entry };
     db.store.feedback().submit_feedback(&feedback).await.unwrap()
 }
 
-/// Counts everything that waits.
+/// Counts all pending polls.
 async fn count(db: &TestDatabase) -> u32 {
     let mut counted = 0;
     loop {
@@ -75,10 +75,10 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
     let poll = end(&db, &real(None), &ballots(1..=3)).await;
     let feedback = db.store.feedback();
     assert_eq!(feedback.feedback_on(&poll).await.unwrap(), PollFeedback::default());
-    let id = say(&db, first, &poll, entry(Some(true), 1)).await;
-    let other = say(&db, second, &poll, entry(None, 2)).await;
+    let id = submit_feedback(&db, first, &poll, entry(Some(true), 1)).await;
+    let other = submit_feedback(&db, second, &poll, entry(None, 2)).await;
     assert_ne!(id, other);
-    assert_eq!(say(&db, first, &poll, entry(Some(false), 3)).await, id, "an entry keeps its id");
+    assert_eq!(submit_feedback(&db, first, &poll, entry(Some(false), 3)).await, id, "an entry keeps its id");
     let expected = PollFeedback {
         total: 2,
         correct: 0,
@@ -89,7 +89,7 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
     let own = feedback.feedback_of(first).await.unwrap();
     assert_eq!((own.len(), &own[0].poll_id, &own[0].entry), (1, &poll, &entry(Some(false), 3)));
 
-    // Erased with its account.
+    // The entry is erased with its account.
     delete_account(&db, first, at(9)).await;
     let left = feedback.feedback_on(&poll).await.unwrap();
     assert_eq!((left.total, left.incorrect, left.entries), (1, 0, vec![entry(None, 2)]));
@@ -100,33 +100,33 @@ async fn feedback_is_one_entry_for_each_account_and_poll(db: TestDatabase) {
         let new = NewFeedback { id, poll: poll.clone(), user, entry: entry(None, 4) };
         assert!(matches!(feedback.submit_feedback(&new).await, Err(StoreError::NotFound(_))));
     }
-    // The newest hundred are listed, all are summed.
+    // The newest hundred entries are listed, all are counted.
     let users = join_all((0..105).map(|_| db.user(0))).await;
     for (n, user) in users.into_iter().enumerate() {
-        say(&db, user, &poll, entry(Some(n % 3 == 0), 10 + n as i64)).await;
+        submit_feedback(&db, user, &poll, entry(Some(n % 3 == 0), 10 + n as i64)).await;
     }
     let all = feedback.feedback_on(&poll).await.unwrap();
     assert_eq!((all.total, all.correct, all.incorrect, all.entries.len()), (106, 35, 70, 100));
     assert_eq!((all.entries[0].created_at, all.entries[99].created_at), (at(114), at(15)));
 }
 
-async fn a_funded_key_speaks_for_its_funder(db: TestDatabase) {
+async fn feedback_of_a_funded_key_belongs_to_its_funder(db: TestDatabase) {
     let user = db.user(1_000).await;
     let (key, account) = funded_key(user, 300);
     db.keys.add_funded_key(&key, &account).await.unwrap();
     let poll = end(&db, &real(Some(user)), &ballots(1..=3)).await;
-    let id = say(&db, key.user, &poll, entry(Some(true), 1)).await;
-    assert_eq!(say(&db, user, &poll, entry(Some(true), 2)).await, id);
+    let id = submit_feedback(&db, key.user, &poll, entry(Some(true), 1)).await;
+    assert_eq!(submit_feedback(&db, user, &poll, entry(Some(true), 2)).await, id);
     assert_eq!(db.store.feedback().feedback_on(&poll).await.unwrap().total, 1);
 }
 
-async fn polls_that_count_are_counted_once_by_however_many(db: TestDatabase) {
+async fn public_polls_are_counted_once_by_concurrent_processes(db: TestDatabase) {
     let recorded: Vec<Ballot> = ballots(1..=7);
     let reputation = db.store.reputation();
     for _ in 0..10 {
         end(&db, &real(None), &recorded).await;
     }
-    // Calls are in flight: what they cost is not known yet.
+    // With calls in flight, the final cost is unknown.
     let late = db.running(None, None).await;
     tamper(&db.url, format!("UPDATE polls SET plan = replace(plan, '\"simulated\":true', '\"simulated\":false') WHERE id = '{late}'"))
         .await
@@ -139,11 +139,12 @@ async fn polls_that_count_are_counted_once_by_however_many(db: TestDatabase) {
         }
     });
     join_all(counting).await;
-    assert_eq!(count(&db).await, 0, "nothing is left");
+    assert_eq!(count(&db).await, 0, "no poll is pending");
     db.polls.settle(&late, Epoch::FIRST, usd(0), usd(9), at(9)).await.unwrap();
     assert_eq!(count(&db).await, 1);
 
-    // Of seven, two could not be heard; four voted for the first option of three, shown at the second place.
+    // Of seven calls, two failed; four votes are for the first of three options, shown in the second
+    // position.
     let stored = sums(&db).await;
     let first = &stored.models[&ModelId::new("maker/some-model-0")];
     assert_eq!((first.calls, first.votes, first.latency_ms, first.cost), (10, 10, 8_500, 1_200));
@@ -159,7 +160,7 @@ async fn polls_that_count_are_counted_once_by_however_many(db: TestDatabase) {
     assert_eq!(service.cost, 10 * 5 * 120 + 9);
     db.assert_consistent().await;
 
-    // A sum that is wrong is found.
+    // A wrong sum is found.
     tamper(&db.url, "UPDATE reputation_models SET votes = votes + 1 WHERE model = 'maker/some-model-1'")
         .await
         .unwrap();
@@ -173,12 +174,12 @@ async fn simulated_and_private_polls_are_not_counted(db: TestDatabase) {
     for poll in [simulated, private] {
         end(&db, &poll, &ballots(1..=3)).await;
     }
-    assert_eq!(count(&db).await, 2, "they are dealt with");
+    assert_eq!(count(&db).await, 2, "they are no longer pending");
     assert_eq!(sums(&db).await, Sums::default());
     db.assert_consistent().await;
 }
 
-async fn sums_follow_what_is_said(db: TestDatabase) {
+async fn sums_follow_feedback(db: TestDatabase) {
     let (first, second) = (db.user(0).await, db.user(0).await);
     let poll = end(&db, &real(None), &ballots(1..=7)).await;
     let agreed = async |model: u32| {
@@ -189,18 +190,18 @@ async fn sums_follow_what_is_said(db: TestDatabase) {
     };
     // The first model voted for the winner, the second one did not.
     assert_eq!((agreed(0).await, agreed(1).await), ((0, 0), (0, 0)));
-    say(&db, first, &poll, entry(Some(true), 1)).await;
+    submit_feedback(&db, first, &poll, entry(Some(true), 1)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((1, 1_000_000), (1, 0)));
-    say(&db, second, &poll, entry(Some(false), 1)).await;
+    submit_feedback(&db, second, &poll, entry(Some(false), 1)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((1, 500_000), (1, 500_000)));
-    say(&db, first, &poll, entry(Some(false), 2)).await;
+    submit_feedback(&db, first, &poll, entry(Some(false), 2)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((1, 0), (1, 1_000_000)));
-    say(&db, first, &poll, entry(None, 3)).await;
+    submit_feedback(&db, first, &poll, entry(None, 3)).await;
     delete_account(&db, second, at(9)).await;
     assert_eq!((agreed(0).await, agreed(1).await), ((0, 0), (0, 0)));
 }
 
-/// A ballot of one of nine models, at random.
+/// Returns a random ballot of one of nine models.
 fn random_ballot(seq: u32, rng: &mut ChaCha12Rng) -> Ballot {
     let reasons = [Reason::Refused, Reason::Unparsable, Reason::Timeout, Reason::Rejected];
     let vote = match rng.random_range(0..6) {
@@ -211,9 +212,9 @@ fn random_ballot(seq: u32, rng: &mut ChaCha12Rng) -> Ballot {
     Ballot { vote, option_order: order, ..ballot(seq, seq - 1) }
 }
 
-/// Polls are opened, ended, judged, judged anew and deleted, accounts are deleted, and several count all the time; some
-/// of them are interrupted.
-async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) {
+/// Polls are opened, ended, judged repeatedly and deleted, and accounts are deleted, while several counters
+/// run. Some callers are interrupted.
+async fn sums_equal_the_ballots_after_random_changes(db: TestDatabase) {
     let users = join_all((0..6).map(|_| db.user(0))).await;
     let changes = (0..4_u64).map(|seed| {
         let (db, users) = (&db, &users);
@@ -236,12 +237,12 @@ async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) 
                         let entry = entry(judged, step);
                         let id = FeedbackId::from_random(random());
                         let new = NewFeedback { id, poll: poll.clone(), user, entry };
-                        // It may have been deleted.
+                        // The poll may have been deleted.
                         drop(db.store.feedback().submit_feedback(&new).await);
                     }
                     6 => drop(db.store.delete_anonymous_polls(at(8), 2).await.unwrap()),
                     7 if step % 20 == 0 => {
-                        // It is refused while a poll of its runs.
+                        // Deletion is rejected while the account has a running poll.
                         let user = users[seed as usize];
                         let deletion =
                             AccountDeletion { user, forfeit_balance: true, by_operator: false, at: at(9) };
@@ -249,11 +250,11 @@ async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) 
                     }
                     7 if !ended.is_empty() => {
                         let poll = &ended[rng.random_range(0..ended.len())];
-                        // It may have been deleted, or be counted by another process again and again.
+                        // The poll may have been deleted, or repeatedly counted by another process.
                         drop(db.polls.delete(poll, at(9)).await);
                     }
                     8 => {
-                        // Interrupted.
+                        // The counter is interrupted.
                         let time = std::time::Duration::from_micros(rng.random_range(0..3_000));
                         drop(tokio::time::timeout(time, db.store.reputation().count_polls(5)).await);
                     }
@@ -268,7 +269,7 @@ async fn sums_are_those_over_the_ballots_after_random_changes(db: TestDatabase) 
     db.assert_consistent().await;
     assert!(sums(&db).await.models.values().any(|model| model.judged > 0));
 
-    // What is deleted stays in the sums of all.
+    // Deleted polls stay in the sums of all polls.
     let before = sums(&db).await;
     while db.store.delete_anonymous_polls(at(8), 7).await.unwrap() > 0 {}
     assert_eq!(number(&db.url, "SELECT count(*) FROM polls WHERE owner IS NULL").await, 0);
@@ -283,7 +284,7 @@ async fn an_earlier_release_can_end_polls(db: TestDatabase) {
     tamper(&db.url, format!("UPDATE polls SET closing = '{ended}', settled = 1 WHERE id = '{}'", poll.id))
         .await
         .unwrap();
-    // It cannot delete what is counted.
+    // An earlier release cannot delete counted polls.
     for _ in 0..2 {
         assert!(tamper(&db.url, format!("DELETE FROM polls WHERE id = '{}'", poll.id)).await.is_err());
         count(&db).await;
@@ -291,7 +292,7 @@ async fn an_earlier_release_can_end_polls(db: TestDatabase) {
     assert_eq!(sums(&db).await.service.polls, 1);
 }
 
-async fn minutes_are_kept_once(db: TestDatabase) {
+async fn each_minute_is_stored_once(db: TestDatabase) {
     let reputation = db.store.reputation();
     assert_eq!(reputation.heartbeats([0, 0], 100).await.unwrap().first, None);
     for minute in [5, 5, 50, 70, 71, 71, 99, 100] {

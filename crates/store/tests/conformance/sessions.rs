@@ -68,6 +68,6 @@ async fn a_nonce_is_used_once(db: TestDatabase) {
     assert_eq!(uses.into_iter().filter(|used| *used.as_ref().unwrap()).count(), 1);
     assert!(db.sessions.use_nonce("other", at(200)).await.unwrap());
     db.sessions.delete_old_sessions(at(0), at(0), at(100)).await.unwrap();
-    assert!(db.sessions.use_nonce("nonce", at(300)).await.unwrap(), "forgotten once it has expired");
+    assert!(db.sessions.use_nonce("nonce", at(300)).await.unwrap(), "an expired nonce is deleted");
     assert!(!db.sessions.use_nonce("other", at(200)).await.unwrap());
 }

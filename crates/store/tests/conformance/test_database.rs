@@ -1,4 +1,4 @@
-//! A database for one test, and values to put into it.
+//! A database for one test, and sample values.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +60,7 @@ pub struct TestDatabase {
     files: Files,
 }
 
-/// Deletes an account, whatever it has left.
+/// Deletes an account with any balance.
 pub async fn delete_account(db: &TestDatabase, user: UserId, at: Timestamp) {
     let deletion = AccountDeletion { user, forfeit_balance: true, by_operator: true, at };
     let deleted = db.store.account_data().delete_account(deletion).await.unwrap();
@@ -76,19 +76,19 @@ enum Files {
 }
 
 impl TestDatabase {
-    /// A file on SQLite.
+    /// Creates a SQLite database in a file.
     pub async fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ep.db").display());
         Self::open(url, Files::Folder { _folder: folder }).await
     }
 
-    /// A database on SQLite that does not wait for the disk.
+    /// Creates a SQLite database without durable commits.
     pub async fn temporary() -> Self {
         Self::open("sqlite::memory:".to_owned(), Files::Temporary).await
     }
 
-    /// A database on PostgreSQL.
+    /// Creates a PostgreSQL database.
     pub async fn postgres() -> Self {
         let database = testing::Postgres::start().unwrap().database().await.unwrap();
         Self::open(database.url().to_owned(), Files::Database { _database: database }).await
@@ -118,7 +118,7 @@ impl TestDatabase {
         }
     }
 
-    /// A user with this much credit.
+    /// Creates a user with this much credit.
     pub async fn user(&self, credit: i64) -> UserId {
         let id = UserId::from_random(random());
         let email = format!("{id}@example.com").parse().unwrap();
@@ -127,7 +127,7 @@ impl TestDatabase {
         id
     }
 
-    /// Moves every lease and deadline back by this many milliseconds, as if that much time had passed by the
+    /// Moves every lease and deadline back by this many milliseconds, which simulates that time on the
     /// database's clock.
     pub async fn pass(&self, millis: i64) {
         for change in [
@@ -140,7 +140,7 @@ impl TestDatabase {
         }
     }
 
-    /// A running poll, leased to `worker` for a minute.
+    /// Opens a running poll, leased to `worker` for a minute.
     pub async fn running(&self, owner: Option<UserId>, hold: Option<Hold>) -> PollId {
         let poll = new_poll(owner, hold);
         let opened = self.polls.open(&poll, &lease("worker", 60_000)).await.unwrap();
@@ -148,28 +148,28 @@ impl TestDatabase {
         poll.id
     }
 
-    /// Asserts that an audit finds nothing. Tests capture any amounts, whatever the ballots cost.
+    /// Asserts that an audit finds no error in the ledger. Tests capture amounts unrelated to their ballots.
     pub async fn assert_consistent(&self) {
         let audit = self.ledger.audit(SETTLED_WITHIN).await.unwrap();
         let audit = Audit { wrong_captures: Vec::new(), ..audit };
         assert!(audit.is_clean(), "{audit:?}");
     }
 
-    /// Posted, held and used.
+    /// Returns the posted, held and used amounts.
     pub async fn money(&self, user: UserId) -> [i64; 3] {
         let balance = self.ledger.balance(user).await.unwrap().unwrap();
         [balance.posted.micro(), balance.held.micro(), balance.used.micro()]
     }
 }
 
-/// A wallet of its own.
+/// Returns a new wallet.
 pub fn wallet() -> WalletAddress {
     let mut bytes = [0; 20];
     bytes[..16].copy_from_slice(&random());
     WalletAddress::new(bytes)
 }
 
-/// The sign-up of a wallet with this much starter credit, which is not limited.
+/// Returns the unlimited sign-up of a wallet with this much starter credit.
 pub fn sign_up(wallet: WalletAddress, starter_credit: i64) -> NewSignUp {
     NewSignUp {
         identity: Identity::Wallet(wallet),
@@ -191,10 +191,10 @@ pub async fn connect(url: &str) -> Store {
     ep_store::connect(&url, StoreOptions { connections: 16, timeout: Duration::from_secs(30) }).await.unwrap()
 }
 
-/// How long after its deadline a poll must be settled.
+/// The time within which a poll must be settled after its deadline.
 pub const SETTLED_WITHIN: Duration = Duration::from_mins(1);
 
-/// Runs a statement past the store.
+/// Runs a statement directly, bypassing the store.
 pub async fn tamper(url: &str, sql: impl Into<String>) -> Result<u64, sqlx::Error> {
     let sql = AssertSqlSafe(sql.into());
     if let Some(file) = url.strip_prefix("sqlite://") {
@@ -205,7 +205,7 @@ pub async fn tamper(url: &str, sql: impl Into<String>) -> Result<u64, sqlx::Erro
     Ok(sqlx::query(sql).execute(&mut db).await?.rows_affected())
 }
 
-/// Reads a number past the store.
+/// Reads a number directly, bypassing the store.
 pub async fn number(url: &str, sql: &'static str) -> i64 {
     if let Some(file) = url.strip_prefix("sqlite://") {
         let mut db = SqliteConnection::connect(file).await.unwrap();
@@ -215,7 +215,7 @@ pub async fn number(url: &str, sql: &'static str) -> i64 {
     sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap()
 }
 
-/// Reads texts past the store.
+/// Reads texts directly, bypassing the store.
 pub async fn texts(url: &str, sql: &'static str) -> Vec<String> {
     if let Some(file) = url.strip_prefix("sqlite://") {
         let mut db = SqliteConnection::connect(file).await.unwrap();
@@ -225,7 +225,7 @@ pub async fn texts(url: &str, sql: &'static str) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(&mut db).await.unwrap()
 }
 
-/// Bytes that no other call in any test process gives.
+/// Returns bytes that are unique among all test processes.
 pub fn random() -> [u8; 16] {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let mut bytes = [0; 16];
@@ -246,7 +246,7 @@ pub fn usd(micro: i64) -> MicroUsd {
     MicroUsd::new(micro)
 }
 
-/// A lease that lasts this many milliseconds.
+/// Returns a lease that lasts this many milliseconds.
 pub fn lease(worker: &str, lasts: u64) -> Lease {
     Lease { worker: worker.to_owned(), lasts: Duration::from_millis(lasts) }
 }
@@ -296,7 +296,7 @@ pub fn plan(members: usize) -> Plan {
     }
 }
 
-/// The ballot with this sequence number of the member at this position; every third has no vote.
+/// Returns the ballot with this sequence number and member position; every third has no vote.
 pub fn ballot(seq: u32, position: u32) -> Ballot {
     let failed = position % 3 == 2;
     Ballot {

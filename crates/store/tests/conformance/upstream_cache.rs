@@ -1,13 +1,13 @@
-//! What is cached about upstreams.
+//! Cached upstream data.
 
 use ep_kernel::ports::{CachedModelList, SavedFallbackLevel};
 use ep_polling::roster::ModelId;
 
 use crate::test_database::{TestDatabase, at};
 
-on_both_engines!(keeps_the_last_model_list, keeps_fallback_levels_per_upstream);
+on_both_engines!(the_last_model_list_is_cached, fallback_levels_are_cached_per_upstream);
 
-async fn keeps_the_last_model_list(db: TestDatabase) {
+async fn the_last_model_list_is_cached(db: TestDatabase) {
     assert_eq!(db.upstream_cache.model_list("a").await.unwrap(), None);
     for time in [1, 2] {
         let list = CachedModelList { fetched_at: at(time), body: format!("{{\"data\":[{time},\"🦀\"]}}") };
@@ -17,7 +17,7 @@ async fn keeps_the_last_model_list(db: TestDatabase) {
     assert_eq!(db.upstream_cache.model_list("b").await.unwrap(), None);
 }
 
-async fn keeps_fallback_levels_per_upstream(db: TestDatabase) {
+async fn fallback_levels_are_cached_per_upstream(db: TestDatabase) {
     let (one, two) = (ModelId::new("maker/one"), ModelId::new("maker/two"));
     let saved = |model: &ModelId, level: u8, saved_at: i64| SavedFallbackLevel {
         model: model.clone(),

@@ -1,4 +1,4 @@
-//! Users, what signs in to their accounts, and their starter credit.
+//! Users, their identities, and their starter credit.
 
 use ep_kernel::caller::UserId;
 use ep_kernel::email::Email;
@@ -9,13 +9,13 @@ use crate::keys::new_key;
 use crate::test_database::{self, SETTLED_WITHIN, TestDatabase, at, random, usd};
 
 on_both_engines!(
-    an_address_may_belong_to_several_users,
+    an_email_address_may_belong_to_several_users,
     starter_credit_is_given_once,
     an_identity_belongs_to_one_user,
-    of_many_sign_ups_at_once_one_makes_the_user,
+    one_of_concurrent_sign_ups_creates_the_user,
     starter_credits_are_limited_by_day,
     starter_credits_are_limited_by_network,
-    starter_credits_are_limited_when_many_sign_up_at_once,
+    starter_credits_are_limited_under_concurrent_sign_ups,
 );
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -50,7 +50,7 @@ fn sign_up(identity: &Identity, limits: (u32, u32), client: &str) -> NewSignUp {
     }
 }
 
-async fn an_address_may_belong_to_several_users(db: TestDatabase) {
+async fn an_email_address_may_belong_to_several_users(db: TestDatabase) {
     let (first, second) = (new_user("Zoë@Example.com"), new_user("zoë@example.com"));
     db.users.create_user(&first).await.unwrap();
     assert_eq!(db.users.users_by_email(&email("ZOË@example.COM")).await.unwrap(), [first.id]);
@@ -110,7 +110,7 @@ async fn an_identity_belongs_to_one_user(db: TestDatabase) {
     assert_eq!((audit.accounts, audit.transfers, audit.is_clean()), (5, 5, true));
 }
 
-async fn of_many_sign_ups_at_once_one_makes_the_user(db: TestDatabase) {
+async fn one_of_concurrent_sign_ups_creates_the_user(db: TestDatabase) {
     for _ in 0..5 {
         let identity = wallet();
         let sign_ups: Vec<NewSignUp> = (0..8).map(|_| sign_up(&identity, (0, 0), "client")).collect();
@@ -134,13 +134,13 @@ async fn starter_credits_are_limited_by_day(db: TestDatabase) {
         !starter_credit.is_zero()
     };
     assert!(credited("a", 0).await && credited("a", 0).await);
-    assert!(!credited("a", 0).await, "a third of one client");
-    assert!(credited("b", 0).await, "a refused client uses up nobody else's");
-    assert!(!credited("c", 0).await, "a fourth of the service");
+    assert!(!credited("a", 0).await, "the third credit of one client");
+    assert!(credited("b", 0).await, "a rejected client does not use up other credits");
+    assert!(!credited("c", 0).await, "the fourth credit of the service");
     assert!(credited("a", 1).await, "the next day");
     db.users.delete_old_starter_credits(at(DAY_MS)).await.unwrap();
-    assert!(credited("a", 1).await && !credited("a", 1).await, "what is of today is kept");
-    assert!(credited("a", 0).await, "what is older is forgotten");
+    assert!(credited("a", 1).await && !credited("a", 1).await, "today's counts stay");
+    assert!(credited("a", 0).await, "older counts are deleted");
 }
 
 async fn starter_credits_are_limited_by_network(db: TestDatabase) {
@@ -152,14 +152,14 @@ async fn starter_credits_are_limited_by_network(db: TestDatabase) {
         !starter_credit.is_zero()
     };
     assert!(credited("a", "n").await && credited("a", "n").await);
-    assert!(!credited("a", "n").await, "a third of one client");
+    assert!(!credited("a", "n").await, "the third credit of one client");
     assert!(credited("b", "n").await);
-    assert!(!credited("c", "n").await, "a fourth of one network");
-    assert!(credited("d", "m").await, "a refused network uses up nobody else's");
-    assert!(!credited("d", "m").await, "a fifth of the service");
+    assert!(!credited("c", "n").await, "the fourth credit of one network");
+    assert!(credited("d", "m").await, "a rejected network does not use up other credits");
+    assert!(!credited("d", "m").await, "the fifth credit of the service");
 }
 
-async fn starter_credits_are_limited_when_many_sign_up_at_once(db: TestDatabase) {
+async fn starter_credits_are_limited_under_concurrent_sign_ups(db: TestDatabase) {
     let sign_ups: Vec<NewSignUp> = (0..12).map(|n| sign_up(&wallet(), (5, 3), ["a", "b"][n % 2])).collect();
     let done = futures::future::join_all(sign_ups.iter().map(|new| db.users.sign_up(new))).await;
     let given = done

@@ -1,4 +1,4 @@
-//! Webhooks, and notifications that are stored with their polls.
+//! Webhooks, and notifications stored with their polls.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::test_database::{TestDatabase, at, closing, delete_account, lease, new
 on_both_engines!(
     a_webhook_is_set_and_its_secret_replaced,
     a_notification_is_due_once_its_poll_has_ended,
-    an_attempt_is_made_again_when_it_says_so_or_is_forgotten,
-    no_account_takes_the_turns_of_others,
-    processes_at_once_take_each_notification_once,
+    an_attempt_is_repeated_if_requested_or_lost,
+    no_account_delays_the_notifications_of_others,
+    concurrent_processes_claim_each_notification_once,
     old_notifications_and_those_of_erased_accounts_are_deleted,
 );
 
@@ -51,7 +51,7 @@ async fn due(db: &TestDatabase) -> Vec<DueNotification> {
     db.store.webhooks().due_notifications(100, 100, &[], LASTS).await.unwrap()
 }
 
-/// Moves the next attempts back, as if this much time had passed.
+/// Moves the next attempts back, which simulates that much time.
 async fn pass(db: &TestDatabase, time: Duration) {
     let change = format!("UPDATE notifications SET next_at = next_at - {}", time.as_millis());
     tamper(&db.url, change).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     let (user, other) = (db.user(0).await, db.user(0).await);
     let webhooks = db.store.webhooks();
     ended(&db, Some(user), None).await;
-    assert!(due(&db).await.is_empty(), "nobody wants to hear of it");
+    assert!(due(&db).await.is_empty(), "no webhook URL is set");
 
     webhooks.set_webhook_url(user, Some(&url("https://all.example/"))).await.unwrap();
     let running = new_poll(Some(user), None);
@@ -92,9 +92,9 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
         .collect();
     let expected = [(own, user, "https://own.example/"), (others, other, "https://other.example/")];
     assert_eq!(taken, expected.map(|(poll, user, url)| (poll, user, url.to_owned(), 1)).into());
-    assert!(due(&db).await.is_empty(), "they are taken");
+    assert!(due(&db).await.is_empty(), "they are claimed");
 
-    // What was set when the poll was opened counts.
+    // The URL at the time of the poll's opening counts.
     webhooks.set_webhook_url(user, None).await.unwrap();
     webhooks.replace_webhook_secret(user, at(4)).await.unwrap();
     close(&db, &running.id).await;
@@ -103,27 +103,27 @@ async fn a_notification_is_due_once_its_poll_has_ended(db: TestDatabase) {
     assert_eq!(late.secret, WebhookSecretNumber { number: 1, replaced_at: Some(at(4)) });
 }
 
-async fn an_attempt_is_made_again_when_it_says_so_or_is_forgotten(db: TestDatabase) {
+async fn an_attempt_is_repeated_if_requested_or_lost(db: TestDatabase) {
     let user = db.user(0).await;
     let webhooks = db.store.webhooks();
     let poll = ended(&db, Some(user), Some("https://a.example/")).await;
     assert_eq!(due(&db).await.len(), 1);
-    // The process that made the first attempt died.
+    // The process that made the first attempt has died.
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 2);
-    let again = Attempted::Again { error: "the receiver answered 500".into(), after: 5 * LASTS };
+    let again = Attempted::Again { error: "the receiver responded with 500".into(), after: 5 * LASTS };
     webhooks.attempted(&poll, &again).await.unwrap();
     pass(&db, 4 * LASTS).await;
     assert!(due(&db).await.is_empty());
     let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
     assert_eq!((record.state, record.attempts), (NotificationState::Waiting, 2));
-    assert_eq!(record.last_error.as_deref(), Some("the receiver answered 500"));
+    assert_eq!(record.last_error.as_deref(), Some("the receiver responded with 500"));
     pass(&db, LASTS).await;
     assert_eq!(due(&db).await[0].attempts, 3);
     webhooks.attempted(&poll, &Attempted::Delivered).await.unwrap();
     pass(&db, 100 * LASTS).await;
     assert!(due(&db).await.is_empty());
-    // An attempt that was thought dead says so too late.
+    // A late report of an attempt presumed dead changes nothing.
     webhooks.attempted(&poll, &again).await.unwrap();
     let [record] = &webhooks.notifications_of(user, 9).await.unwrap()[..] else { panic!("one") };
     assert_eq!((record.state, &record.last_error), (NotificationState::Delivered, &None));
@@ -138,7 +138,7 @@ async fn an_attempt_is_made_again_when_it_says_so_or_is_forgotten(db: TestDataba
     assert!(webhooks.notifications_of(db.user(0).await, 9).await.unwrap().is_empty());
 }
 
-async fn no_account_takes_the_turns_of_others(db: TestDatabase) {
+async fn no_account_delays_the_notifications_of_others(db: TestDatabase) {
     let users = join_all((0..3).map(|_| db.user(0))).await;
     let webhooks = db.store.webhooks();
     for user in &users {
@@ -152,7 +152,7 @@ async fn no_account_takes_the_turns_of_others(db: TestDatabase) {
     assert_eq!(webhooks.due_notifications(5, 4, &[], LASTS).await.unwrap().len(), 5);
 }
 
-async fn processes_at_once_take_each_notification_once(db: TestDatabase) {
+async fn concurrent_processes_claim_each_notification_once(db: TestDatabase) {
     let user = db.user(0).await;
     let polls = join_all((0..40).map(|_| ended(&db, Some(user), Some("https://a.example/")))).await;
     let taking = (0..8).map(|_| {
