@@ -235,7 +235,7 @@ async fn an_account_is_not_deleted_while_a_poll_runs() {
     let started = owner.post("/api/polls", &question(json!({}))).await.expect(202);
     let all = json!({ "confirm": user, "forfeit_balance": true });
     let refused = owner.post("/api/account/delete", &all).await.refused(409);
-    assert!(refused.contains("polls that still run"), "{refused}");
+    assert!(refused.contains("polls still running"), "{refused}");
     let id = started["poll_id"].as_str().unwrap();
     let running = owner.send(owner.request(Method::DELETE, &format!("/api/polls/{id}?confirm={id}"))).await;
     assert!(running.refused(409).contains("still running"));

@@ -183,8 +183,8 @@ async fn the_operator_settles_a_deposit_by_its_transaction() {
     let nothing = format!("0x{}", "0".repeat(64));
     for (arguments, expected, words) in [
         (["settle-deposit", paid, "--transaction", &nothing], false, "does not show this transaction"),
-        (["settle-deposit", paid, "--transaction", &transactions[1]], false, "does not carry out"),
-        (["settle-deposit", unpaid, "--transaction", &transactions[0]], false, "does not carry out"),
+        (["settle-deposit", paid, "--transaction", &transactions[1]], false, "does not pay this deposit"),
+        (["settle-deposit", unpaid, "--transaction", &transactions[0]], false, "does not pay this deposit"),
         (["settle-deposit", paid, "--transaction", &transactions[0]], true, "credited $5.00"),
     ] {
         let (done, said) = admin(&arguments, true).await;

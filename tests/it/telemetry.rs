@@ -111,7 +111,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     drop(child.kill().await);
     let seen = reading.await.unwrap();
     let logs = seen.join("\n");
-    assert!(logs.contains("call answered") && logs.contains("poll closed"), "{logs}");
+    assert!(logs.contains("call completed") && logs.contains("poll closed"), "{logs}");
     let scanned: Vec<&String> = seen.iter().filter(|line| line.contains("there is nothing at")).collect();
     assert!(!scanned.is_empty() && scanned.iter().all(|line| line.contains("\"level\":\"DEBUG\"")));
     let of_rmcp = seen.iter().filter(|line| line.contains("\"target\":\"rmcp")).count();

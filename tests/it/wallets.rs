@@ -107,9 +107,9 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
     let nonce = challenge(&client, &other.address).await["nonce"].as_str().unwrap().to_owned();
     let own_nonce = own.split("Nonce: ").nth(1).unwrap().split('\n').next().unwrap();
     for (changed, why) in [
-        (own.replace(&format!("{host} wants"), "evil.example wants"), "another domain"),
-        (own.replace(&format!("URI: {}", service.url), "URI: https://evil.example"), "another domain"),
-        (own.replace("Chain ID: 8453", "Chain ID: 1"), "another chain"),
+        (own.replace(&format!("{host} wants"), "evil.example wants"), "domain or URI"),
+        (own.replace(&format!("URI: {}", service.url), "URI: https://evil.example"), "domain or URI"),
+        (own.replace("Chain ID: 8453", "Chain ID: 1"), "chain of the message"),
         (own.replace(own_nonce, &nonce), "not issued for this wallet"),
         (own.replace(own_nonce, "0123456789abcdef0123"), "not issued for this wallet"),
         (own.replace("Issued At: 2026-11-21T12:00", "Issued At: 2026-11-21T11:00"), "expired"),

@@ -64,7 +64,7 @@ export function running(changes = {}) {
 
 export const ERROR = {
   error: {
-    type: 'https://polls.example.com/api/errors/catalog#invalid_input', title: 'The input breaks a rule', status: 400,
+    type: 'https://polls.example.com/api/errors/catalog#invalid_input', title: 'The input is invalid', status: 400,
     detail: 'options is missing', code: 'invalid_input', retryable: false,
     recovery_actions: [{ action: 'fix_input', description: 'Change what the message names, then send the request again.' }],
   },

@@ -329,7 +329,7 @@ const CHECKS = {
   async errors(host) {
     await host.start()
     await host.show(ERROR)
-    await host.expect('outcome', 'The input breaks a rule')
+    await host.expect('outcome', 'The input is invalid')
     await host.expect('explanation', 'options is missing')
     await host.expect('notices', 'Change what the message names, then send the request again.')
     await host.hidden('certificate', 'votes', 'show-votes', 'open-link')

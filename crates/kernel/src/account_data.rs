@@ -1,6 +1,6 @@
-//! The personal data of accounts: exporting it, and deleting it.
+//! Export and deletion of the personal data of accounts.
 //!
-//! The operator's commands and the operations of an account share this implementation.
+//! The operator's commands and the account operations share this implementation.
 
 use std::sync::Arc;
 
@@ -18,18 +18,18 @@ pub struct AccountData {
 }
 
 impl AccountData {
-    /// The service on this store.
+    /// Creates the service on this store.
     pub fn new(store: Arc<dyn AccountDataStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
     }
 
-    /// Reads stored data, a page at a time.
+    /// Returns the store, which reads data a page at a time.
     pub fn store(&self) -> &dyn AccountDataStore {
         &*self.store
     }
 
-    /// An account that can decide about its data. [`Kind::Forbidden`] for a pre-funded key, whose account belongs to
-    /// its funder.
+    /// Returns an account that can decide about its data. [`Kind::Forbidden`] for a pre-funded key, because
+    /// its account belongs to its funder.
     pub async fn own_account(&self, user: UserId) -> Result<AccountRecord, Fault> {
         let account = self.store.account_record(user).await?;
         if account.funder.is_some() {
@@ -40,9 +40,9 @@ impl AccountData {
         Ok(account)
     }
 
-    /// Deletes the personal data of an account: see [`AccountDataStore::delete_account`]. Returns the forfeited
-    /// balance. [`Kind::Conflict`] while polls run, payments are open or the balance is not given up;
-    /// [`Kind::AccountFrozen`] for a frozen account.
+    /// Deletes the personal data of an account: see [`AccountDataStore::delete_account`]. Returns the
+    /// forfeited balance. [`Kind::Conflict`] while polls run, payments are open or a balance is not
+    /// forfeited; [`Kind::AccountFrozen`] for a frozen account.
     pub async fn delete_account(&self, user: UserId, forfeit_balance: bool) -> Result<MicroUsd, Fault> {
         self.delete(user, forfeit_balance, false).await
     }
@@ -69,22 +69,24 @@ impl AccountData {
                 self.purge().await;
                 Ok(forfeited)
             }
-            AccountDeletionOutcome::Refused(obstacles) => Err(refusal(obstacles)),
+            AccountDeletionOutcome::Refused(obstacles) => Err(deletion_conflict(obstacles)),
         }
     }
 
-    /// Removes deleted data from the database's log. A failure is logged: it is tried again later.
+    /// Removes deleted data from the database's log. Logs a failure; the next run retries.
     pub async fn purge(&self) {
         match self.store.purge_deleted().await {
             Ok(true) => {}
-            Ok(false) => tracing::info!("deleted data is still in the database's log; it is removed later"),
-            Err(error) => tracing::warn!(error = %error, "deleted data could not be removed from the log"),
+            Ok(false) => tracing::info!("deleted data is still in the database log; retrying later"),
+            Err(error) => {
+                tracing::warn!(error = %error, "failed to remove deleted data from the database log");
+            }
         }
     }
 }
 
-/// The refusal of a deletion, with everything that is in its way.
-fn refusal(obstacles: DeletionObstacles) -> Fault {
+/// Returns a fault that lists every obstacle to a deletion.
+fn deletion_conflict(obstacles: DeletionObstacles) -> Fault {
     let DeletionObstacles { polls, checkouts, deposits, balance, frozen } = obstacles;
     if frozen {
         let text = "this account is frozen, so only the operator can delete it; contact the operator";
@@ -92,16 +94,16 @@ fn refusal(obstacles: DeletionObstacles) -> Fault {
     }
     let mut reasons = Vec::new();
     if polls > 0 {
-        reasons.push(format!("polls that still run or are being charged: {polls}; cancel them or wait"));
+        reasons.push(format!("polls still running or being charged: {polls}; cancel them or wait"));
     }
     if checkouts > 0 {
-        reasons.push(format!("open payments by card: {checkouts}; an unpaid one ends within a day"));
+        reasons.push(format!("open card payments: {checkouts}; an unpaid one expires within a day"));
     }
     if deposits > 0 {
-        reasons.push(format!("USDC deposits that are not final: {deposits}; wait for them"));
+        reasons.push(format!("USDC deposits not final yet: {deposits}; wait for them"));
     }
     if balance > MicroUsd::ZERO {
-        reasons.push(format!("a balance of {balance}; spend it, or give it up with forfeit_balance"));
+        reasons.push(format!("a balance of {balance}; spend it, or set forfeit_balance"));
     }
     Fault::new(Kind::Conflict, format!("this account cannot be deleted now: {}", reasons.join("; ")))
 }

@@ -1,7 +1,7 @@
 //! Accounts: creating users and crediting money.
 //!
-//! Every caller that changes an account goes through [`Accounts`], so that ids, times and hashes are made
-//! in one place.
+//! Every change of an account goes through [`Accounts`], so ids, timestamps and hashes are created in one
+//! place.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::ports::{
 };
 use ep_polling::money::MicroUsd;
 
-/// What [`Accounts`] works with.
+/// The dependencies of [`Accounts`].
 pub struct Ports {
     /// Users.
     pub users: Arc<dyn UserStore>,
     /// Money.
     pub ledger: Arc<dyn Ledger>,
-    /// What the operator does with accounts.
+    /// The operator's view of accounts.
     pub operator: Arc<dyn UserAdmin>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -35,16 +35,16 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// The service.
+    /// Creates the service.
     pub fn new(ports: Ports) -> Self {
         Self { ports }
     }
 
-    /// Creates a user for the operator, with a starter credit unless it is zero. [`Kind::Conflict`] if an account
-    /// has this address already: it would be ambiguous.
+    /// Creates a user for the operator, with a starter credit unless it is zero. [`Kind::Conflict`] if an
+    /// account already has this address, because the address would be ambiguous.
     pub async fn create_user(&self, email: Email, starter_credit: MicroUsd) -> Result<UserId, Fault> {
         if !self.ports.users.users_by_email(&email).await?.is_empty() {
-            let text = format!("there is an account with the address {email} already");
+            let text = format!("an account with the address {email} already exists");
             return Err(Fault::new(Kind::Conflict, text));
         }
         let id = UserId::from_random(self.ports.entropy.bytes());
@@ -53,12 +53,12 @@ impl Accounts {
         Ok(id)
     }
 
-    /// The user with this address. [`Kind::NotFound`] if there is none, [`Kind::Conflict`] with their ids if there
-    /// are several.
+    /// Returns the user with this address. [`Kind::NotFound`] if no account has it, [`Kind::Conflict`] with
+    /// the ids if several do.
     pub async fn user_by_email(&self, email: &Email) -> Result<UserId, Fault> {
         match *self.ports.users.users_by_email(email).await? {
             [user] => Ok(user),
-            [] => Err(Fault::new(Kind::NotFound, format!("there is no account with the address {email}"))),
+            [] => Err(Fault::new(Kind::NotFound, format!("no account has the address {email}"))),
             ref users => {
                 let ids: Vec<String> = users.iter().map(ToString::to_string).collect();
                 let text = format!(
@@ -70,14 +70,14 @@ impl Accounts {
         }
     }
 
-    /// Forgets how many starter credits were given before today.
+    /// Deletes the counts of starter credits given before today.
     pub async fn forget_starter_credits(&self) -> Result<(), Fault> {
         Ok(self.ports.users.delete_old_starter_credits(self.ports.clock.now()).await?)
     }
 
     /// Credits an account, once per `reference`. [`Kind::InvalidInput`] for an amount of zero,
     /// [`Kind::NotFound`] for an unknown user, [`Kind::Conflict`] if the reference was used for another
-    /// amount or another account.
+    /// amount or account.
     pub async fn credit(
         &self,
         user: UserId,
@@ -88,8 +88,8 @@ impl Accounts {
         Ok(self.ports.ledger.credit(user, amount, reference, self.ports.clock.now()).await?)
     }
 
-    /// Takes an amount of what an account has available, once per `reference`. [`Kind::InvalidInput`] for an amount
-    /// of zero, [`Kind::Conflict`] if less is available, or the reference was used for something else.
+    /// Debits the available balance of an account, once per `reference`. [`Kind::InvalidInput`] for an amount
+    /// of zero, [`Kind::Conflict`] if the balance is insufficient or the reference was used differently.
     pub async fn debit(
         &self,
         user: UserId,
@@ -106,24 +106,24 @@ impl Accounts {
         })
     }
 
-    /// Revokes all keys of a user, and ends all its sessions.
+    /// Revokes all keys of a user, and ends all sessions.
     pub async fn lock_out(&self, user: UserId) -> Result<LockedOut, Fault> {
         Ok(self.ports.operator.lock_out(user, self.ports.clock.now()).await?)
     }
 
-    /// Everything else that the operator does with accounts.
+    /// Returns the operator's view of accounts.
     pub fn operator(&self) -> &dyn UserAdmin {
         &*self.ports.operator
     }
 
-    /// An account's money. [`Kind::NotFound`] for an unknown user.
+    /// Returns an account's balance. [`Kind::NotFound`] for an unknown user.
     pub async fn balance(&self, user: UserId) -> Result<Balance, Fault> {
         let balance = self.ports.ledger.balance(user).await?;
         balance.ok_or_else(|| Fault::new(Kind::NotFound, "this account no longer exists"))
     }
 
-    /// Checks balances against the ledger, holds against the polls that need them, and polls against their
-    /// deadlines: each must be settled within this time of its own.
+    /// Checks balances against the ledger, holds against their polls, and polls against their deadlines.
+    /// Every poll must be settled within `settled_within` of its deadline.
     pub async fn audit(&self, settled_within: Duration) -> Result<Audit, Fault> {
         Ok(self.ports.ledger.audit(settled_within).await?)
     }

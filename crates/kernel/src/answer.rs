@@ -1,4 +1,4 @@
-//! What an operation answers: a value, and how surfaces present it.
+//! The output of an operation, and its presentation by surfaces.
 
 use std::time::Duration;
 
@@ -10,53 +10,52 @@ use serde_json::{Map, Value};
 
 /// The output of an operation.
 pub trait ToolOutput: Serialize + JsonSchema + Send {
-    /// The form for agents that pay for every token.
+    /// The short form for agents, which pay for every token.
     const BRIEF: Brief = Brief::WHOLE;
-    /// How surfaces present it; by default as JSON that must not be cached.
+    /// Returns the presentation; by default JSON that must not be cached.
     fn presentation(&self) -> Presentation {
         Presentation::default()
     }
 }
 
-/// The short form of an output, for models: they pay for every token and may see its fields without the text.
+/// The short form of an output for models, which pay for every token and may see only its fields.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief {
-    /// Members that are left out: they repeat the request, or can be read later.
+    /// Fields to leave out: they repeat the request, or can be read later.
     pub without: &'static [&'static str],
-    /// The member [`Brief::CAVEAT`], if any.
+    /// Value of the field [`Brief::CAVEAT`], if any.
     pub caveat: Option<&'static str>,
-    /// Outputs without this member stay as they are.
+    /// Outputs without this field stay unchanged.
     pub only_with: &'static str,
-    /// Changes the members that remain.
+    /// Shortens the remaining fields.
     pub shorten: fn(&mut Map<String, Value>),
 }
 
 impl Brief {
-    /// The member that holds [`Brief::caveat`].
+    /// Name of the field that holds [`Brief::caveat`].
     pub const CAVEAT: &str = "caveat";
-    /// Everything, unchanged.
+    /// The output, unchanged.
     pub const WHOLE: Self = Self { without: &[], caveat: None, only_with: "", shorten: |_| {} };
 
-    /// The brief form of an output.
+    /// Shortens an output.
     pub fn apply(&self, output: &mut Value) {
-        let Some(members) = output.as_object_mut().filter(|members| members.contains_key(self.only_with))
-        else {
+        let Some(fields) = output.as_object_mut().filter(|fields| fields.contains_key(self.only_with)) else {
             return;
         };
-        members.retain(|name, _| !self.without.contains(&name.as_str()));
-        (self.shorten)(members);
+        fields.retain(|name, _| !self.without.contains(&name.as_str()));
+        (self.shorten)(fields);
         if let Some(caveat) = self.caveat {
-            members.insert(Self::CAVEAT.to_owned(), caveat.into());
+            fields.insert(Self::CAVEAT.to_owned(), caveat.into());
         }
     }
 }
 
-/// The answer of one call, on its way to a surface.
+/// The output of one call, to be presented by a surface.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The output as JSON: what MCP and A2A send.
+    /// The output as JSON, sent by MCP and A2A.
     pub value: Value,
-    /// How surfaces present it.
+    /// The presentation by surfaces.
     pub presentation: Presentation,
 }
 
@@ -66,71 +65,72 @@ impl From<Value> for Answer {
     }
 }
 
-/// Everything about an answer besides its value.
+/// The properties of an output besides its value.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Presentation {
-    /// Who may keep it, and how long.
+    /// Cache policy.
     pub cache: Cache,
-    /// If set, the answer is not final: ask again after this time.
+    /// Set if the output is not final: the time to wait before the next request.
     pub interim: Option<Duration>,
-    /// The answer in one sentence, for people and for agents that read prose.
+    /// The output in one sentence, for people and for agents that read prose.
     pub summary: Option<String>,
-    /// What else a model should know, in a few lines of plain words; shown after the summary.
+    /// Further facts for models, in a few plain lines after the summary.
     pub facts: Option<String>,
-    /// The id of the task it belongs to, if the protocol has tasks.
+    /// Id of the task, if the protocol has tasks.
     pub task_id: Option<String>,
-    /// When the task came to the state that the answer shows.
+    /// The time when the task entered the shown state.
     pub since: Option<Timestamp>,
-    /// Whether the task ended without a result.
+    /// True if the task ended without a result.
     #[serde(default)]
     pub failed: bool,
-    /// Whether the task was ended by its owner.
+    /// True if the owner cancelled the task.
     #[serde(default)]
     pub cancelled: bool,
-    /// The address of what was created (`Location`).
+    /// URL of the created resource (`Location`).
     pub location: Option<String>,
     /// Starts or ends the caller's browser session. Never stored.
     #[serde(skip)]
     pub session: Option<SessionChange>,
-    /// The value for repetitions of the request, where it differs: without a secret that is shown once.
+    /// Value for repetitions of the request, if it differs: without a secret that is shown once.
     #[serde(skip)]
     pub repeated: Option<Value>,
-    /// Holds a secret in plain text: its idempotency record is encrypted, and it is never logged.
+    /// True if the output holds a secret in plain text: its idempotency record is encrypted, and it is never
+    /// logged.
     pub sensitive: bool,
-    /// What REST sends as the body.
+    /// The REST body.
     pub body: Body,
 }
 
-/// Who may keep an answer.
+/// The cache policy of an output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cache {
-    /// Nobody: it may be different the next moment.
+    /// No caching: the output can change at any moment.
     #[default]
     NoStore,
-    /// Anyone, this long.
+    /// Cacheable by anyone for this time.
     Shared(Duration),
-    /// Anyone: it never changes, but its owner can delete it.
+    /// Cacheable by anyone. It never changes, but its owner can delete it.
     Immutable,
 }
 
-/// A browser session that an answer starts or ends.
+/// A change of the browser session.
 #[derive(Debug, Clone)]
 pub enum SessionChange {
     /// Sets the session cookie.
     Start {
         /// The cookie's value.
         token: SecretString,
-        /// How long the browser keeps it.
+        /// Lifetime of the cookie in the browser.
         lifetime: Duration,
     },
     /// Clears the session cookie.
     End,
 }
 
-/// What REST sends as the body of an answer.
+/// The REST body of an output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Body {
-    /// The value, or the member of it that the REST binding names.
+    /// The value, or the field of it that the REST binding names.
     #[default]
     Json,
     /// This text, in the media type that the REST binding names.
@@ -138,53 +138,53 @@ pub enum Body {
 }
 
 impl Presentation {
-    /// Anyone may keep the answer this long.
+    /// Returns a presentation that anyone may cache for this time.
     pub fn shared(time: Duration) -> Self {
         Self { cache: Cache::Shared(time), ..Self::default() }
     }
 
-    /// An answer that never changes, but can be deleted.
+    /// Returns a presentation of an output that never changes, but can be deleted.
     pub fn immutable() -> Self {
         Self { cache: Cache::Immutable, ..Self::default() }
     }
 
-    /// The answer is not final yet: ask again after this time.
+    /// Returns a presentation of an interim output, with the time to wait before the next request.
     pub fn interim(wait: Duration) -> Self {
         Self { interim: Some(wait), ..Self::default() }
     }
 
-    /// Adds the answer in one sentence.
+    /// Sets the summary.
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// Adds what else a model should know.
+    /// Sets the further facts for models.
     pub fn facts(mut self, facts: impl Into<String>) -> Self {
         self.facts = Some(facts.into());
         self
     }
 
-    /// Adds the id of the task that it belongs to, and when the task came to the state that it shows.
+    /// Sets the id of the task, and the time when it entered the shown state.
     pub fn task(mut self, id: impl ToString, since: Timestamp) -> Self {
         self.task_id = Some(id.to_string());
         self.since = Some(since);
         self
     }
 
-    /// Says whether the task was ended by its owner.
+    /// Sets whether the owner cancelled the task.
     pub fn cancelled(mut self, cancelled: bool) -> Self {
         self.cancelled = cancelled;
         self
     }
 
-    /// Says whether the task ended without a result.
+    /// Sets whether the task ended without a result.
     pub fn failed(mut self, failed: bool) -> Self {
         self.failed = failed;
         self
     }
 
-    /// Sends this text as the REST body.
+    /// Sets this text as the REST body.
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.body = Body::Text(text.into());
         self

@@ -9,24 +9,24 @@ use sha2::{Sha256, Sha512};
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: usize = 43;
 
-/// What every key begins with, for secret scanners.
+/// Prefix of every key, for secret scanners.
 pub const KEY_PREFIX: &str = "ep_k_";
-/// Characters of a key that are stored in plain text, for its owner to recognise it.
+/// Number of a key's characters stored in plain text, so that its owner recognises it.
 pub const PREFIX_CHARS: usize = 10;
 
-/// A plaintext key. It exists when it is issued and in the requests that present it; it is never stored.
+/// A plaintext key. It exists only when it is issued and in requests that present it. It is never stored.
 pub struct ApiKey(SecretString);
 
-/// HMAC-SHA-256 of a key under the service's pepper: useless without the pepper, which is not in the
+/// HMAC-SHA-256 of a key under the service's pepper. Useless without the pepper, which is not in the
 /// database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyHash(String);
 
-/// The service's secret key for hashes; kept outside the database.
+/// The service's secret key for hashes, stored outside the database.
 pub struct Pepper(SecretBox<[u8; 64]>);
 
 impl ApiKey {
-    /// A key from 32 random bytes.
+    /// Creates a key from 32 random bytes.
     pub fn from_random(bytes: [u8; 32]) -> Self {
         // The bytes as one number in base 62, least significant digit first.
         let mut number = bytes;
@@ -42,24 +42,24 @@ impl ApiKey {
         Self(key.into())
     }
 
-    /// A key as a request presents it; `None` for text of another form, which needs no look-up.
+    /// Parses a key from a request. Returns `None` for text of another form, which needs no lookup.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(KEY_PREFIX)?;
         let fits = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
         fits.then(|| Self(text.into()))
     }
 
-    /// The plaintext, for the one answer that shows it.
+    /// Returns the plaintext, for the one response that shows it.
     pub fn reveal(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// Its first [`PREFIX_CHARS`] characters.
+    /// Returns the first [`PREFIX_CHARS`] characters.
     pub fn prefix(&self) -> &str {
         &self.reveal()[..PREFIX_CHARS]
     }
 
-    /// What is stored and looked up.
+    /// Returns the hash, which is stored and looked up.
     pub fn hash(&self, pepper: &Pepper) -> KeyHash {
         let mut mac = <Hmac<Sha256> as KeyInit>::new(&(*pepper.0.expose_secret()).into());
         mac.update(b"ep api key v1\0");
@@ -69,15 +69,15 @@ impl ApiKey {
 }
 
 impl KeyHash {
-    /// The hash in hexadecimal.
+    /// Returns the hash in hexadecimal.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Pepper {
-    /// A pepper derived from the service's secret key (`EP_SECRET_KEY`), so that no two uses of that
-    /// secret share a key.
+    /// Derives a pepper from the service's secret key (`EP_SECRET_KEY`), so that no two uses of that secret
+    /// share a key.
     pub fn derive(secret: &[u8]) -> Self {
         use sha2::Digest;
         let mut digest = Sha512::new();
@@ -87,23 +87,23 @@ impl Pepper {
     }
 }
 
-/// What a new key is made of.
+/// The bytes of a new key and of its id.
 pub(crate) struct KeyMaterial {
-    /// Of the key itself.
+    /// Bytes of the key.
     pub(crate) key: [u8; 32],
-    /// Of its public id.
+    /// Bytes of its public id.
     pub(crate) id: [u8; 16],
 }
 
 impl Pepper {
-    /// The material of the key that an idempotent request creates: every repetition of it creates the same key, so
-    /// that one is enough however often it is carried out.
+    /// Derives the key material from an idempotent request. Every repetition creates the same key, so retries
+    /// never issue a second one.
     pub(crate) fn key_of(&self, request_ref: &str) -> KeyMaterial {
         let part = |part| self.part_of(request_ref, part);
         KeyMaterial { key: part(b"key\0"), id: half(part(b"id\0")) }
     }
 
-    /// The same for the account of a pre-funded key.
+    /// Derives the id of a pre-funded key's account in the same way.
     pub(crate) fn account_of(&self, request_ref: &str) -> [u8; 16] {
         half(self.part_of(request_ref, b"account\0"))
     }
@@ -121,8 +121,7 @@ fn half(bytes: [u8; 32]) -> [u8; 16] {
     std::array::from_fn(|index| bytes[index])
 }
 
-/// A text with every key in it made unreadable: callers put keys into the wrong member, and messages repeat what they
-/// sent.
+/// Redacts every key in a text, because callers put keys into wrong fields and messages repeat the input.
 pub(crate) fn without_keys(text: String) -> String {
     if !text.contains(KEY_PREFIX) {
         return text;
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_read_back_from_its_text() {
+    fn a_key_is_parsed_from_its_text() {
         let key = ApiKey::from_random([0xA7; 32]);
         let again = ApiKey::parse(key.reveal()).unwrap();
         let pepper = Pepper::derive(b"secret");
@@ -164,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_taken_out_of_texts() {
+    fn keys_are_redacted_in_texts() {
         let key = ApiKey::from_random([7; 32]);
         let key = key.reveal();
         let clean = without_keys(format!("scope must be all, not `{key}`; nor {key}{key}é"));
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_one_key() {
+    fn a_request_derives_one_key() {
         let pepper = Pepper::derive(b"secret");
         let (KeyMaterial { key, id }, account) = (pepper.key_of("one"), pepper.account_of("one"));
         let again = pepper.key_of("one");
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_no_key() {
+    fn other_text_is_not_a_key() {
         for text in [
             "",
             "ep_k_",

@@ -1,4 +1,4 @@
-//! The running service, put together.
+//! The assembled service.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::tasks::Tasks;
 
 /// The service: its ports, its guard and its background work.
 pub struct App {
-    /// What operations may reach.
+    /// The ports of operations.
     pub ports: Arc<ToolPorts>,
     /// Identifies callers, checks access and counts requests.
     pub guard: Guard,
     /// Tasks of agents.
     pub agent_tasks: Arc<dyn AgentTasks>,
-    /// Where agents hear of the ends of their tasks.
+    /// Push notifications about tasks of agents.
     pub agent_pushes: Pushes,
     /// Replies to idempotent requests.
     pub idempotency: Idempotency,
-    /// Encrypts what clients send back when they answer a question of ours.
+    /// Encrypts the state that clients return with the response to an elicitation.
     pub request_states: Sealer,
-    /// Finds or makes the accounts of those who sign in.
+    /// Finds or creates accounts at sign-in.
     pub sign_ups: Arc<SignUps>,
     /// Users and their money.
     pub accounts: Arc<Accounts>,
@@ -35,12 +35,12 @@ pub struct App {
     pub tasks: Tasks,
 }
 
-/// What telling agents of the ends of their tasks needs.
+/// Dependencies of push notifications to agents.
 pub struct Pushes {
-    /// The places.
+    /// Push notification configs.
     pub store: Arc<dyn AgentPushes>,
-    /// Checks and calls them.
+    /// Validates and calls push URLs.
     pub sender: Arc<dyn WebhookSender>,
-    /// Encrypts what proves the sender to them.
+    /// Encrypts the credentials of push notifications.
     pub sealer: Sealer,
 }

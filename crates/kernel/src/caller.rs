@@ -1,4 +1,4 @@
-//! Who is calling.
+//! The caller of a request.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ macro_rules! uuid_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// An id from 16 random bytes (UUID version 4, RFC 9562).
+            /// Creates an id from 16 random bytes (UUID version 4, RFC 9562).
             pub fn from_random(bytes: [u8; 16]) -> Self {
                 Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
             }
@@ -54,7 +54,7 @@ uuid_id! {
     UserId
 }
 uuid_id! {
-    /// An API key's public name; not the key.
+    /// The public id of an API key; not the key itself.
     KeyId
 }
 uuid_id! {
@@ -62,15 +62,15 @@ uuid_id! {
     RequestId
 }
 uuid_id! {
-    /// A payment by card that an account has begun.
+    /// A card payment that an account has started.
     CheckoutId
 }
 uuid_id! {
-    /// A deposit of USDC.
+    /// A USDC deposit.
     DepositId
 }
 uuid_id! {
-    /// What one account says of one poll.
+    /// The feedback of one account on one poll.
     FeedbackId
 }
 
@@ -79,7 +79,7 @@ uuid_id! {
 pub struct CappedKey {
     /// The key.
     pub key: KeyId,
-    /// Its caps, of which there is at least one.
+    /// Its caps, at least one.
     pub caps: SpendingCaps,
 }
 
@@ -121,15 +121,15 @@ pub enum Caller {
     Token {
         /// The account.
         user: UserId,
-        /// What it may be used for; `None` if it has no scope of this service.
+        /// The scope; `None` if the token has no scope of this service.
         scope: Option<KeyScope>,
     },
-    /// The operator, in this very process: the command line. No account, no billing, no limits.
+    /// The operator in this process: the command line. No account, billing or limits.
     Local,
 }
 
 impl Caller {
-    /// The account, if there is one.
+    /// Returns the account, if any.
     pub const fn user(&self) -> Option<UserId> {
         match self {
             Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => Some(*user),
@@ -137,7 +137,7 @@ impl Caller {
         }
     }
 
-    /// The caller's key, if its spending is capped.
+    /// Returns the caller's key, if its spending is capped.
     pub fn capped_key(&self) -> Option<CappedKey> {
         match self {
             Self::Key { key, terms, .. } if !terms.caps.is_none() => {
@@ -147,7 +147,7 @@ impl Caller {
         }
     }
 
-    /// The caller's credential, as the creator of a key.
+    /// Returns the caller's credential, as the creator of a key.
     pub const fn as_creator(&self) -> Creator {
         match self {
             Self::Key { key, .. } => Creator::Key(*key),
@@ -156,7 +156,7 @@ impl Caller {
         }
     }
 
-    /// The terms of the caller's key; `None` for a caller without a key.
+    /// Returns the terms of the caller's key; `None` for a caller without a key.
     pub const fn key_terms(&self) -> Option<&KeyTerms> {
         match self {
             Self::Key { terms, .. } => Some(terms),
@@ -164,8 +164,9 @@ impl Caller {
         }
     }
 
-    /// The network of a caller without an account: /24 for IPv4, /48 for IPv6. Providers assign an IPv6 customer up
-    /// to a /48, so counting /64 blocks alone does not limit one customer. Every other caller is a scope of its own.
+    /// Returns the network of a caller without an account: /24 for IPv4, /48 for IPv6. Providers assign an
+    /// IPv6 customer up to a /48, so counting /64 blocks alone does not limit one customer. For other
+    /// callers, returns [`Caller::scope`].
     pub fn network(&self) -> String {
         match self {
             Self::Anonymous { address: IpAddr::V4(address) } => {
@@ -180,8 +181,8 @@ impl Caller {
         }
     }
 
-    /// The key for rate limits and idempotency records: the account, or the client's address. An IPv6 caller
-    /// is known by its /64, the smallest block that is handed out.
+    /// Returns the key for rate limits and idempotency records: the account, or the client's address. An IPv6
+    /// address is reduced to its /64, the smallest block that providers assign.
     pub fn scope(&self) -> String {
         match self {
             Self::Session { user } | Self::Key { user, .. } | Self::Token { user, .. } => {
@@ -196,7 +197,7 @@ impl Caller {
         }
     }
 
-    /// The credential, among those of its account: sessions count as one, and so do access tokens.
+    /// Returns the id of the credential within its account. All sessions share one id, and so do all access tokens.
     pub fn credential(&self) -> String {
         match self {
             Self::Key { key, .. } => key.to_string(),
@@ -204,7 +205,7 @@ impl Caller {
         }
     }
 
-    /// A word for logs and metrics.
+    /// Returns the label for logs and metrics.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Anonymous { .. } => "anonymous",

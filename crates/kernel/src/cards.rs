@@ -1,7 +1,7 @@
 //! Funding an account by card.
 //!
-//! A payment is stored before the processor hears of it, so that whatever the processor says later finds it. What
-//! the processor says comes as an event, or is asked for where no event has come; either way it is carried out once.
+//! A payment is stored before it is sent to the processor, so every later report finds it. Outcomes arrive as
+//! events; payments without an event are reconciled. Each outcome is applied once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::ports::{
 };
 use ep_polling::time::Timestamp;
 
-/// A payment is asked after when it has been open this long.
-const ASK_AFTER: Duration = Duration::from_mins(30);
-/// A payment whose page was never opened is given up after this time: the processor repeats its answer for a day.
+/// Age at which an open payment is reconciled.
+const RECONCILE_AFTER: Duration = Duration::from_mins(30);
+/// Age at which a payment without a stored page is closed. The processor replays its response for a day.
 const GIVE_UP_AFTER: Duration = Duration::from_hours(23);
-/// A payment that is neither paid nor closed is asked after no more after this time.
+/// Age at which a payment that is neither paid nor closed is no longer reconciled.
 const FORGET_AFTER: Duration = Duration::from_hours(7 * 24);
-/// Payments asked after at once.
-const AT_ONCE: u32 = 1000;
+/// Maximum payments per reconciliation run.
+const PER_RUN: u32 = 1000;
 
 /// Payments by card.
 pub struct Cards {
@@ -32,19 +32,19 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// Without a processor, payments are refused.
+    /// Creates the service. Without a processor, payments are rejected.
     pub fn new(
         processor: Option<Arc<dyn CardProcessor>>,
         store: Arc<dyn CheckoutStore>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Self {
-        // The counter exists before the first payment.
+        // Register the counter before the first payment.
         metrics::counter!("ep_card_payments_total").increment(0);
         Self { processor, store, clock, entropy }
     }
 
-    /// Begins a payment for this account. [`Kind::NotConfigured`] without a processor.
+    /// Starts a payment for this account. [`Kind::NotConfigured`] without a processor.
     pub async fn begin(&self, user: UserId, amount: Cents) -> Result<CheckoutPage, Fault> {
         let processor = self.processor.as_ref().ok_or_else(not_configured)?;
         let id = CheckoutId::from_random(self.entropy.bytes());
@@ -55,20 +55,20 @@ impl Cards {
         Ok(page)
     }
 
-    /// Carries out what the processor says. Anything may come twice, late or out of order.
+    /// Applies an event of the processor. Events may arrive twice, late or out of order.
     pub async fn receive(&self, event: CardEvent) -> Result<(), Fault> {
         let now = self.clock.now();
         match event {
             CardEvent::Paid(paid) => match self.store.settle_checkout(&paid, now).await? {
                 Settled::Credited => {
                     metrics::counter!("ep_card_payments_total").increment(1);
-                    tracing::info!(checkout = %paid.checkout, cents = paid.amount.0, "an account was funded by card");
+                    tracing::info!(checkout = %paid.checkout, cents = paid.amount.0, "account funded by card");
                 }
                 Settled::Before => {}
                 Settled::Unknown => {
                     tracing::error!(
                         checkout = %paid.checkout, session = paid.session, cents = paid.amount.0,
-                        "a payment fits no checkout of this service: nothing was credited; look at it by hand"
+                        "payment matches no checkout of this service; nothing was credited; check it manually"
                     );
                 }
             },
@@ -77,7 +77,7 @@ impl Cards {
                 tracing::warn!(
                     reference = reversal.reference,
                     lifted = reversal.lifted,
-                    "a card payment was taken back"
+                    "card payment reversed"
                 );
                 self.store.reverse(&reversal, now).await?;
             }
@@ -85,7 +85,7 @@ impl Cards {
                 tracing::warn!(
                     refund = failed.refund,
                     cents = failed.amount.0,
-                    "a refund of a card payment failed; its amount is credited again"
+                    "refund of a card payment failed; its amount is credited again"
                 );
                 self.store.refund_failed(&failed, now).await?;
             }
@@ -94,26 +94,26 @@ impl Cards {
         Ok(())
     }
 
-    /// Asks the processor after payments of which nothing was heard, and applies what waits. Returns how many
-    /// payments were asked after.
+    /// Reconciles payments without a reported outcome, and applies pending reversals. Returns the number of
+    /// payments looked up.
     pub async fn reconcile(&self) -> Result<u32, Fault> {
         let now = self.clock.now();
         if let Err(error) = self.store.apply_reversals(now).await {
-            tracing::error!(error = %error, "what was taken back of payments by card is not applied yet");
+            tracing::error!(error = %error, "failed to apply reversals of card payments");
         }
         let Some(processor) = &self.processor else { return Ok(0) };
-        let before = now.before(ASK_AFTER);
-        let mut asked = 0;
-        for OpenCheckout { checkout, session } in self.store.open_checkouts(before, AT_ONCE).await? {
-            asked += 1;
-            if let Err(fault) = self.ask(&**processor, checkout, session, now).await {
-                tracing::warn!(checkout = %checkout.id, error = %fault, "a payment could not be asked after");
+        let before = now.before(RECONCILE_AFTER);
+        let mut looked_up = 0;
+        for OpenCheckout { checkout, session } in self.store.open_checkouts(before, PER_RUN).await? {
+            looked_up += 1;
+            if let Err(fault) = self.look_up(&**processor, checkout, session, now).await {
+                tracing::warn!(checkout = %checkout.id, error = %fault, "failed to reconcile a card payment");
             }
         }
-        Ok(asked)
+        Ok(looked_up)
     }
 
-    async fn ask(
+    async fn look_up(
         &self,
         processor: &dyn CardProcessor,
         checkout: NewCheckout,
@@ -125,7 +125,7 @@ impl Cards {
             None if now.since(checkout.created_at) > GIVE_UP_AFTER => {
                 return Ok(self.store.close_checkout(checkout.id).await?);
             }
-            // Its answer was lost: the same request gives the same page.
+            // The response was lost: the same request returns the same page.
             None => {
                 let page = processor.open(&checkout).await?;
                 self.store.checkout_opened(checkout.id, &page.session).await?;
@@ -133,7 +133,7 @@ impl Cards {
             }
         };
         match processor.look_up(&session).await? {
-            // Its page has been closed for long; if it is paid after all, a report still credits it.
+            // The page closed long ago; if it is paid after all, an event still credits it.
             CardEvent::Nothing if now.since(checkout.created_at) > FORGET_AFTER => {
                 Ok(self.store.close_checkout(checkout.id).await?)
             }
@@ -145,6 +145,6 @@ impl Cards {
 fn not_configured() -> Fault {
     Fault::new(
         Kind::NotConfigured,
-        "payments by card are not configured: the operator sets EP_STRIPE_SECRET_KEY and EP_STRIPE_WEBHOOK_SECRET",
+        "card payments are not configured: the operator must set EP_STRIPE_SECRET_KEY and EP_STRIPE_WEBHOOK_SECRET",
     )
 }

@@ -1,4 +1,4 @@
-//! What one call of one tool is given: who calls, and the ports that operations need.
+//! The context of one call of one tool: the caller and the ports of operations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +22,8 @@ use crate::reputation::Reputation;
 use crate::sign_in::Wallets;
 use crate::webhooks::Webhooks;
 
-/// What operations may reach. Nothing here can read another's secrets or credit an account, but for the starter
-/// credit of a new one.
+/// The ports of operations. None can read another account's secrets or credit an account, except for the
+/// starter credit of a new one.
 pub struct ToolPorts {
     /// Settings that operations need.
     pub settings: Arc<Settings>,
@@ -37,9 +37,9 @@ pub struct ToolPorts {
     pub polls: PollExecutor,
     /// Lists polls.
     pub history: Arc<dyn PollHistory>,
-    /// What accounts say of polls.
+    /// Feedback of accounts on polls.
     pub feedback: Feedback,
-    /// What polls tell about the service and its models.
+    /// Figures about the service and its models.
     pub reputation: Reputation,
     /// Exports and deletes the data of accounts.
     pub account_data: AccountData,
@@ -47,40 +47,40 @@ pub struct ToolPorts {
     pub balances: Arc<dyn Balances>,
     /// Issues, lists and revokes API keys.
     pub keys: Arc<Keys>,
-    /// Reads what is known of users.
+    /// Reads user profiles.
     pub profiles: Arc<dyn Profiles>,
-    /// Which polls accounts want to confirm.
+    /// Spending thresholds for confirmation.
     pub confirmations: Arc<dyn Confirmations>,
     /// Signs wallets in.
     pub wallets: Arc<Wallets>,
-    /// Begins payments by card.
+    /// Starts card payments.
     pub cards: Arc<Cards>,
-    /// Tells accounts that their polls have ended.
+    /// Notifies accounts about ended polls.
     pub webhooks: Arc<Webhooks>,
-    /// Says whether the database answers.
+    /// Checks the database.
     pub health: DatabaseHealth,
 }
 
-/// Says whether the database answers. Asked often, it asks the database once a second.
+/// Checks the database, at most once a second.
 pub struct DatabaseHealth {
     store: Arc<dyn PollStore>,
-    last: Arc<Mutex<Option<LastAnswer>>>,
+    last: Arc<Mutex<Option<LastCheck>>>,
 }
 
-/// What the database answered, and when.
-struct LastAnswer {
+/// The result of the last check.
+struct LastCheck {
     at: Instant,
-    answer: Result<(), Fault>,
+    result: Result<(), Fault>,
 }
 
-/// How long an answer is repeated.
+/// Time for which a result is repeated.
 const HEALTH_TTL: Duration = Duration::from_secs(1);
-/// How long the database may take: a probe is answered within a second, and identifying its caller may take
-/// a part of that.
+/// Time limit of the database. A probe must get a response within a second, including the identification of
+/// its caller.
 const HEALTH_TIMEOUT: Duration = Duration::from_millis(500);
 
 impl DatabaseHealth {
-    /// Asks this store.
+    /// Creates a check of this store.
     pub fn new(store: Arc<dyn PollStore>) -> Self {
         Self { store, last: Arc::default() }
     }
@@ -88,51 +88,51 @@ impl DatabaseHealth {
     /// Fails if the database cannot be read and written, or takes too long.
     pub async fn check(&self) -> Result<(), Fault> {
         let too_slow = || Err(Fault::new(Kind::Unavailable, "the database takes too long; try again later"));
-        let answer = async {
+        let check = async {
             let mut last = self.last.lock().await;
-            if let Some(LastAnswer { at, answer }) = &*last
+            if let Some(LastCheck { at, result }) = &*last
                 && at.elapsed() < HEALTH_TTL
             {
-                return answer.clone();
+                return result.clone();
             }
-            let asked = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
-            let answer = asked.map_or_else(|_| too_slow(), |answer| Ok(answer?));
-            *last = Some(LastAnswer { at: Instant::now(), answer: answer.clone() });
-            answer
+            let ping = tokio::time::timeout(HEALTH_TIMEOUT, self.store.ping()).await;
+            let result = ping.map_or_else(|_| too_slow(), |result| Ok(result?));
+            *last = Some(LastCheck { at: Instant::now(), result: result.clone() });
+            result
         };
-        // Another caller's question may be under way.
-        tokio::time::timeout(HEALTH_TIMEOUT, answer).await.unwrap_or_else(|_| too_slow())
+        // Another caller's check may be in progress.
+        tokio::time::timeout(HEALTH_TIMEOUT, check).await.unwrap_or_else(|_| too_slow())
     }
 }
 
 /// The operator's settings that operations need.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whether polls are charged to prepaid balances. Without, anyone with a key polls at the
-    /// operator's expense.
+    /// True if polls are charged to prepaid balances. Otherwise, anyone with a key polls at the operator's
+    /// expense.
     pub billing: bool,
-    /// How long one poll may take.
+    /// Time limit of a poll.
     pub poll_deadline: Duration,
-    /// How long an MCP client waits for a poll unless it says otherwise.
+    /// Default time that an MCP client waits for a poll.
     pub mcp_wait: Duration,
     /// The service's version.
     pub version: &'static str,
-    /// The commit it was built from, shortened, where known.
+    /// Short hash of the commit it was built from, if known.
     pub commit: Option<&'static str>,
 }
 
 /// One call of one tool.
 #[derive(Clone)]
 pub struct Ctx {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
     /// The request's id in logs.
     pub request_id: RequestId,
-    /// How long the caller waits for models before it prefers an interim answer.
+    /// Time that the caller waits for models before it prefers an interim result.
     pub wait_limit: Option<Duration>,
-    /// Whether the caller drops the single votes of a result, so that they need not be gathered.
+    /// True if the caller does not need the single votes of a result.
     pub without_votes: bool,
-    /// Key of the idempotent request, the same for every repetition, even after a restart; `None` without an
+    /// Key of the idempotent request, the same for every repetition, even after a restart. `None` without an
     /// Idempotency-Key.
     pub request_ref: Option<String>,
     pub(crate) ports: Arc<ToolPorts>,
@@ -142,7 +142,7 @@ pub struct Ctx {
 }
 
 impl Ctx {
-    /// A call by this caller that nobody watches, for tests of single operations.
+    /// Creates a call without progress reports, for tests of single operations.
     pub fn new(ports: Arc<ToolPorts>, caller: Caller, request_id: RequestId) -> Self {
         Self {
             caller,
@@ -157,120 +157,120 @@ impl Ctx {
         }
     }
 
-    /// The caller's account. [`Kind::NotFound`] where there is none: in the operator's own process.
+    /// Returns the caller's account. [`Kind::NotFound`] in the operator's own process, which has none.
     pub fn account(&self) -> Result<UserId, Fault> {
-        let message = "calls in process have no account: nothing is charged, and ep admin manages accounts";
+        let message = "in-process calls have no account: nothing is charged; use ep admin to manage accounts";
         self.caller.user().ok_or_else(|| Fault::new(Kind::NotFound, message))
     }
 
-    /// Settings that operations need.
+    /// Returns the settings that operations need.
     pub fn settings(&self) -> &Settings {
         &self.ports.settings
     }
 
-    /// Absolute links.
+    /// Returns absolute links.
     pub fn links(&self) -> &Links {
         &self.ports.links
     }
 
-    /// The time of day.
+    /// Returns the clock.
     pub fn clock(&self) -> &dyn Clock {
         &*self.ports.clock
     }
 
-    /// The models that vote.
+    /// Returns the models that vote.
     pub fn models(&self) -> &dyn Models {
         &*self.ports.models
     }
 
-    /// Opens, runs and follows polls.
+    /// Returns the executor, which opens, runs and follows polls.
     pub fn polls(&self) -> &PollExecutor {
         &self.ports.polls
     }
 
-    /// Lists polls.
+    /// Returns the list of polls.
     pub fn history(&self) -> &dyn PollHistory {
         &*self.ports.history
     }
 
-    /// What accounts say of polls.
+    /// Returns the feedback on polls.
     pub fn feedback(&self) -> &Feedback {
         &self.ports.feedback
     }
 
-    /// What polls tell about the service and its models.
+    /// Returns the figures about the service and its models.
     pub fn reputation(&self) -> &Reputation {
         &self.ports.reputation
     }
 
-    /// Exports and deletes the data of accounts.
+    /// Returns the export and deletion of accounts.
     pub fn account_data(&self) -> &AccountData {
         &self.ports.account_data
     }
 
-    /// The ports of this call, for code that the command line shares.
+    /// Returns the ports of this call, for code that the command line shares.
     pub fn ports(&self) -> &ToolPorts {
         &self.ports
     }
 
-    /// Reads balances.
+    /// Returns the balances.
     pub fn balances(&self) -> &dyn Balances {
         &*self.ports.balances
     }
 
-    /// Issues, lists and revokes API keys.
+    /// Returns the API keys.
     pub fn keys(&self) -> &Keys {
         &self.ports.keys
     }
 
-    /// Reads what is known of users.
+    /// Returns the user profiles.
     pub fn profiles(&self) -> &dyn Profiles {
         &*self.ports.profiles
     }
 
-    /// Which polls accounts want to confirm.
+    /// Returns the spending thresholds for confirmation.
     pub fn confirmations(&self) -> &dyn Confirmations {
         &*self.ports.confirmations
     }
 
-    /// Signs wallets in.
+    /// Returns the sign-in with wallets.
     pub fn wallets(&self) -> &Wallets {
         &self.ports.wallets
     }
 
-    /// Begins payments by card.
+    /// Returns the card payments.
     pub fn cards(&self) -> &Cards {
         &self.ports.cards
     }
 
-    /// Tells accounts that their polls have ended.
+    /// Returns the notifications of accounts.
     pub fn webhooks(&self) -> &Webhooks {
         &self.ports.webhooks
     }
 
-    /// Says whether the database answers.
+    /// Returns the check of the database.
     pub fn health(&self) -> &DatabaseHealth {
         &self.ports.health
     }
 
-    /// Whether anybody watches this call's progress.
+    /// True if the caller follows this call's progress.
     pub const fn is_watched(&self) -> bool {
         self.progress.is_some()
     }
 
-    /// Resolves when the caller takes the request back: it has gone and will not come back for the answer.
+    /// Resolves when the caller cancels the request by leaving for good.
     pub async fn withdrawn(&self) {
         self.withdrawn.cancelled().await;
     }
 
-    /// Reports a step to whoever watches.
+    /// Reports a step to the caller, if it follows the progress.
     pub fn report(&self, progress: Progress) {
         if let Some(sink) = &self.progress {
             sink.report(progress);
         }
     }
 
-    /// Notes how long this call waited for models, so that the time the service adds can be measured.
+    /// Adds to the time spent on waiting for models, so that the service's own latency can be measured.
     pub fn waited_for_models(&self, time: Duration) {
         self.upstream_us.fetch_add(time.as_micros() as u64, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! Every call of every tool through every surface ends here.
+//! The dispatch of every call of every tool, for every surface.
 //!
-//! The guard, then idempotency, decoding and the tool. No operation can forget any of it, and no surface
-//! can skip it.
+//! A call passes the guard, then idempotency, then decoding, then the tool. Operations and surfaces cannot
+//! skip a step.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,26 +22,26 @@ use crate::idempotency::Claimed;
 use crate::method::Method;
 use crate::tool::{Access, Entry, Latency};
 
-/// A call as a surface hands it in.
+/// A call from a surface.
 pub struct Call {
-    /// The request: who calls, and from where.
+    /// The request, with its caller and origin.
     pub request: Request,
     /// Callers accepted here; narrows the operation's access.
     pub only: Access,
-    /// `Idempotency-Key`, as it was sent.
+    /// Value of the `Idempotency-Key` header.
     pub idempotency_key: Option<String>,
-    /// How long the caller waits for models before it prefers an interim answer.
+    /// Time that the caller waits for models before it prefers an interim result.
     pub wait_limit: Option<Duration>,
-    /// Whether the caller drops the single votes of a result: an operation that only reads need not gather them.
+    /// True if the caller does not need the single votes of a result.
     pub without_votes: bool,
-    /// Who watches the progress.
+    /// Receiver of progress reports.
     pub progress: Option<ProgressSink>,
-    /// Cancelled when the caller has gone, where the protocol says that this takes the request back.
+    /// Cancelled when the caller disconnects, if the protocol defines that as cancelling the request.
     pub withdrawn: CancellationToken,
 }
 
 impl Call {
-    /// A plain call: nobody watches, nothing narrows it, and it is not taken back.
+    /// Creates a call without progress reports, further access limits or cancellation.
     pub fn new(request: Request) -> Self {
         Self {
             request,
@@ -55,16 +55,16 @@ impl Call {
     }
 }
 
-/// An answer, and whether it is that of an earlier, identical request.
+/// The output of a call.
 #[derive(Debug)]
 pub struct Dispatched {
-    /// The answer.
+    /// The output.
     pub answer: Answer,
-    /// Whether it repeats an earlier answer.
+    /// True if it repeats the output of an earlier, identical request.
     pub replayed: bool,
 }
 
-/// An admitted call that has not been carried out yet.
+/// An admitted call that has not run yet.
 pub struct AdmittedCall {
     app: Arc<App>,
     entry: &'static Entry,
@@ -73,11 +73,11 @@ pub struct AdmittedCall {
     cx: Ctx,
 }
 
-/// What a tool that waits for models may take beyond the poll's own deadline.
+/// Time that a tool that waits for models may take beyond the poll's own deadline.
 const MARGIN: Duration = Duration::from_secs(30);
 
-/// Carries out one call. A surface that could not read the input passes its fault: access and limits are
-/// checked first, whatever was sent.
+/// Runs one call. A surface that could not read the input passes the fault: access and limits are checked
+/// first, regardless of the input.
 ///
 /// The future is boxed because protocol servers move the futures that contain it several times.
 pub fn dispatch(
@@ -87,18 +87,18 @@ pub fn dispatch(
     input: Result<Value, Fault>,
 ) -> BoxFuture<'static, Guarded<Dispatched>> {
     let app = Arc::clone(app);
-    // Boxed by itself, so that it takes no room while the call is carried out.
+    // Boxed separately, so that it takes no space while the call runs.
     let admitted = async move { admit(&app, entry, call).await }.boxed();
     async move {
         match admitted.await {
             Ok(call) => call.run(input).await,
-            Err(refused) => refused,
+            Err(rejected) => rejected,
         }
     }
     .boxed()
 }
 
-/// Admits a call and returns it before it is run, for streaming responses.
+/// Admits a call without running it, for streaming responses.
 pub async fn admit(
     app: &Arc<App>,
     entry: &'static Entry,
@@ -128,28 +128,28 @@ pub async fn admit(
 }
 
 impl AdmittedCall {
-    /// Who is calling, and what is left of the allowance.
+    /// Returns the caller and the remaining allowance.
     pub const fn admission(&self) -> &Admission {
         self.admitted.admission()
     }
 
-    /// Carries the call out.
+    /// Runs the call.
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
         let Self { app, entry, admitted, idempotency_key, cx } = self;
         let input = match input {
-            // Before the idempotency key is claimed: a repetition may leave out what was empty.
+            // Before the idempotency key is claimed: a repetition may omit empty fields.
             Ok(input) => entry.without_empty(input),
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
         let reads = entry.spec.effect.read_only();
-        // A key belongs to a POST, even to one that changes nothing.
+        // A key applies to any POST, even to one that changes nothing.
         let posted = entry.spec.rest.is_some_and(|rest| rest.method == Method::Post);
         let idempotency_key = idempotency_key.filter(|_| !reads || posted);
         if reads && idempotency_key.is_none() {
             let answer = entry.run(cx, input);
             return admitted.run(async { Ok(Dispatched { answer: answer.await?, replayed: false }) }).boxed();
         }
-        // An operation with side effects, or a key, is finished even if its client disconnects.
+        // An operation with side effects or a key runs to its end even if its client disconnects.
         let tasks = app.tasks.clone();
         let deadline = admitted.deadline();
         admitted
@@ -185,12 +185,12 @@ async fn once(
     }
 }
 
-/// The fault of a request that is still being carried out; names the poll that it has opened.
+/// Returns the fault for a request that is still running, with the id of the poll it opened.
 async fn still_running(app: &App, request_ref: &str) -> Fault {
     let fault = |message: String| Fault::new(Kind::InProgress, message).retry_after(Duration::from_secs(5));
     match app.ports.polls.opened_by(request_ref).await {
         Ok(Some(poll)) => fault(format!(
-            "a request with this Idempotency-Key is still running as poll {poll}; read how far it is, or send the \
+            "a request with this Idempotency-Key is still running as poll {poll}; read its progress, or send the \
              request again in a few seconds"
         ))
         .about(poll),

@@ -8,33 +8,32 @@ use sha2::{Digest, Sha256};
 use crate::caller::KeyId;
 use crate::identity::WalletAddress;
 
-/// Most characters of an address (RFC 5321, section 4.5.3.1.3).
+/// Maximum length of an address in characters (RFC 5321, section 4.5.3.1.3).
 const MAX_CHARS: usize = 254;
 
 /// An email address in lower case, so that one address is one user.
 ///
-/// The check is deliberately lax: only a delivered message proves an address.
+/// The check is deliberately lax, because only a delivered message proves an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
-/// What [`Email::from_str`] refuses.
+/// Error of [`Email::from_str`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the email must look like name@example.com")]
 pub struct InvalidEmail;
 
 impl Email {
-    /// The address of a wallet's account: no mail arrives there (RFC 2606 §2).
+    /// Returns the placeholder address of a wallet's account. It receives no mail (RFC 2606 §2).
     pub fn of_wallet(address: WalletAddress) -> Self {
         Self(format!("{}@wallet.invalid", address.lower_case()))
     }
 
-    /// The address of a pre-funded key's account: no mail arrives there either.
+    /// Returns the placeholder address of a pre-funded key's account. It receives no mail.
     pub fn of_key(key: KeyId) -> Self {
         Self(format!("{key}@key.invalid"))
     }
 
-    /// The address that an identity provider has checked, or of a user of whom it has checked none: no mail arrives
-    /// there either.
+    /// Returns the address verified by an identity provider, or a placeholder that receives no mail.
     pub fn of_subject(issuer: &str, subject: &str, checked: Option<&str>) -> Self {
         if let Some(checked) = checked.and_then(|address| address.parse().ok()) {
             return checked;
@@ -43,7 +42,7 @@ impl Email {
         Self(format!("{name}@login.invalid"))
     }
 
-    /// The address.
+    /// Returns the address as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -83,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_refused() {
+    fn other_text_is_rejected() {
         let long = format!("{}@example.com", "a".repeat(MAX_CHARS));
         for text in ["", "nonsense", "@example.com", "name@", "a b@example.com", "a\u{0}@example.com", &long]
         {

@@ -1,7 +1,7 @@
 //! Progress events of a running poll.
 //!
-//! Nothing here is stored: events are computed from the poll's plan and its ballots, so a client that
-//! connects late, or after a crash, receives the same events with the same ids.
+//! Events are not stored but computed from the poll's plan and its ballots. A client that connects late, or
+//! after a crash, receives the same events with the same ids.
 
 use std::sync::Arc;
 
@@ -14,102 +14,102 @@ use ep_polling::poll_id::PollId;
 use ep_polling::stopping::MAX_ROSTER;
 use ep_polling::tally::NamedTally;
 
-/// The most events of one poll: one per model, the start and the end.
+/// Maximum number of events of a poll: one per model, the start and the end.
 pub const MAX_EVENTS: usize = MAX_ROSTER + 2;
 
 /// One event of a running poll.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PollEvent {
-    /// A model has voted or failed.
+    /// A model voted or failed.
     Vote(VoteEvent),
-    /// The poll has begun.
+    /// The poll started.
     Started(StartedEvent),
 }
 
-/// The poll has begun.
+/// The start of a poll.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StartedEvent {
     /// The poll.
     pub poll_id: PollId,
-    /// URL of the poll and its result; if the poll is private, only its owner can read it. Absent where nothing
-    /// is served.
+    /// URL of the poll and its result; only the owner can read a private poll. Absent if no HTTP surface is
+    /// served.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub result_url: Option<String>,
     /// The question.
     pub question: String,
-    /// What can be chosen.
+    /// The options.
     pub options: Vec<String>,
-    /// How many models may be asked.
+    /// Number of models in the roster.
     pub roster_size: u32,
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     pub simulated: bool,
 }
 
 impl StartedEvent {
-    /// The event's name.
+    /// Name of the event.
     pub const NAME: &str = "started";
 }
 
 impl VoteEvent {
-    /// The event's name.
+    /// Name of the event.
     pub const NAME: &str = "vote";
 }
 
-/// A model has voted or failed.
+/// A vote or the failure of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VoteEvent {
-    /// Its number, from 1.
+    /// Sequence number, from 1.
     pub seq: u32,
-    /// Who answered.
+    /// The model.
     pub model_id: String,
     /// The option chosen; null if the model failed to vote.
     pub chosen_option: Option<String>,
-    /// Why there is no vote.
+    /// Reason for a missing vote.
     pub error: Option<String>,
-    /// From request to final answer, in milliseconds.
+    /// Time from request to final response, in milliseconds.
     pub latency_ms: u32,
     /// Votes so far.
     pub tally: NamedTally,
-    /// The option with strictly the most votes so far; null if there is none.
+    /// The option with strictly the most votes so far; null in a tie or without votes.
     pub leader: Option<String>,
-    /// Confidence so far that the whole roster, all of it heard, would choose the leader: agreement, not truth. 0 while
-    /// it is too early to say.
+    /// Confidence so far that the whole roster would choose the leader: agreement, not truth. 0 while it is
+    /// too early to say.
     pub confidence: f64,
-    /// Cost so far; absent for who has not asked the poll.
+    /// Cost so far; absent for anyone but the poll's owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usd")]
     pub cost_so_far: Option<Usd>,
-    /// Members with a final answer.
+    /// Number of models with a final response.
     pub answered: u32,
-    /// How many models may be asked.
+    /// Number of models in the roster.
     pub roster_size: u32,
 }
 
-/// One step of a call's progress, ready for a surface: an SSE event, an MCP progress notification.
+/// One progress step of a call, for an SSE event or an MCP progress notification.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    /// The event's name.
+    /// Name of the event.
     pub event: &'static str,
-    /// Its number within the call, from 0.
+    /// Number within the call, from 0.
     pub id: u64,
-    /// Its data.
+    /// Payload.
     pub data: Value,
     /// Steps done.
     pub done: u32,
-    /// Steps in all, at most.
+    /// Maximum number of steps.
     pub total: u32,
-    /// The step in a sentence.
+    /// The step as a sentence.
     pub message: String,
 }
 
-/// Where a tool reports its progress. A full or closed sink loses nothing but the report.
+/// A receiver of a tool's progress. A full or closed sink loses only the report.
 #[derive(Clone)]
 pub struct ProgressSink(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl ProgressSink {
-    /// A sink that hands every step on.
+    /// Creates a sink that passes every step to `report`.
     pub fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }

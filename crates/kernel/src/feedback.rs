@@ -1,4 +1,4 @@
-//! What accounts say of polls.
+//! Feedback of accounts on polls.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::ports::{Clock, Entropy, FeedbackEntry, FeedbackStore, NewFeedback, OwnFeedback, PollFeedback};
 use ep_polling::poll_id::PollId;
 
-/// Takes and gives feedback.
+/// Stores and returns feedback.
 pub struct Feedback {
     store: Arc<dyn FeedbackStore>,
     clock: Arc<dyn Clock>,
@@ -15,12 +15,12 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// With this store.
+    /// Creates the service on this store.
     pub fn new(store: Arc<dyn FeedbackStore>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self { store, clock, entropy }
     }
 
-    /// Stores what an account says of a poll that has ended, in the place of what it has said before.
+    /// Stores an account's feedback on an ended poll, and replaces earlier feedback of the account.
     pub async fn submit(
         &self,
         user: UserId,
@@ -35,12 +35,12 @@ impl Feedback {
         Ok(self.store.submit_feedback(&NewFeedback { id, poll: poll.clone(), user, entry }).await?)
     }
 
-    /// What an account has said, oldest first.
+    /// Returns an account's feedback, oldest first.
     pub async fn of(&self, user: UserId) -> Result<Vec<OwnFeedback>, Fault> {
         Ok(self.store.feedback_of(user).await?)
     }
 
-    /// What accounts say of a poll.
+    /// Returns the feedback on a poll.
     pub async fn on(&self, poll: &PollId) -> Result<PollFeedback, Fault> {
         Ok(self.store.feedback_on(poll).await?)
     }

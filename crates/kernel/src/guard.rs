@@ -1,8 +1,8 @@
-//! The guard: everything the service answers passes it, but for preflight requests and panics of a surface
-//! itself, which are only counted.
+//! The guard of all requests. Only preflight requests and panics of a surface bypass it; these are only
+//! counted.
 //!
 //! Identify → access → rate → deadline → panic → log and metrics, over any future.
-//! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool; protocol
+//! [`dispatch`](crate::dispatch::dispatch) is the guard plus decoding, idempotency and the tool. Protocol
 //! endpoints, documents, redirects, webhooks, pages, 404 and 405 pass it too.
 
 use std::net::IpAddr;
@@ -36,66 +36,66 @@ pub struct Guard {
     pub limiter: Arc<dyn Limiter>,
     /// Finds the owners of API keys.
     pub keys: Arc<Keys>,
-    /// Proves browser sessions.
+    /// Verifies browser sessions.
     pub sessions: Arc<Sessions>,
     /// Reads the balances of accounts.
     pub balances: Arc<dyn Balances>,
-    /// Proves access tokens, if an issuer is configured.
+    /// Verifies access tokens, if an issuer is configured.
     pub tokens: Option<AccessTokens>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// When keys were last used; written every few seconds.
+    /// Times of the last uses of keys, written every few seconds.
     pub key_uses: KeyUses,
 }
 
-/// Requests per minute; zero is no limit.
+/// Requests per minute; zero means no limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Of one account.
+    /// Per account.
     pub account: u32,
-    /// Of one address without credentials.
+    /// Per address without credentials.
     pub anonymous: u32,
-    /// Attempts to sign in of one address.
+    /// Sign-in attempts per address.
     pub sign_in: u32,
-    /// Free polls of one address.
+    /// Free polls per address.
     pub free: u32,
-    /// Public results read by one address without credentials.
+    /// Public results per address without credentials.
     pub results: u32,
-    /// Of one address, for documents and unknown paths.
+    /// Documents and unknown paths per address.
     pub public: u32,
 }
 
 /// Name, access, rate limit and deadline of one route.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
-    /// Its name in logs and metrics.
+    /// Name in logs and metrics.
     pub name: &'static str,
-    /// Who may call it.
+    /// Callers admitted.
     pub access: Access,
-    /// Its side effects, which the scope of a key must allow.
+    /// Side effects, which the scope of a key must allow.
     pub effect: Effect,
-    /// Which allowance requests are counted against.
+    /// The allowance that requests count against.
     pub rate: Rate,
-    /// How long it may take.
+    /// Time limit.
     pub deadline: Duration,
-    /// Appended to the 401 message: where to configure the credential.
+    /// Appended to the 401 message; names the setting for the credential.
     pub credential_hint: &'static str,
-    /// Whether it is a protocol endpoint (MCP, A2A): its operations pass the guard again, so refusing a
-    /// caller without allowance and the log entry are left to them.
+    /// True for a protocol endpoint (MCP, A2A). Its operations pass the guard again, so rate limiting and the
+    /// log entry are left to them.
     pub protocol: bool,
 }
 
-/// The surface of health checks, which are logged at the level debug.
+/// The surface of health checks, which are logged at debug level.
 pub const PROBE: &str = "probe";
 
-/// How long something may take that does not wait for models.
+/// Time limit of a request that does not wait for models.
 pub const INSTANT: Duration = Duration::from_secs(15);
 
-/// How long it may take to identify the caller of a probe.
+/// Time limit for identifying the caller of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(100);
 
 impl Policy {
-    /// The policy of something that answers at once, and changes nothing.
+    /// Creates the policy of a fast, read-only route.
     pub const fn instant(name: &'static str, access: Access, rate: Rate) -> Self {
         Self {
             name,
@@ -109,14 +109,14 @@ impl Policy {
     }
 }
 
-/// A request as a surface hands it to the guard.
+/// A request from a surface.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The surface, for logs and metrics.
     pub surface: &'static str,
     /// The request's id in logs and error bodies.
     pub request_id: RequestId,
-    /// The credential that was sent.
+    /// The credential.
     pub credential: Credential,
     /// The client's address.
     pub address: IpAddr,
@@ -125,54 +125,55 @@ pub struct Request {
 /// The credential of a request.
 #[derive(Debug, Clone)]
 pub enum Credential {
-    /// None.
+    /// No credential.
     None,
-    /// `Authorization: Bearer …`, whatever it holds.
+    /// `Authorization: Bearer …` with any value.
     Bearer(SecretString),
     /// A key in a header that this service does not read.
     Misplaced {
-        /// The header.
+        /// Name of the header.
         header: &'static str,
     },
     /// The session cookie.
     Session(SecretString),
-    /// A user id in place of a key, where the operator accepts it. Deprecated: valid only for an account without money.
+    /// A user id instead of a key, if the operator allows it. Deprecated: valid only for an account without
+    /// money.
     UserId(UserId),
-    /// The guard has admitted and counted this request already.
+    /// The guard has already admitted and counted this request.
     Admitted(Admission),
 }
 
-/// A caller whom the guard has admitted.
+/// A caller admitted by the guard.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// Who is calling.
+    /// The caller.
     pub caller: Caller,
-    /// What is left of the caller's allowance, if there is a limit.
+    /// The caller's remaining allowance, if it is limited.
     pub allowance: Option<Allowance>,
 }
 
 impl Admission {
-    /// The operator in this very process: no account, no limits.
+    /// The operator in this process: no account, no limits.
     pub const LOCAL: Self = Self { caller: Caller::Local, allowance: None };
 
-    /// Refuses a caller whose key's or token's scope does not reach as far as an effect.
+    /// Rejects a key or token whose scope does not include this effect.
     pub fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
         check_scope(effect, &self.caller)
     }
 
-    /// The same, for access tokens alone: their clients can ask for a wider scope, if the response's status is 403
-    /// (RFC 6750 §3.1).
+    /// Does the same as [`Self::check_scope`], but only for access tokens. Their clients can request a wider scope if the
+    /// response's status is 403 (RFC 6750 §3.1).
     pub fn check_token(&self, effect: Effect) -> Result<(), Fault> {
         if matches!(self.caller, Caller::Token { .. }) { self.check_scope(effect) } else { Ok(()) }
     }
 
-    /// Refuses a caller whose allowance is used up.
+    /// Rejects a caller whose allowance is used up.
     pub fn check_allowance(&self) -> Result<(), Fault> {
         exhausted(self.allowance.as_ref()).map_or(Ok(()), Err)
     }
 }
 
-/// An admitted request that has not been carried out yet.
+/// An admitted request that has not run yet.
 pub struct Admitted {
     policy: Policy,
     surface: &'static str,
@@ -183,26 +184,26 @@ pub struct Admitted {
     span: Span,
 }
 
-/// What became of a request.
+/// The outcome of a guarded request.
 #[derive(Debug)]
 pub struct Guarded<T> {
     /// The request's id.
     pub request_id: RequestId,
-    /// The answer or the refusal.
+    /// The output or the fault.
     pub result: Result<T, Fault>,
-    /// What is left of the caller's allowance, if there is a limit.
+    /// The caller's remaining allowance, if it is limited.
     pub allowance: Option<Allowance>,
 }
 
-/// A refusal, and what is left of the allowance that the request was counted against.
+/// A rejected request, with the allowance that it counted against.
 #[derive(Debug)]
-struct Refused {
+struct RejectedRequest {
     fault: Fault,
     allowance: Option<Allowance>,
 }
 
 impl Guard {
-    /// Identifies the caller, checks access and counts the request. A refusal is logged and final.
+    /// Identifies the caller, checks access and counts the request. A rejection is logged and final.
     pub async fn admit<T>(&self, policy: Policy, request: Request) -> Result<Admitted, Guarded<T>> {
         let Request { surface, request_id, credential, address } = request;
         let span = tracing::info_span!(
@@ -217,7 +218,7 @@ impl Guard {
         let entered = self.enter(&policy, credential, address).instrument(span.clone()).await;
         let admission = match entered {
             Ok(admission) => admission,
-            Err(Refused { fault, allowance }) => {
+            Err(RejectedRequest { fault, allowance }) => {
                 let result = Err(fault);
                 span.in_scope(|| log_request(&policy, surface, started.elapsed(), Duration::ZERO, &result));
                 return Err(Guarded { request_id, result, allowance });
@@ -231,7 +232,7 @@ impl Guard {
         Ok(Admitted { policy, surface, request_id, admission, started, upstream_us, span })
     }
 
-    /// Admits a request and carries `work` out, given the caller.
+    /// Admits a request and runs `work` for its caller.
     pub async fn run<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         policy: Policy,
@@ -243,25 +244,25 @@ impl Guard {
                 let work = work(admitted.admission.clone());
                 admitted.run(work).await
             }
-            Err(refused) => refused,
+            Err(rejected) => rejected,
         }
     }
 
-    /// Counts a request that something outside the guard has answered, for its headers.
+    /// Counts a request answered outside the guard, for its response headers.
     pub async fn count(&self, address: IpAddr) -> Option<Allowance> {
         self.take(Rate::Exempt, &Caller::Anonymous { address }).await
     }
 
-    /// Counts a request without a valid signature against its address, and returns the fault to answer it with:
+    /// Counts a request with an invalid signature against its address. Returns the fault for the response:
     /// [`Kind::RateLimited`] once the address has sent too many.
     pub async fn invalid_signature(&self, address: IpAddr, fault: Fault) -> Fault {
-        self.refuse(address, fault).await.fault
+        self.reject(address, fault).await.fault
     }
 
     /// Counts a wrong credential against the client's address, which limits guessing.
-    async fn refuse(&self, address: IpAddr, fault: Fault) -> Refused {
+    async fn reject(&self, address: IpAddr, fault: Fault) -> RejectedRequest {
         let allowance = self.take(Rate::Default, &Caller::Anonymous { address }).await;
-        Refused { fault: exhausted(allowance.as_ref()).unwrap_or(fault), allowance }
+        RejectedRequest { fault: exhausted(allowance.as_ref()).unwrap_or(fault), allowance }
     }
 
     async fn enter(
@@ -269,7 +270,7 @@ impl Guard {
         policy: &Policy,
         credential: Credential,
         address: IpAddr,
-    ) -> Result<Admission, Refused> {
+    ) -> Result<Admission, RejectedRequest> {
         let admission = match credential {
             Credential::Admitted(admission) => admission,
             credential => {
@@ -277,25 +278,25 @@ impl Guard {
                     Ok(caller) => caller.unwrap_or(Caller::Anonymous { address }),
                     Err(fault) if fault.kind() == Kind::Unauthenticated => {
                         let words = format!("{fault}{}", policy.credential_hint);
-                        return Err(self.refuse(address, Fault::wrong_credential(words)).await);
+                        return Err(self.reject(address, Fault::wrong_credential(words)).await);
                     }
-                    Err(fault) => return Err(Refused { fault, allowance: None }),
+                    Err(fault) => return Err(RejectedRequest { fault, allowance: None }),
                 };
                 Admission { allowance: self.take(policy.rate, &caller).await, caller }
             }
         };
-        // A refused request is counted too, and a caller who asks too often learns that first.
-        let refusal = self.check_access(policy, &admission.caller).err();
-        let deferred = policy.rate == Rate::Exempt || (policy.protocol && refusal.is_none());
+        // A rejected request counts too. A caller over its limit gets the rate limit error first.
+        let rejection = self.check_access(policy, &admission.caller).err();
+        let deferred = policy.rate == Rate::Exempt || (policy.protocol && rejection.is_none());
         let too_many = if deferred { None } else { exhausted(admission.allowance.as_ref()) };
-        match too_many.or(refusal) {
-            Some(fault) => Err(Refused { fault, allowance: admission.allowance }),
+        match too_many.or(rejection) {
+            Some(fault) => Err(RejectedRequest { fault, allowance: admission.allowance }),
             None => Ok(admission),
         }
     }
 
-    /// Identifies the caller of a request that is counted so. A probe is answered without that where it takes
-    /// too long: it asks whether the database is away.
+    /// Identifies the caller of a request with this rate. If this takes too long, a probe continues without
+    /// it, because a probe checks whether the database is available.
     async fn identify_for(
         &self,
         rate: Rate,
@@ -303,7 +304,7 @@ impl Guard {
         address: IpAddr,
     ) -> Result<Option<Caller>, Fault> {
         if rate == Rate::SignIn {
-            // Who signs in proves it anew: an old cookie must not be in the way.
+            // Signing in creates a new proof, so an old cookie must not prevent it.
             return Ok(None);
         }
         let identified = self.identify(credential, address);
@@ -317,15 +318,15 @@ impl Guard {
         }
     }
 
-    /// Identifies the caller; `None` if no credential was sent. A wrong credential is a failure, never
+    /// Identifies the caller; `None` if the request has no credential. A wrong credential is an error, never
     /// an anonymous caller.
     async fn identify(&self, credential: Credential, address: IpAddr) -> Result<Option<Caller>, Fault> {
-        let (caller, refusal) = match credential {
+        let (caller, message) = match credential {
             Credential::None => return Ok(None),
             Credential::Admitted(admission) => return Ok(Some(admission.caller)),
             Credential::Bearer(token) => (
                 self.bearer(&token, address).await?,
-                "this API key is not valid: it is misspelt, has expired or was revoked; \
+                "this API key is not valid: it is misspelt, expired or revoked; \
                  send Authorization: Bearer ep_k_… with an active key",
             ),
             Credential::Misplaced { header } => {
@@ -344,11 +345,11 @@ impl Guard {
                 "this session has ended: sign in again, or send no session cookie",
             ),
         };
-        caller.map(Some).ok_or_else(|| Fault::wrong_credential(refusal))
+        caller.map(Some).ok_or_else(|| Fault::wrong_credential(message))
     }
 
-    /// The caller of a bare user id; `None` for an unknown user. A user id is not secret, so an account that has money
-    /// is refused, and the caller may neither manage keys nor change settings.
+    /// Returns the caller of a bare user id; `None` for an unknown user. A user id is not secret, so an
+    /// account with money is rejected, and the caller can neither manage keys nor change settings.
     async fn account_without_money(&self, user: UserId) -> Result<Option<Caller>, Fault> {
         let balance = self.balances.balance(user).await?;
         let empty = balance.filter(|balance| balance.posted.is_zero() && balance.held.is_zero());
@@ -372,7 +373,7 @@ impl Guard {
         }
     }
 
-    /// Refuses callers whom the policy does not admit.
+    /// Rejects callers that the policy does not admit.
     fn check_access(&self, policy: &Policy, caller: &Caller) -> Result<(), Fault> {
         let access = policy.access;
         if access.admits(caller) {
@@ -389,7 +390,7 @@ impl Guard {
         Err(Fault::needs_credential(format!("authentication required: {advice}{token}{hint}")))
     }
 
-    /// Counts one request against the caller's allowance; `None` if there is no limit.
+    /// Counts one request against the caller's allowance; `None` if it is not limited.
     async fn take(&self, rate: Rate, caller: &Caller) -> Option<Allowance> {
         let (policy, per_minute) = match (rate, caller) {
             (_, Caller::Local) => return None,
@@ -406,38 +407,38 @@ impl Guard {
 }
 
 impl Admitted {
-    /// Who is calling, and what is left of the allowance.
+    /// Returns the caller and its remaining allowance.
     pub const fn admission(&self) -> &Admission {
         &self.admission
     }
 
-    /// The request's id.
+    /// Returns the request's id.
     pub const fn request_id(&self) -> RequestId {
         self.request_id
     }
 
-    /// Counts the microseconds that the request waits for models.
+    /// Returns the counter of microseconds spent on waiting for models.
     pub(crate) fn upstream_us(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.upstream_us)
     }
 
-    /// How long the request may take.
+    /// Returns the time limit of the request.
     pub(crate) const fn deadline(&self) -> Duration {
         self.policy.deadline
     }
 
-    /// Carries the request out within its deadline; a panic becomes a fault.
+    /// Runs the request within its deadline; a panic becomes a fault.
     pub fn run<T>(self, work: impl Future<Output = Result<T, Fault>>) -> impl Future<Output = Guarded<T>> {
         let deadline = self.policy.deadline;
         self.finish(bounded(deadline, work))
     }
 
-    /// Carries out work that keeps the deadline itself.
+    /// Runs work that enforces the deadline itself.
     pub(crate) fn finish<T>(
         self,
         work: impl Future<Output = Result<T, Fault>>,
     ) -> impl Future<Output = Guarded<T>> {
-        // Boxed, because an async block keeps room for a captured future twice.
+        // Boxed, because an async block stores a captured future twice.
         let work = Box::pin(work.instrument(self.span.clone()));
         async move {
             let result = work.await;
@@ -450,7 +451,7 @@ impl Admitted {
     }
 }
 
-/// Runs `work`; a panic or an overrun becomes a fault.
+/// Runs `work`; a panic or a timeout becomes a fault.
 pub(crate) async fn bounded<T>(
     deadline: Duration,
     work: impl Future<Output = Result<T, Fault>>,
@@ -464,12 +465,12 @@ pub(crate) async fn bounded<T>(
         }
         Err(_) => Err(Fault::new(
             Kind::DeadlineExceeded,
-            format!("no answer within {} s; try again later", deadline.as_secs()),
+            format!("no response within {} s; try again later", deadline.as_secs()),
         )),
     }
 }
 
-/// Refuses a key or an access token whose scope does not reach as far.
+/// Rejects a key or an access token with insufficient scope.
 fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
     let needed = effect.scope();
     let scope = match caller {
@@ -480,15 +481,15 @@ fn check_scope(effect: Effect, caller: &Caller) -> Result<(), Fault> {
         _ => return Ok(()),
     };
     let advice = match (scope, needed) {
-        (KeyScope::Read, KeyScope::Polls) => "it only reads; use one of the scope polls or all",
-        (KeyScope::Read, _) => "it only reads; use one of the scope all",
-        _ => "it asks polls and reads; use one of the scope all",
+        (KeyScope::Read, KeyScope::Polls) => "it can only read; use a key with scope polls or all",
+        (KeyScope::Read, _) => "it can only read; use a key with scope all",
+        _ => "it can only ask polls and read; use a key with scope all",
     };
     let text = format!("the scope of this API key is {}: {advice}", scope.as_str());
     Err(Fault::new(Kind::Forbidden, text))
 }
 
-/// The refusal of a caller whose allowance is used up.
+/// Returns the fault for a caller whose allowance is used up.
 fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
     let Allowance { limit, exhausted, .. } = allowance?;
     let wait = (*exhausted)?;
@@ -497,10 +498,11 @@ fn exhausted(allowance: Option<&Allowance>) -> Option<Fault> {
     Some(Fault::new(Kind::RateLimited, message).retry_after(wait))
 }
 
-/// Failures that are expected under load or without a database; unexpected ones are all logged.
+/// Limits the log lines of failures expected under load or without a database. Unexpected failures are always
+/// logged.
 static FAILURES: LogLimit = LogLimit::new();
 
-/// Logs how many failed calls no line has reported yet. To be called once a second.
+/// Logs the number of failed calls not logged yet. Must be called once a second.
 pub fn log_suppressed_failures() {
     let suppressed = FAILURES.overdue();
     if suppressed > 0 {
@@ -508,7 +510,7 @@ pub fn log_suppressed_failures() {
     }
 }
 
-/// One log line and the metrics of a finished request.
+/// Writes the log line and the metrics of a finished request.
 fn log_request<T>(
     policy: &Policy,
     surface: &'static str,
@@ -534,12 +536,12 @@ fn log_request<T>(
                 tracing::warn!(code, took_ms, suppressed, causes = fault.causes(), "call failed: {fault}");
             }
         }
-        // Scanners and floods are counted by the metrics; a line for each would fill the log.
+        // Scanners and floods are counted in the metrics; a line for each would fill the log.
         Err(fault) if matches!(fault.kind().row().http, 404 | 405 | 429) => {
-            tracing::debug!(code, took_ms, "call refused: {fault}");
+            tracing::debug!(code, took_ms, "call rejected: {fault}");
         }
-        Err(fault) => tracing::info!(code, took_ms, "call refused: {fault}"),
-        Ok(_) if policy.protocol || surface == PROBE => tracing::debug!(code, took_ms, "call answered"),
-        Ok(_) => tracing::info!(code, took_ms, "call answered"),
+        Err(fault) => tracing::info!(code, took_ms, "call rejected: {fault}"),
+        Ok(_) if policy.protocol || surface == PROBE => tracing::debug!(code, took_ms, "call completed"),
+        Ok(_) => tracing::info!(code, took_ms, "call completed"),
     }
 }

@@ -1,11 +1,11 @@
-//! Idempotency: the same request under the same key is carried out once.
+//! Idempotency: a request with a key runs once.
 //!
-//! Follows the IETF draft "The Idempotency-Key HTTP Header Field" (httpapi, draft 07): another body
-//! under the same key is refused, a request still running is reported as such, replies are kept for a
-//! day. Server failures and refusals for lack of room or money are not kept. A reply that is not final yet is not
-//! kept either: repeating the request then finds the same poll and answers how far it is.
+//! Follows the IETF draft "The Idempotency-Key HTTP Header Field" (httpapi, draft 07). Another body under the
+//! same key is rejected, a request still running is reported as such, and replies are stored for a day.
+//! Server failures and rejections for lack of capacity or money are not stored. Neither is an interim reply:
+//! a repetition finds the same poll and returns its progress.
 //!
-//! A claim is a lease: it is renewed while the request is carried out, and ends soon after its process has.
+//! A claim is a lease. It is renewed while the request runs, and expires soon after its process has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,18 +21,18 @@ use crate::fault::{Fault, Kind, StoredFault};
 use crate::ports::{ClaimRecord, ClaimState, Clock, Entropy, IdempotencyStore};
 use crate::sealing::Sealer;
 
-/// How long replies are stored.
+/// Time for which replies are stored.
 pub const STORED_FOR: Duration = Duration::from_hours(24);
-/// Longest key, in characters.
+/// Maximum length of a key, in characters.
 pub const MAX_KEY: usize = 255;
-/// Stored in place of a reply that was not final yet.
+/// Stored instead of an interim reply.
 const PENDING: &str = "pending";
-/// What a reply that holds a secret begins with; the rest is encrypted.
+/// Prefix of a stored reply that holds a secret; the rest is encrypted.
 const SEALED: &str = "sealed:";
 
-/// Carries idempotent requests out once.
+/// Runs idempotent requests once.
 pub struct Idempotency {
-    /// Where replies are stored.
+    /// Stores the replies.
     pub store: Arc<dyn IdempotencyStore>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
@@ -40,7 +40,7 @@ pub struct Idempotency {
     pub entropy: Arc<dyn Entropy>,
     /// Encrypts replies that hold a secret.
     pub sealer: Sealer,
-    /// How long the claim of a process that no longer responds is respected.
+    /// Time until the claim of an unresponsive process expires.
     pub lease: Duration,
 }
 
@@ -53,14 +53,14 @@ pub struct Claim {
     request_ref: String,
 }
 
-/// What claiming a request found.
+/// The result of claiming a request.
 #[derive(Debug)]
 pub enum Claimed {
-    /// A new request: carry it out with [`Idempotency::keep`], then call [`Idempotency::finish`].
+    /// A new request. Run it with [`Idempotency::keep`], then call [`Idempotency::finish`].
     New(Claim),
-    /// The same request is being carried out; this is its [`Claim::request_ref`].
+    /// The same request is running; this is its [`Claim::request_ref`].
     Running(String),
-    /// It was carried out before; this was the reply.
+    /// The request has already run; this is its reply.
     Replay(Box<Result<Answer, Fault>>),
 }
 
@@ -70,8 +70,8 @@ enum StoredReply {
     Fault(StoredFault),
 }
 
-/// Checks a key as it was sent: a structured-field string (`"…"`, RFC 9651) or a bare token.
-/// [`Kind::InvalidInput`](crate::fault::Kind) if it has another form.
+/// Parses the header value: a structured-field string (`"…"`, RFC 9651) or a bare token.
+/// [`Kind::InvalidInput`](crate::fault::Kind) for another form.
 pub fn check_key(raw: &str) -> Result<&str, Fault> {
     let raw = raw.trim();
     let key = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(raw);
@@ -95,15 +95,15 @@ impl Claim {
         Self { scope, credential, epoch: record.epoch, request_ref }
     }
 
-    /// A key that is the same for every repetition of this request and unique otherwise: a request that uses the
-    /// same key after [`STORED_FOR`] is another one.
+    /// Returns a key that is the same for every repetition of this request and unique otherwise. A request
+    /// with the same key after [`STORED_FOR`] is a new one.
     pub fn request_ref(&self) -> &str {
         &self.request_ref
     }
 }
 
 impl Idempotency {
-    /// Claims a request of this operation and caller, or finds its reply.
+    /// Claims a request of this operation and caller, or returns its reply.
     pub async fn claim(
         &self,
         operation: &str,
@@ -130,7 +130,7 @@ impl Idempotency {
         }
     }
 
-    /// Carries a claimed request out, renewing the claim meanwhile.
+    /// Runs a claimed request and renews the claim meanwhile.
     pub async fn keep<T>(&self, claim: &Claim, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
@@ -140,17 +140,17 @@ impl Idempotency {
                 () = tokio::time::sleep(self.lease / 3) => {}
             }
             if let Err(error) = self.store.renew(&claim.scope, claim.epoch, self.lease).await {
-                tracing::warn!(error = %error, "an idempotency claim could not be renewed");
+                tracing::warn!(error = %error, "failed to renew an idempotency claim");
             }
         }
     }
 
-    /// Stores the reply, or gives the claim up if it must not be stored.
+    /// Stores the reply, or releases the claim if the reply must not be stored.
     pub async fn finish(&self, claim: Claim, reply: &Result<Answer, Fault>) {
         let stored = match reply {
             Ok(Answer { presentation, .. }) if presentation.interim.is_some() => Some(PENDING.to_owned()),
             Ok(answer) => self.write(answer, &claim).ok(),
-            Err(fault) if fault.kind().is_ours() || passes(fault.kind()) => None,
+            Err(fault) if fault.kind().is_ours() || is_temporary(fault.kind()) => None,
             Err(fault) => serde_json::to_string(&StoredReply::Fault(fault.into())).ok(),
         };
         let done = match stored {
@@ -158,12 +158,12 @@ impl Idempotency {
             None => self.store.renew(&claim.scope, claim.epoch, Duration::ZERO).await,
         };
         if let Err(error) = done {
-            // The end of the claim's lease frees the key again.
-            tracing::warn!(error = %error, "an idempotent reply could not be stored");
+            // The key becomes free when the claim's lease expires.
+            tracing::warn!(error = %error, "failed to store an idempotent reply");
         }
     }
 
-    /// Deletes replies that have expired.
+    /// Deletes expired replies.
     pub async fn sweep(&self) -> Result<(), Fault> {
         Ok(self.store.sweep(self.clock.now()).await.map(drop)?)
     }
@@ -217,17 +217,17 @@ pub fn reply_of_deleted_poll() -> String {
     serde_json::to_string(&StoredReply::Fault((&fault).into())).unwrap_or_default()
 }
 
-/// See [`Claim::request_ref`].
+/// Computes [`Claim::request_ref`].
 fn request_ref(scope: &str, record: ClaimRecord) -> String {
     digest(&[scope, &record.expires_at.millis().to_string()])
 }
 
-/// Whether a refusal can be over the next moment, without a change of the request.
-const fn passes(kind: Kind) -> bool {
+/// True if an unchanged request may succeed the next moment.
+const fn is_temporary(kind: Kind) -> bool {
     matches!(kind, Kind::RateLimited | Kind::Busy | Kind::InsufficientBalance)
 }
 
-/// Hash of the input, independent of the order of JSON object members.
+/// Returns a hash of the input, independent of the order of JSON fields.
 fn fingerprint(input: &Value) -> String {
     digest(&[&canonical::text(input)])
 }
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_quoted_or_bare() {
+    fn keys_are_quoted_or_bare() {
         assert_eq!(check_key("\"a-b\"").unwrap(), "a-b");
         assert_eq!(check_key(" 8e03978e-40d5 ").unwrap(), "8e03978e-40d5");
         for bad in ["", "\"\"", "a\"b", "ü", "tab\there", &"x".repeat(256)] {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_do_not_depend_on_the_order_of_members() {
+    fn fingerprints_do_not_depend_on_the_order_of_fields() {
         let parsed = |text: &str| fingerprint(&serde_json::from_str(text).unwrap());
         assert_eq!(
             parsed(r#"{"a":1,"b":{"c":[2,{"x":1,"y":2}],"d":3}}"#),

@@ -9,21 +9,21 @@ use serde::Deserialize;
 
 use ep_polling::text::{Lines, TextError, normalize};
 
-/// What the owner calls an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or nothing.
+/// The owner's label of an API key: at most [`KeyLabel::MAX_CHARS`] characters on one line, or empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct KeyLabel(String);
 
-/// What [`KeyLabel::from_str`] refuses.
+/// Error of [`KeyLabel::from_str`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("label {0}")]
 pub struct InvalidKeyLabel(TextError);
 
 impl KeyLabel {
-    /// Most characters of a label.
+    /// Maximum length in characters.
     pub const MAX_CHARS: usize = 64;
 
-    /// The label; empty if the key has none.
+    /// Returns the label; empty if the key has none.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -76,8 +76,8 @@ mod tests {
     fn a_label_has_at_most_64_characters_on_one_line() {
         let longest = "é".repeat(64);
         assert_eq!(longest.parse::<KeyLabel>().unwrap().as_str(), longest);
-        let refused = format!("{longest}é").parse::<KeyLabel>().unwrap_err();
-        assert_eq!(refused.to_string(), "label must have at most 64 characters");
+        let rejected = format!("{longest}é").parse::<KeyLabel>().unwrap_err();
+        assert_eq!(rejected.to_string(), "label must have at most 64 characters");
         assert!("two\nlines".parse::<KeyLabel>().is_err());
         assert_eq!(" laptop ".parse::<KeyLabel>().unwrap().as_str(), "laptop");
         assert_eq!("  ".parse::<KeyLabel>(), Ok(KeyLabel::default()));

@@ -1,4 +1,4 @@
-//! What an API key or an access token may be used for, and how long.
+//! The scope, expiry and spending caps of an API key or access token.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// What a key or an access token may be used for.
+/// The scope of a key or an access token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -21,7 +21,7 @@ pub enum KeyScope {
 }
 
 impl KeyScope {
-    /// Its name, as it is stored and shown.
+    /// Returns the name as stored and shown.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -30,12 +30,12 @@ impl KeyScope {
         }
     }
 
-    /// Whether it reaches as far as another one.
+    /// True if it includes another scope.
     pub const fn includes(self, other: Self) -> bool {
         matches!((self, other), (Self::All, _) | (_, Self::Read) | (Self::Polls, Self::Polls))
     }
 
-    /// The widest scope that an access token has by its claim `scope` (RFC 6749 §3.3), where it has any.
+    /// Returns the widest scope in a token's claim `scope` (RFC 6749 §3.3), if any.
     pub fn of_token(claim: &str) -> Option<Self> {
         [Self::All, Self::Polls, Self::Read].into_iter().find(|scope| {
             let name = scope.token_scopes().last();
@@ -43,7 +43,7 @@ impl KeyScope {
         })
     }
 
-    /// What an access token is asked for, to reach so far: the scopes of the narrower ones come first, its own last.
+    /// Returns the token scopes to request: those of the narrower ones first, its own last.
     pub const fn token_scopes(self) -> &'static [&'static str] {
         match self {
             Self::Read => &["polls:read"],
@@ -56,30 +56,30 @@ impl KeyScope {
 /// The terms of a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyTerms {
-    /// What it may be used for.
+    /// The scope.
     pub scope: KeyScope,
-    /// From when on it is refused; `None` for never.
+    /// The time when the key expires; `None` for never.
     pub expires_at: Option<Timestamp>,
-    /// The most it may spend.
+    /// The spending caps.
     pub caps: SpendingCaps,
 }
 
-/// The most that the polls of a key may cost. A running poll counts with all that is held for it.
+/// The maximum cost of the polls of a key. A running poll counts with its full hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendingCaps {
-    /// In all.
+    /// In total.
     pub total: Option<MicroUsd>,
-    /// Those opened on one day, in UTC.
+    /// Of the polls opened on one day, in UTC.
     pub daily: Option<MicroUsd>,
 }
 
 impl SpendingCaps {
-    /// Whether there is none.
+    /// True if there is no cap.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// How much may still be spent, given what was in all, and today; `None` without a cap.
+    /// Returns the remaining amount, given the total spending and today's; `None` without a cap.
     pub fn left(self, spent: MicroUsd, spent_today: MicroUsd) -> Option<MicroUsd> {
         let left = |cap: Option<MicroUsd>, spent| Some(cap?.minus(spent));
         [left(self.total, spent), left(self.daily, spent_today)].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! When API keys were last used.
+//! Times of the last uses of API keys.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,23 +7,23 @@ use ep_polling::time::Timestamp;
 
 use crate::caller::KeyId;
 
-/// Keys remembered between two writes; the uses of further keys are not noted until the next write.
-const MOST: usize = 100_000;
+/// Maximum keys stored between two writes. Uses of further keys are ignored until the next write.
+const MAX_KEYS: usize = 100_000;
 
-/// When keys were last used: gathered in memory and written together every few seconds.
+/// Times of the last uses of keys: collected in memory and written together every few seconds.
 #[derive(Debug, Default)]
 pub struct KeyUses(Mutex<HashMap<KeyId, Timestamp>>);
 
 impl KeyUses {
     pub(crate) fn note(&self, key: KeyId, at: Timestamp) {
         if let Ok(mut uses) = self.0.lock()
-            && (uses.len() < MOST || uses.contains_key(&key))
+            && (uses.len() < MAX_KEYS || uses.contains_key(&key))
         {
             uses.insert(key, at);
         }
     }
 
-    /// Removes and returns what was gathered.
+    /// Removes and returns the collected times.
     pub fn take(&self) -> Vec<(KeyId, Timestamp)> {
         self.0.lock().map(|mut uses| uses.drain().collect()).unwrap_or_default()
     }

@@ -1,6 +1,6 @@
-//! API keys: issuing, listing and revoking them, and finding the account of a presented one.
+//! API keys: issuing, listing and revoking them, and authenticating with them.
 //!
-//! Apart from [`Accounts`](crate::accounts::Accounts), because operations may reach keys, but never credits.
+//! Separate from [`Accounts`](crate::accounts::Accounts), because operations may use keys but never credits.
 
 use std::sync::Arc;
 
@@ -25,25 +25,25 @@ pub struct Keys {
     pepper: Pepper,
 }
 
-/// A key just issued, with its plaintext: it is stored nowhere and cannot be shown again.
+/// A new key with its plaintext, which is not stored and cannot be shown again.
 #[derive(Debug)]
 pub struct IssuedKey {
-    /// Its public id.
+    /// The public id.
     pub id: KeyId,
     /// The plaintext.
     pub key: ApiKey,
-    /// Its first characters, by which the owner recognises it.
+    /// The first characters, by which the owner recognises the key.
     pub prefix: String,
-    /// What the owner calls it.
+    /// The owner's label.
     pub label: KeyLabel,
-    /// What it may be used for, and how long.
+    /// The scope, expiry and caps.
     pub terms: KeyTerms,
-    /// When it was issued.
+    /// The time of issue.
     pub created_at: Timestamp,
 }
 
 impl Keys {
-    /// Keys are hashed with `pepper`; under another pepper no key issued before is valid.
+    /// Creates the service. Keys are hashed with `pepper`; another pepper invalidates all existing keys.
     pub fn new(
         store: Arc<dyn KeyStore>,
         clock: Arc<dyn Clock>,
@@ -53,14 +53,14 @@ impl Keys {
         Self { store, clock, entropy, pepper }
     }
 
-    /// Issues a key. [`Kind::NotFound`] if the user does not exist, [`Kind::Conflict`] if it has
-    /// [`MAX_ACTIVE_KEYS`] active keys already.
+    /// Issues a key. [`Kind::NotFound`] for an unknown user, [`Kind::Conflict`] if it already has
+    /// [`MAX_ACTIVE_KEYS`] active keys.
     pub async fn issue(&self, user: UserId, label: KeyLabel) -> Result<IssuedKey, Fault> {
         self.issue_on(user, label, KeyTerms::default(), None, Creator::Proof, None).await
     }
 
-    /// The expiry of a key that a caller with this key creates: the requested one, or the caller's own if none is
-    /// requested. [`Kind::InvalidInput`] if the new key would outlive the caller's.
+    /// Returns the expiry of a key created by a caller with this key: the requested one, or the caller's own
+    /// by default. [`Kind::InvalidInput`] if the new key would outlive the caller's.
     pub fn expiry_of_created_key(
         own: Option<&KeyTerms>,
         requested: Option<Timestamp>,
@@ -69,7 +69,7 @@ impl Keys {
             (Some(own), Some(requested)) if requested > own => Err(Fault::invalid(
                 "expires_at",
                 format!(
-                    "must not be later than {own}, when the key that sends this request expires; choose an earlier \
+                    "must not be later than {own}, when the key of this request expires; choose an earlier \
                      time, or create the key while signed in"
                 ),
             )),
@@ -77,12 +77,13 @@ impl Keys {
         }
     }
 
-    /// Issues a key on these terms: once per idempotent request. [`Kind::InvalidInput`] if they have expired already;
-    /// [`Kind::Unauthenticated`] if its creator has
-    /// ended meanwhile; otherwise like [`Keys::issue`].
+    /// Issues a key on these terms, once per idempotent request. [`Kind::InvalidInput`] if the terms have
+    /// already expired, [`Kind::Unauthenticated`] if its creator has ended meanwhile; otherwise like
+    /// [`Keys::issue`].
     ///
-    /// With `funds` it gets money of its own, which this account pays: the key spends that alone. It is an account of
-    /// its own, which sees nothing of the funder's. [`Kind::InsufficientBalance`] if the funder has less available.
+    /// With `funds`, this account moves money onto the key, and the key can spend only that. Such a key is an
+    /// account of its own, without access to the funder's data. [`Kind::InsufficientBalance`] if the funder
+    /// has less available.
     pub async fn issue_on(
         &self,
         user: UserId,
@@ -113,8 +114,8 @@ impl Keys {
         if matches!(added, Ok(Added::Active)) {
             return Ok(issued);
         }
-        // An earlier attempt of an idempotent request may have been interrupted after it had issued the key, on the
-        // same terms unless its creator was another one.
+        // An earlier attempt of an idempotent request may have been interrupted after issuing the key. Its terms
+        // differ if its creator was another credential.
         if request_ref.is_some()
             && let Some(StoredKey { created_at, .. }) = self
                 .of_user(user)
@@ -132,13 +133,14 @@ impl Keys {
             )),
             Added::TooMany => Err(Fault::new(
                 Kind::Conflict,
-                format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke one that is no longer used"),
+                format!("this account has {MAX_ACTIVE_KEYS} active keys; revoke an unused one"),
             )),
         }
     }
 
-    /// Moves an amount from an account to a pre-funded key of it, once per idempotent request; gives what is on the
-    /// key. [`Kind::NotFound`] if the account has no such active key, [`Kind::InsufficientBalance`] if it has less.
+    /// Moves an amount from an account to its pre-funded key, once per idempotent request. Returns the money
+    /// on the key. [`Kind::NotFound`] for no such active key of the account, [`Kind::InsufficientBalance`] if
+    /// the account has less available.
     pub async fn fund(
         &self,
         funder: UserId,
@@ -152,20 +154,20 @@ impl Keys {
         funded.map_err(|error| match error {
             StoreError::NotFound(_) => Fault::new(
                 Kind::NotFound,
-                "this account has no such active pre-funded key; list its keys to see which have funds_usd",
+                "this account has no active pre-funded key with this id; list its keys to find those with funds_usd",
             ),
             error => cannot_fund(error),
         })
     }
 
-    /// Revokes all active keys of a user and issues one; gives how many were revoked. [`Kind::NotFound`] if the
-    /// user does not exist.
+    /// Revokes all active keys of a user and issues a new one. Returns the number of revoked keys.
+    /// [`Kind::NotFound`] for an unknown user.
     pub async fn rotate(&self, user: UserId, label: KeyLabel) -> Result<(u32, IssuedKey), Fault> {
         let (new, issued) = self.draw(user, label);
         Ok((self.store.rotate_keys(&new).await?, issued))
     }
 
-    /// A key to be stored, and the same with its plaintext.
+    /// Creates a random key: the record to store, and the plaintext.
     pub(crate) fn draw(&self, user: UserId, label: KeyLabel) -> (NewKey, IssuedKey) {
         self.make(self.random(), user, label, KeyTerms::default())
     }
@@ -198,12 +200,13 @@ impl Keys {
         (new, IssuedKey { id, key, prefix, label, terms, created_at })
     }
 
-    /// The keys of a user, newest first, revoked and pre-funded ones included.
+    /// Returns the keys of a user, newest first, including revoked and pre-funded ones.
     pub async fn of_user(&self, user: UserId) -> Result<Vec<StoredKey>, Fault> {
         Ok(self.store.keys_of(user, self.clock.now()).await?)
     }
 
-    /// Revokes a key for good; what is left on a pre-funded one returns to the account. [`Kind::NotFound`] if this user has no active key with this id.
+    /// Revokes a key for good. The remaining money of a pre-funded key returns to the account.
+    /// [`Kind::NotFound`] if this user has no active key with this id.
     pub async fn revoke(&self, user: UserId, key: KeyId) -> Result<(), Fault> {
         if self.store.revoke_key(user, key, self.clock.now()).await? {
             Ok(())
@@ -212,17 +215,20 @@ impl Keys {
         }
     }
 
-    /// The refusal of an id by which the account has no active key.
+    /// Returns the fault for an id of no active key of the account.
     pub fn not_found() -> Fault {
-        Fault::new(Kind::NotFound, "this account has no such active key; list its keys to see their ids")
+        Fault::new(
+            Kind::NotFound,
+            "this account has no active key with this id; list its keys to find their ids",
+        )
     }
 
-    /// The key and the user that a presented key belongs to; `None` if it is unknown, revoked or has expired.
+    /// Returns the id, user and terms of a presented key; `None` if it is unknown, revoked or expired.
     pub async fn owner(&self, key: &ApiKey) -> Result<Option<KeyOwner>, Fault> {
         Ok(self.store.key_owner(&key.hash(&self.pepper), self.clock.now()).await?)
     }
 
-    /// Stores when keys were last used.
+    /// Stores the times of the last uses of keys.
     pub async fn record_uses(&self, uses: &[(KeyId, Timestamp)]) -> Result<(), Fault> {
         Ok(self.store.touch_keys(uses).await?)
     }

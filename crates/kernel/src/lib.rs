@@ -1,5 +1,5 @@
-//! What an operation is, how a poll is run, and how an account is kept. No I/O lives here: models, clock,
-//! randomness, storage and limits are ports ([`ports`]) that the caller provides.
+//! The core of the service: operations, polls and accounts. No I/O lives here: models, clock, randomness,
+//! storage and limits are ports ([`ports`]) that the caller provides.
 //!
 //! Read [`tool`] first: it is the contract that every operation implements. Polls are defined in
 //! `ep_polling`.

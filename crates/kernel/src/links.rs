@@ -1,4 +1,4 @@
-//! Absolute links to what the service serves, by name.
+//! Absolute URLs of everything the service serves, by name.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::method::Method;
 
-/// A request that reaches a goal, for example to fund an account.
+/// A request that achieves a goal, for example to fund an account.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Way {
-    /// A stable word for it.
+    /// Stable name of the action.
     pub action: &'static str,
-    /// The instruction, as one sentence.
+    /// The instruction as a sentence.
     pub description: String,
     /// The method and the absolute URL, if it is a request or a page.
     pub request: Option<(Method, String)>,
@@ -19,22 +19,22 @@ pub struct Way {
     pub example: Option<Value>,
 }
 
-/// Finds the address of an operation, a document or a protocol endpoint by its name.
+/// Finds the URL of an operation, a document or a protocol endpoint by its name.
 ///
-/// The surfaces make it from the route table, so that nothing else names a path.
+/// The surfaces create it from the route table, so that paths are defined in one place.
 #[derive(Debug, Clone, Default)]
 pub struct Links {
     base_url: String,
     routes: HashMap<String, (Method, String)>,
-    /// Absolute URLs of pages that others serve.
+    /// Absolute URLs of external pages.
     pages: HashMap<String, String>,
-    /// The ways to reach each goal in this configuration.
+    /// Ways to achieve each goal in this configuration.
     ways: HashMap<&'static str, Vec<Way>>,
 }
 
 impl Links {
-    /// Links below `base_url` (without a trailing slash) to these routes: name, method, path with
-    /// `{placeholders}`. Of several routes with one name the first counts.
+    /// Creates links below `base_url` (without a trailing slash) to these routes: name, method, path with
+    /// `{placeholders}`. If several routes share a name, the first one is used.
     pub fn new(
         base_url: impl Into<String>,
         routes: impl IntoIterator<Item = (String, Method, String)>,
@@ -46,29 +46,29 @@ impl Links {
         links
     }
 
-    /// The links with a page that others serve, at an absolute URL.
+    /// Adds an external page with an absolute URL.
     pub fn with_page(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.pages.insert(name.into(), url.into());
         self
     }
 
-    /// The links with the ways that reach a goal here. An empty list means that none does.
+    /// Sets the ways to achieve a goal. An empty list means that this service offers none.
     pub fn with_ways(mut self, goal: &'static str, ways: Vec<Way>) -> Self {
         self.ways.insert(goal, ways);
         self
     }
 
-    /// The ways that reach a goal; `None` if nothing is known about it.
+    /// Returns the ways to achieve a goal; `None` for an unknown goal.
     pub fn ways(&self, goal: &str) -> Option<&[Way]> {
         self.ways.get(goal).map(Vec::as_slice)
     }
 
-    /// The public base URL, without a trailing slash: the only source of absolute links.
+    /// Returns the public base URL, without a trailing slash: the only source of absolute links.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Method and URL of the route or page with this name; the base URL if there is none.
+    /// Returns the method and URL of the route or page with this name; the base URL for an unknown name.
     pub fn request(&self, name: &str) -> (Method, String) {
         if let Some(url) = self.pages.get(name) {
             return (Method::Get, url.clone());
@@ -78,7 +78,8 @@ impl Links {
         (method, format!("{}{path}", self.base_url))
     }
 
-    /// The URL of the route with this name, its placeholders filled. Values must need no escaping: ids.
+    /// Returns the URL of the route with this name and its placeholders filled. Values must not need
+    /// escaping: ids.
     pub fn url(&self, name: &str, values: &[(&str, &str)]) -> String {
         let (_, mut url) = self.request(name);
         for (placeholder, value) in values {
@@ -87,7 +88,7 @@ impl Links {
         url
     }
 
-    /// Whether a route or page has this name.
+    /// True if a route or page has this name.
     pub fn has(&self, name: &str) -> bool {
         self.routes.contains_key(name) || self.pages.contains_key(name)
     }

@@ -1,31 +1,31 @@
-//! A bound on log lines: an overload fails thousands of calls a second for one reason.
+//! A limit on log lines. An overload fails thousands of calls a second for the same reason.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The shortest time between two lines.
+/// Minimum time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Admits at most one line a second and counts the others.
 #[derive(Debug, Default)]
-pub struct LogLimit(Mutex<State>);
+pub struct LogLimit(Mutex<LogState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct LogState {
     last: Option<Instant>,
     suppressed: u64,
 }
 
 impl LogLimit {
-    /// A limit that has admitted no line yet.
+    /// Creates a limit that has not admitted a line yet.
     pub const fn new() -> Self {
-        Self(Mutex::new(State { last: None, suppressed: 0 }))
+        Self(Mutex::new(LogState { last: None, suppressed: 0 }))
     }
 
-    /// Asks to write a line: `Some` with the number of lines suppressed since the last one, or `None` if this line is
-    /// suppressed too.
+    /// Requests to write a line. Returns the number of lines suppressed since the last one, or `None` if this
+    /// line is suppressed too.
     pub fn admit(&self) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -37,8 +37,8 @@ impl LogLimit {
         Some(std::mem::take(&mut state.suppressed))
     }
 
-    /// The number of suppressed lines that no line has reported for a second; they count as reported then. Zero if
-    /// there are none.
+    /// Returns the number of suppressed lines that no line has reported for a second, or zero. They count as
+    /// reported then.
     pub fn overdue(&self) -> u64 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_is_one_line_a_second_and_every_line_is_counted() {
+    async fn a_flood_logs_one_line_a_second_and_counts_the_others() {
         let limit = LogLimit::new();
         let flood = || (0..1000).filter_map(|_| limit.admit()).collect::<Vec<_>>();
         assert_eq!(flood(), [0]);

@@ -1,4 +1,4 @@
-//! HTTP methods, as far as operations use them.
+//! HTTP methods used by operations.
 
 /// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,7 +12,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method as HTTP spells it.
+    /// Returns the method as in HTTP.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",

@@ -1,4 +1,4 @@
-//! What the service's polls tell about it and its models, from sums that the database keeps.
+//! Figures about the service and its models, computed from sums in the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,39 +10,39 @@ use crate::ports::{Clock, Heartbeats, ReputationStore, minute};
 use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
 
-/// How long figures are repeated.
+/// Time for which figures are cached.
 pub const TTL: Duration = Duration::from_mins(5);
-/// Fewest votes from which figures are told.
+/// Minimum number of votes for publishing figures.
 pub const MIN_VOTES: i64 = 30;
 /// Minutes in a day.
 const DAY: i64 = 24 * 60;
 /// Minutes in 30 days.
 const MONTH: i64 = 30 * DAY;
-/// Minutes of which heartbeats are kept: a day more than is told.
-const KEPT: i64 = MONTH + DAY;
-/// Fewest minutes over which uptime is told.
+/// Minutes for which heartbeats are stored: a day more than the longest published period.
+const STORED_MINUTES: i64 = MONTH + DAY;
+/// Minimum number of minutes for publishing uptime.
 const MIN_MINUTES: i64 = 60;
-/// Polls that are counted in one transaction.
-const AT_ONCE: u32 = 20;
-/// Transactions of one round, so that a round ends.
+/// Number of polls counted per transaction.
+const PER_TRANSACTION: u32 = 20;
+/// Maximum number of transactions per run, so that a run ends.
 const ROUNDS: u32 = 500;
 
-/// Figures about the service and its models at one time.
+/// Figures about the service and its models at one point in time.
 #[derive(Debug, Clone)]
 pub struct Figures {
-    /// When they were computed.
+    /// The time of computation.
     pub computed_at: Timestamp,
-    /// The share of the last day's minutes in which the service ran; `None` before there are enough.
+    /// The share of the last day's minutes in which the service ran; `None` while there are too few.
     pub uptime_day: Option<f64>,
     /// The same for the last 30 days.
     pub uptime_month: Option<f64>,
-    /// When heartbeats began.
+    /// The time of the first heartbeat.
     pub heartbeats_since: Option<Timestamp>,
-    /// What the polls tell.
+    /// The sums over the polls.
     pub sums: Sums,
 }
 
-/// Computes figures, and keeps the sums that they come from.
+/// Computes figures, and updates their sums.
 pub struct Reputation {
     store: Arc<dyn ReputationStore>,
     clock: Arc<dyn Clock>,
@@ -50,16 +50,16 @@ pub struct Reputation {
 }
 
 impl Reputation {
-    /// With this store.
+    /// Creates the service on this store.
     pub fn new(store: Arc<dyn ReputationStore>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock, last: Mutex::new(None) }
     }
 
-    /// The figures, at most [`TTL`] old. However many ask, they are computed once: the others wait for that.
+    /// Returns the figures, at most [`TTL`] old. Concurrent callers wait for one computation.
     pub async fn figures(&self) -> Result<Arc<Figures>, Fault> {
         let mut last = self.last.lock().await;
         let now = self.clock.now();
-        // A clock that was set back would keep them for longer.
+        // A clock that was set back would cache them for longer.
         let fresh =
             |figures: &&Arc<Figures>| figures.computed_at <= now && now.since(figures.computed_at) < TTL;
         if let Some(figures) = last.as_ref().filter(fresh) {
@@ -70,7 +70,7 @@ impl Reputation {
         Ok(figures)
     }
 
-    /// How long these figures will be repeated.
+    /// Returns the remaining time for which these figures are cached.
     pub fn fresh_for(&self, figures: &Figures) -> Duration {
         TTL.saturating_sub(self.clock.now().since(figures.computed_at))
     }
@@ -88,29 +88,29 @@ impl Reputation {
         })
     }
 
-    /// Counts the polls that have ended since the last time.
+    /// Counts the polls that have ended since the last run.
     pub async fn count_polls(&self) -> Result<(), Fault> {
         for _ in 0..ROUNDS {
-            if self.store.count_polls(AT_ONCE).await? < AT_ONCE {
+            if self.store.count_polls(PER_TRANSACTION).await? < PER_TRANSACTION {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Notes that the service runs.
+    /// Records that the service is running.
     pub async fn beat(&self) -> Result<(), Fault> {
         Ok(self.store.beat(minute(self.clock.now())).await?)
     }
 
-    /// Forgets heartbeats that no figure needs.
+    /// Deletes heartbeats that no figure needs.
     pub async fn sweep(&self) -> Result<(), Fault> {
-        Ok(self.store.delete_old_heartbeats(minute(self.clock.now()) - KEPT).await?)
+        Ok(self.store.delete_old_heartbeats(minute(self.clock.now()) - STORED_MINUTES).await?)
     }
 }
 
-/// The share of the minutes from `since` on in which the service ran. A service younger than that is asked about its own
-/// time alone. The minute that has begun does not count.
+/// Returns the share of the minutes from `since` on in which the service ran. For a younger service, only its
+/// own lifetime counts. The current minute does not count.
 fn uptime(beats: &Heartbeats, which: usize, since: i64, now: i64) -> Option<f64> {
     let minutes = now - beats.first?.max(since);
     (minutes >= MIN_MINUTES).then(|| (beats.counts[which] as f64 / minutes as f64).min(1.0))
@@ -126,7 +126,7 @@ mod tests {
     use crate::ports::StoreError;
     use crate::testing::ManualClock;
 
-    /// Says how often it was asked.
+    /// Returns its number of calls.
     #[derive(Default)]
     struct Slow(AtomicU32);
 
@@ -136,10 +136,10 @@ mod tests {
             Ok(0)
         }
         async fn sums(&self) -> Result<Sums, StoreError> {
-            let asked = self.0.fetch_add(1, Ordering::SeqCst);
+            let calls = self.0.fetch_add(1, Ordering::SeqCst);
             tokio::task::yield_now().await;
             let mut sums = Sums::default();
-            sums.service.polls = asked.into();
+            sums.service.polls = calls.into();
             Ok(sums)
         }
         async fn beat(&self, _: i64) -> Result<(), StoreError> {
@@ -154,19 +154,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn figures_are_computed_once_in_five_minutes_however_many_ask() {
+    async fn concurrent_callers_share_figures_for_five_minutes() {
         let (store, clock) = (Arc::new(Slow::default()), Arc::new(ManualClock::default()));
         let reputation = Reputation::new(store.clone(), clock.clone());
         for (passed, polls) in [(0, 0), (299, 0), (1, 1), (1, 1)] {
             clock.advance(Duration::from_secs(passed));
-            let asked = futures::future::join_all((0..50).map(|_| reputation.figures())).await;
-            assert!(asked.iter().all(|figures| figures.as_ref().unwrap().sums.service.polls == polls));
+            let figures = futures::future::join_all((0..50).map(|_| reputation.figures())).await;
+            assert!(figures.iter().all(|figures| figures.as_ref().unwrap().sums.service.polls == polls));
         }
         assert_eq!(store.0.load(Ordering::SeqCst), 2);
     }
 
     #[test]
-    fn uptime_is_told_from_an_hour_on_over_the_minutes_that_there_were() {
+    fn uptime_is_published_from_an_hour_on() {
         let uptime = |first, count, now| uptime(&Heartbeats { first, counts: [count; 2] }, 0, now - DAY, now);
         assert_eq!(uptime(None, 0, 10_000), None);
         assert_eq!(uptime(Some(9_941), 59, 10_000), None);

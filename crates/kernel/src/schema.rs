@@ -1,7 +1,7 @@
-//! JSON Schema of inputs and outputs (draft 2020-12), and decoding by the same types.
+//! JSON Schemas of inputs and outputs (draft 2020-12), and decoding by the same types.
 //!
-//! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer
-//! formats, no titles, everything inline. Request schemas are the same without the simplification. Output schemas use
+//! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer formats,
+//! no titles, everything inline. Request schemas are the same without the simplification. Output schemas use
 //! the *serialize* contract.
 
 use schemars::generate::SchemaSettings;
@@ -14,41 +14,41 @@ use serde_json::{Map, Value, json};
 use crate::fault::Fault;
 use ep_polling::schema::TEXT_PATTERNS;
 
-/// The keyword of an output that is not final.
+/// Keyword of an interim output.
 pub const INTERIM: &str = "x-interim";
-/// The keyword of a member's other accepted names, which agents are not shown.
+/// Keyword for the other accepted names of a field, which agents do not see.
 pub const ALIASES: &str = "x-aliases";
-/// The keyword of a member that is listed only for agents that ask for all tools.
+/// Keyword of a field listed only for agents that request all tools.
 pub const EXTENDED: &str = "x-extended";
-/// The end of the description of every input with optional members.
+/// End of the description of every input with optional fields.
 pub const EMPTY_IS_ABSENT: &str = "null, \"\" or [] omits an optional field.";
 
-/// Says that an output is not final: surfaces may answer it with another status.
+/// Marks a schema as the output of an unfinished call. Surfaces may send it with a different status.
 pub fn interim(schema: &mut Schema) {
     schema.insert(INTERIM.to_owned(), true.into());
 }
 
-/// The schema of an input.
+/// Returns the schema of an input, simplified for models.
 pub fn input<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.meta_schema = None;
     settings.inline_subschemas = true;
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(plain).transform(&mut schema);
-    say_what_is_absent(&mut schema);
+    describe_empty_values(&mut schema);
     schema
 }
 
-/// The schema of an input as programs need it: what is accepted, `null` included.
+/// Returns the schema of an input for programs, with everything that is accepted, including `null`.
 pub fn request<T: JsonSchema>() -> Schema {
     let mut schema = accepted::<T>();
     RecursiveTransform(for_generators).transform(&mut schema);
-    say_what_is_absent(&mut schema);
+    describe_empty_values(&mut schema);
     schema
 }
 
-/// Adds the rule for empty members to the description of an input that has optional ones.
-fn say_what_is_absent(schema: &mut Schema) {
+/// Adds the rule for empty values to the description of an input with optional fields.
+fn describe_empty_values(schema: &mut Schema) {
     if optional(schema).next().is_some() {
         let words = schema.get("description").and_then(Value::as_str).unwrap_or_default();
         let description = format!("{words} {EMPTY_IS_ABSENT}");
@@ -56,37 +56,37 @@ fn say_what_is_absent(schema: &mut Schema) {
     }
 }
 
-/// The members that are listed only for agents that ask for all tools.
+/// Returns the fields listed only for agents that request all tools.
 pub fn extended<T: JsonSchema>() -> Vec<String> {
     let schema = accepted::<T>();
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    members.filter(|(_, member)| member.get(EXTENDED).is_some()).map(|(name, _)| name.clone()).collect()
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    fields.filter(|(_, field)| field.get(EXTENDED).is_some()).map(|(name, _)| name.clone()).collect()
 }
 
-/// The schema of an input exactly as its type declares it.
+/// Returns the schema of an input exactly as its type declares it.
 fn accepted<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_deserialize();
     settings.meta_schema = None;
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// The names of the members that a schema declares.
+/// Returns the names of the fields declared by a schema.
 fn declared(schema: &Schema) -> impl Iterator<Item = &String> {
     schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys)
 }
 
-/// The names of the members that a schema requires.
+/// Returns the names of the required fields of a schema.
 fn required(schema: &Schema) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The names of the members that a schema declares and does not require.
+/// Returns the names of the optional fields of a schema.
 fn optional(schema: &Schema) -> impl Iterator<Item = &String> {
     declared(schema).filter(|name| !required(schema).any(|required| required == name.as_str()))
 }
 
-/// Removes the optional members that hold `null`, `""` or `[]`: many clients fill in what a caller leaves out. A
-/// required member is left as it is, so that a required member can give `null` a meaning.
+/// Removes optional fields with `null`, `""` or `[]`, because many clients send these for omitted fields.
+/// Required fields stay, so that `null` can have a meaning in them.
 pub fn drop_empty(schema: &Schema, input: &mut Map<String, Value>) {
     if input.values().any(is_empty) {
         let names: Vec<&String> =
@@ -107,15 +107,15 @@ pub fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// Writes a schema in the forms that generators of clients know, with the same meaning.
+/// Rewrites a schema for client generators, without changing its meaning.
 fn for_generators(schema: &mut Schema) {
     schema.remove(EXTENDED);
     describe_default(schema);
     let branches = schema.get("anyOf").and_then(Value::as_array);
     let all = branches.filter(|branches| branches.iter().all(|branch| only_required(branch).is_some()));
     if let Some((last, others)) = all.and_then(|branches| branches.split_last()) {
-        // Generators make an empty type of each branch, and ignore a condition. It has no `anyOf` of its own, because the
-        // transform visits it next.
+        // Generators create an empty type for each branch of `anyOf`, and ignore a condition. The condition
+        // must not contain an `anyOf`, because the transform visits it next.
         let absent: Vec<Value> = others.iter().map(|branch| json!({ "not": branch })).collect();
         let (condition, then) = (json!({ "allOf": absent }), last.clone());
         schema.remove("anyOf");
@@ -124,7 +124,7 @@ fn for_generators(schema: &mut Schema) {
     }
 }
 
-/// Moves a default into the description: generators of clients take a member with a default for a required one.
+/// Moves a default into the description, because client generators treat a field with a default as required.
 fn describe_default(schema: &mut Schema) {
     let Some(default) = schema.remove("default").filter(|default| !default.is_null()) else { return };
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -134,15 +134,15 @@ fn describe_default(schema: &mut Schema) {
     }
 }
 
-/// The schema of an output.
+/// Returns the schema of an output.
 pub fn output<T: JsonSchema>() -> Schema {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.meta_schema = None;
     settings.into_generator().into_root_schema_for::<T>()
 }
 
-/// Removes what some agents reject (`null` types, unknown formats) and what wastes tokens, because a tool
-/// list is sent in every conversation.
+/// Removes everything that some agents reject (`null` types, unknown formats) or that wastes tokens, because
+/// a tool list is sent in every conversation.
 fn plain(schema: &mut Schema) {
     schema.remove("title");
     schema.remove(ALIASES);
@@ -170,17 +170,17 @@ fn plain(schema: &mut Schema) {
     }
     if let Some(Value::Array(branches)) = schema.remove("anyOf") {
         if let Some(first) = branches.first().and_then(|branch| only_required(branch)) {
-            // One way is enough for an agent.
+            // One alternative is enough for an agent.
             let others = schema.remove("required").and_then(|names| names.as_array().cloned());
             let all = first.iter().cloned().chain(others.unwrap_or_default()).collect();
             schema.insert("required".into(), Value::Array(all));
             return;
         }
-        let mut kept: Vec<Value> = branches
+        let mut remaining: Vec<Value> = branches
             .into_iter()
             .filter(|branch| branch.get("type").is_none_or(|kind| kind != "null"))
             .collect();
-        match (kept.len(), kept.pop()) {
+        match (remaining.len(), remaining.pop()) {
             (1, Some(Value::Object(only))) => {
                 for (key, value) in only {
                     if schema.get(&key).is_none() {
@@ -189,8 +189,8 @@ fn plain(schema: &mut Schema) {
                 }
             }
             (_, Some(last)) => {
-                kept.push(last);
-                schema.insert("anyOf".into(), Value::Array(kept));
+                remaining.push(last);
+                schema.insert("anyOf".into(), Value::Array(remaining));
             }
             (_, None) => {}
         }
@@ -202,59 +202,59 @@ fn plain(schema: &mut Schema) {
     }
 }
 
-/// The members that a branch requires, if it says nothing else.
+/// Returns the fields that a branch requires, if it has no other keyword.
 fn only_required(branch: &Value) -> Option<&Vec<Value>> {
-    let members = branch.as_object().filter(|members| members.len() == 1)?;
-    members.get("required")?.as_array()
+    let fields = branch.as_object().filter(|fields| fields.len() == 1)?;
+    fields.get("required")?.as_array()
 }
 
-/// The words of an enum whose variants are described, so that schemars lists them as `oneOf` constants.
+/// Returns the values of an enum with described variants, which schemars lists as `oneOf` constants.
 fn constants(branches: &[Value]) -> Option<Value> {
     branches.iter().map(|branch| branch.get("const").filter(|word| word.is_string()).cloned()).collect()
 }
 
-/// Decodes an input. The fault names every member that is wrong and says what it should be.
+/// Decodes an input. The fault names every invalid field and the expected value.
 pub fn decode<T: DeserializeOwned + JsonSchema>(mut input: Value) -> Result<T, Fault> {
     if !input.is_object() {
         return Err(Fault::invalid("", "the input must be a JSON object"));
     }
     integers(&mut input);
     serde_path_to_error::deserialize(&input).map_err(|error| {
-        let first = mistake(error).1;
-        other_mistakes::<T>(&input, first)
+        let first = field_fault(error).1;
+        add_other_faults::<T>(&input, first)
     })
 }
 
-/// The member that a decoder stopped at, which is empty where one is missing, and the fault that says why.
-fn mistake(error: serde_path_to_error::Error<serde_json::Error>) -> (String, Fault) {
+/// Returns the field at which a decoder stopped, or an empty name for a missing field, with the fault.
+fn field_fault(error: serde_path_to_error::Error<serde_json::Error>) -> (String, Fault) {
     let path = error.path().to_string();
     let field = if path == "." { String::new() } else { path };
     let fault = Fault::invalid(field.clone(), reword(&error.into_inner().to_string()));
     (field, fault)
 }
 
-/// Adds what else is wrong with an input to the first mistake. The decoder stops at the first one, so each member is
-/// decoded by itself: the members that are then missing are ignored, and read from the schema.
-fn other_mistakes<T: DeserializeOwned + JsonSchema>(input: &Value, first: Fault) -> Fault {
-    /// More members than any operation has.
-    const MAX_MEMBERS: usize = 64;
-    let Some(members) = input.as_object() else { return first };
-    let wrong = members.iter().take(MAX_MEMBERS).filter_map(|(name, value)| {
+/// Adds the faults of the other fields. The decoder stops at the first invalid field, so each field is
+/// decoded separately. Missing fields are then ignored, and found from the schema.
+fn add_other_faults<T: DeserializeOwned + JsonSchema>(input: &Value, first: Fault) -> Fault {
+    /// More fields than any operation has.
+    const MAX_FIELDS: usize = 64;
+    let Some(fields) = input.as_object() else { return first };
+    let wrong = fields.iter().take(MAX_FIELDS).filter_map(|(name, value)| {
         let alone = Value::Object(Map::from_iter([(name.clone(), value.clone())]));
         let error = serde_path_to_error::deserialize::<_, T>(&alone).err()?;
-        let (field, fault) = mistake(error);
+        let (field, fault) = field_fault(error);
         (!field.is_empty()).then_some(fault)
     });
-    let missing = missing(&accepted::<T>(), members);
+    let missing = missing(&accepted::<T>(), fields);
     let missing = missing.into_iter().map(|name| Fault::invalid(name.clone(), format!("{name} is missing")));
     wrong.chain(missing).fold(first, Fault::and)
 }
 
-/// The required members that an input lacks. Of members that may stand for each other, the first.
+/// Returns the required fields missing from an input. If alternatives exist, returns only the first.
 fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
     let aliases = |name: &str| {
-        let member = schema.get("properties").and_then(|members| members.get(name)?.get(ALIASES)?.as_array());
-        member.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        let field = schema.get("properties").and_then(|fields| fields.get(name)?.get(ALIASES)?.as_array());
+        field.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
     };
     let has =
         |name: &str| input.contains_key(name) || aliases(name).iter().any(|alias| input.contains_key(alias));
@@ -274,9 +274,10 @@ fn missing(schema: &Schema, input: &Map<String, Value>) -> Vec<String> {
     names.into_iter().filter(|name| !has(name)).map(str::to_owned).collect()
 }
 
-/// Writes numbers without a fraction as integers: `5.0` is one (JSON Schema 2020-12, validation, section 6.1.1).
+/// Replaces numbers without a fraction by integers: `5.0` is an integer (JSON Schema 2020-12, validation,
+/// section 6.1.1).
 fn integers(value: &mut Value) {
-    /// Up to here, every whole number is a double of its own.
+    /// Up to this value, a double represents every whole number exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -286,28 +287,28 @@ fn integers(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(integers),
-        Value::Object(members) => members.values_mut().for_each(integers),
+        Value::Object(fields) => fields.values_mut().for_each(integers),
         _ => {}
     }
 }
 
-/// A member that an operation does not know, and the known one whose name is the nearest.
+/// An unknown field of an input, with the nearest known name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownMember {
     /// The unknown name, shortened, without control characters.
     pub given: String,
     /// The known name.
     pub nearest: String,
-    /// Returns true if the unknown name looks like a misspelling of the known one.
+    /// True if the unknown name looks like a misspelling of the known one.
     pub alike: bool,
 }
 
-/// No known name is nearly as long, and comparing takes the product of two lengths.
+/// Longer than any known name. Comparing takes time proportional to the product of two lengths.
 const MAX_NAME: usize = 64;
-/// More unknown members than any mistake makes.
+/// Maximum number of unknown fields reported.
 const MAX_UNKNOWN: usize = 64;
 
-/// The members of `input` that are not in `known`, each with the nearest name of `offered`.
+/// Returns the fields of `input` that are not in `known`, each with the nearest name of `offered`.
 pub fn unknown(
     known: &dyn Fn(&str) -> bool,
     offered: &[&str],
@@ -325,34 +326,34 @@ pub fn unknown(
     found.collect()
 }
 
-/// The members of `input` that this input schema does not know but that look like misspelt ones. REST ignores other
-/// unknown members.
+/// Returns the unknown fields of `input` that look like misspellings of known ones. REST ignores other
+/// unknown fields.
 pub fn misspelt(schema: &Schema, input: &Map<String, Value>) -> Vec<UnknownMember> {
     let offered = names(schema);
     let known = |name: &str| offered.contains(&name);
     let mut found = unknown(&known, &offered, input);
-    found.retain(|member| member.alike);
+    found.retain(|field| field.alike);
     found
 }
 
-/// The names that an input schema declares.
+/// Returns the names declared by an input schema.
 pub fn names(schema: &Schema) -> Vec<&str> {
     declared(schema).map(String::as_str).collect()
 }
 
-/// Returns true for a member that is accepted, but no longer offered.
+/// Returns true for a field that is accepted but no longer offered.
 pub fn is_deprecated(schema: &Schema, name: &str) -> bool {
-    let member = schema.get("properties").and_then(|members| members.get(name));
-    member.and_then(|member| member.get("deprecated")).and_then(Value::as_bool).unwrap_or(false)
+    let field = schema.get("properties").and_then(|fields| fields.get(name));
+    field.and_then(|field| field.get("deprecated")).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// The other names that this input schema accepts for its members.
+/// Returns the other names that this input schema accepts for its fields.
 pub fn aliases(schema: &Schema) -> impl Iterator<Item = &str> {
-    let members = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    members.filter_map(|member| member.get(ALIASES)?.as_array()).flatten().filter_map(Value::as_str)
+    let fields = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    fields.filter_map(|field| field.get(ALIASES)?.as_array()).flatten().filter_map(Value::as_str)
 }
 
-/// How much a name resembles a known one, up to 1; 0 if it is another name altogether.
+/// Returns the similarity to a known name, up to 1; 0 for an unrelated name.
 fn likeness(given: &str, known: &str) -> f64 {
     let (given, known) = (words(given), words(known));
     let whole = similarity(&given.concat(), &known.concat());
@@ -368,7 +369,7 @@ fn likeness(given: &str, known: &str) -> f64 {
     }
 }
 
-/// Similarity of two different names, by letters and common words.
+/// Returns the similarity of two different names, by letters and common words.
 fn resemblance(given: &str, known: &str) -> f64 {
     let (given, known) = (words(given), words(known));
     let common = given.iter().filter(|word| known.contains(word)).count() as f64;
@@ -379,7 +380,7 @@ fn similarity(one: &str, other: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(one, other)
 }
 
-/// The words of a name in any style, in lower case: `maxCost`, `max-cost` and `MAX_COST` are two words.
+/// Splits a name in any style into lower-case words: `maxCost`, `max-cost` and `MAX_COST` are two words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;
@@ -396,8 +397,8 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Decodes an optional word: one of an enum's names, as text and nothing else. (By itself the decoder
-/// would also take a map with the name as its key.)
+/// Decodes an optional name of an enum, given as text. Without this, the decoder would also accept a map with
+/// the name as its key.
 pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     match Option::<String>::deserialize(deserializer)? {
         Some(word) => T::deserialize(word.into_deserializer()).map(Some),
@@ -405,7 +406,7 @@ pub fn word<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> 
     }
 }
 
-/// Turns the decoder's words ("invalid type: string \"x\", expected f64") into a caller's.
+/// Rewrites a decoder's message ("invalid type: string \"x\", expected f64") for the caller.
 fn reword(message: &str) -> String {
     let wrong = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     let Some((given, expected)) = wrong.and_then(|rest| rest.rsplit_once(", expected ")) else {
@@ -465,11 +466,11 @@ mod tests {
     }
 
     #[test]
-    fn requests_say_defaults_and_alternatives_without_types() {
+    fn request_schemas_describe_defaults_and_alternatives() {
         #[derive(JsonSchema)]
         #[schemars(extend("anyOf" = [{ "required": ["a"] }, { "required": ["b"] }]))]
         #[expect(dead_code, reason = "only its schema is used")]
-        struct Asked {
+        struct Alternatives {
             /// The first.
             a: Option<u8>,
             b: Option<u8>,
@@ -477,7 +478,7 @@ mod tests {
             #[schemars(extend("default" = false))]
             c: Option<bool>,
         }
-        let schema = serde_json::to_value(request::<Asked>()).unwrap();
+        let schema = serde_json::to_value(request::<Alternatives>()).unwrap();
         assert!(schema.get("anyOf").is_none() && schema.get("required").is_none(), "{schema}");
         assert_eq!(schema["if"], json!({ "allOf": [{ "not": { "required": ["a"] } }] }));
         assert_eq!(schema["then"], json!({ "required": ["b"] }));
@@ -486,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_members_are_told_from_foreign_ones() {
+    fn misspelt_fields_are_distinguished_from_foreign_ones() {
         #[derive(JsonSchema)]
         #[expect(dead_code, reason = "only its schema is used")]
         struct Poll {
@@ -538,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_member_and_the_way_out() {
+    fn faults_name_the_field_and_the_remedy() {
         let fault = |value| decode::<Input>(value).unwrap_err();
         assert_eq!(fault(json!({})).message(), "name is missing");
         assert_eq!(fault(json!({ "name": 3 })).message(), "name must be text, not integer `3`");

@@ -7,14 +7,14 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
 
-/// Bytes of a nonce: large enough to be drawn at random (draft-irtf-cfrg-xchacha §2).
+/// Bytes of a nonce: enough to choose it at random (draft-irtf-cfrg-xchacha §2).
 const NONCE: usize = 24;
 
-/// Encrypts what the database must not hold in plain text, under a key derived from the service's secret.
+/// Encrypts secrets for the database, under a key derived from the service's secret.
 pub struct Sealer(SecretBox<[u8; 32]>);
 
 impl Sealer {
-    /// A sealer for one purpose; every purpose has a key of its own.
+    /// Derives the sealer of one purpose. Each purpose has its own key.
     pub fn derive(secret: &[u8], purpose: &str) -> Self {
         let mut digest = Sha256::new();
         digest.update(b"ep sealing v1\0");
@@ -24,16 +24,16 @@ impl Sealer {
         Self(SecretBox::new(Box::new(digest.finalize().into())))
     }
 
-    /// Encrypts a text. `context` must be given again to decrypt it, so that a sealed text cannot be moved
-    /// to another record.
+    /// Encrypts a text. Decryption requires the same `context`, so a sealed text cannot be moved to another
+    /// record.
     pub fn seal(&self, text: &str, context: &str, nonce: [u8; NONCE]) -> Result<String, Fault> {
         let payload = Payload { msg: text.as_bytes(), aad: context.as_bytes() };
         let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload);
-        let sealed = sealed.map_err(|_| Fault::internal("a text could not be encrypted"))?;
+        let sealed = sealed.map_err(|_| Fault::internal("failed to encrypt a text"))?;
         Ok(format!("{}{}", hex::encode(nonce), hex::encode(sealed)))
     }
 
-    /// Decrypts a sealed text; fails if it, its context or the service's secret has changed.
+    /// Decrypts a sealed text. Fails if the text, its context or the service's secret has changed.
     pub fn open(&self, sealed: &str, context: &str) -> Result<String, Fault> {
         let unreadable = || Fault::internal("a sealed text cannot be decrypted; has EP_SECRET_KEY changed?");
         let bytes = hex::decode(sealed).map_err(|_| unreadable())?;
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_same_secret_purpose_and_context_open_it() {
+    fn opening_requires_the_same_secret_purpose_and_context() {
         let sealer = Sealer::derive(b"secret", "replies");
         let sealed = sealer.seal("ep_k_plain", "scope", [7; NONCE]).unwrap();
         assert!(!sealed.contains("ep_k_") && !sealed.contains(&hex::encode("ep_k_plain")));

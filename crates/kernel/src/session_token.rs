@@ -1,4 +1,4 @@
-//! The tokens of browser sessions, of which only a hash is stored.
+//! Tokens of browser sessions. Only their hashes are stored.
 
 use sha2::{Digest, Sha256};
 
@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// The hash of a token.
+    /// Returns the hash of a token.
     pub fn of(token: &str) -> Self {
         Self(hex::encode(Sha256::digest(token)))
     }
 
-    /// The hash in hexadecimal.
+    /// Returns the hash in hexadecimal.
     pub fn as_str(&self) -> &str {
         &self.0
     }

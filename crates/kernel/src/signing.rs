@@ -1,5 +1,5 @@
-//! Signatures that anybody can check: JSON Web Signatures (RFC 7515) with ES256, under keys that are derived from the
-//! service's secret, so that every replica has the same ones.
+//! Publicly verifiable signatures: JSON Web Signatures (RFC 7515) with ES256. The keys are derived from the
+//! service's secret, so every replica has the same ones.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,37 +10,37 @@ use sha2::{Digest, Sha256};
 
 use crate::canonical;
 
-/// The keys of the agent card: one signs, and those beside it are published with it.
+/// The signing key of the agent card, and the keys published with it.
 pub struct SigningKeys {
-    signs: SigningKey,
-    /// The signing key's name.
+    signing_key: SigningKey,
+    /// The id of the signing key.
     id: String,
     published: Vec<Value>,
 }
 
 impl SigningKeys {
-    /// The key of this number, published with the one before and the one after, so that a change of the number
-    /// invalidates nothing that is still in use.
+    /// Derives the key of this number. Publishes the previous and the next key too, so that a change of the
+    /// number does not invalidate recent signatures.
     pub fn derive(secret: &[u8], number: u32) -> Self {
         let numbers = number.saturating_sub(1)..=number.saturating_add(1);
         let published = numbers.map(|number| public(&key(secret, number))).collect();
-        let signs = key(secret, number);
-        let id = thumbprint(&public_point(&signs));
-        Self { signs, id, published }
+        let signing_key = key(secret, number);
+        let id = thumbprint(&public_point(&signing_key));
+        Self { signing_key, id, published }
     }
 
-    /// The public keys (RFC 7517).
+    /// Returns the public keys (RFC 7517).
     pub fn key_set(&self) -> Value {
         json!({ "keys": self.published })
     }
 
-    /// A signature of this text, without the text; `keys_url` is where the public keys are found.
+    /// Returns a detached signature of this text. `keys_url` is the URL of the public keys.
     pub fn sign(&self, payload: &str, keys_url: &str) -> Value {
         let header = json!({ "alg": "ES256", "typ": "JOSE", "kid": self.id, "jku": keys_url });
         let header = URL_SAFE_NO_PAD.encode(header.to_string());
-        // Deterministic (RFC 6979): every replica serves the same bytes.
+        // Deterministic (RFC 6979), so every replica serves the same bytes.
         let signature: Signature =
-            self.signs.sign(format!("{header}.{}", URL_SAFE_NO_PAD.encode(payload)).as_bytes());
+            self.signing_key.sign(format!("{header}.{}", URL_SAFE_NO_PAD.encode(payload)).as_bytes());
         json!({ "protected": header, "signature": URL_SAFE_NO_PAD.encode(signature.to_bytes()) })
     }
 }
@@ -59,7 +59,7 @@ fn key(secret: &[u8], number: u32) -> SigningKey {
         digest.update(number.to_be_bytes());
         digest.update(attempt.to_be_bytes());
         digest.update(secret);
-        // One digest in 2^32 is no number below the curve's order.
+        // One digest in 2^32 is not below the curve's order.
         if let Ok(key) = SigningKey::from_slice(&digest.finalize()) {
             return key;
         }
@@ -67,7 +67,7 @@ fn key(secret: &[u8], number: u32) -> SigningKey {
     }
 }
 
-/// The members of a public key that its thumbprint is made of (RFC 7638 §3.2).
+/// Returns the fields of a public key used for its thumbprint (RFC 7638 §3.2).
 fn public_point(key: &SigningKey) -> Value {
     let point = key.verifying_key().to_sec1_point(false);
     let coordinate = |bytes: Option<&[u8]>| URL_SAFE_NO_PAD.encode(bytes.unwrap_or_default());
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_secret_and_number_give_the_same_key_and_signature() {
+    fn keys_and_signatures_are_deterministic() {
         let of = |secret: &[u8], number| SigningKeys::derive(secret, number);
         let signed = of(b"secret", 1).sign("{}", "https://polls.example/keys");
         assert_eq!(of(b"secret", 1).sign("{}", "https://polls.example/keys"), signed);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_number_keeps_the_key_before_and_the_one_after() {
+    fn adjacent_keys_are_published_too() {
         let ids = |number| -> Vec<String> {
             let keys = SigningKeys::derive(b"secret", number).key_set();
             keys["keys"].as_array().unwrap().iter().map(|key| key["kid"].to_string()).collect()

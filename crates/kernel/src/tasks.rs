@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::fault::Fault;
 
-/// Background work: every task is counted, is notified of the shutdown, and is waited for.
+/// Background work. Every task is counted, notified of the shutdown, and waited for.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks {
     tracker: TaskTracker,
@@ -15,7 +15,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Runs a task in the background. It should end soon after [`Tasks::stopping`] does.
+    /// Runs a task in the background. It should end soon after [`Tasks::stopping`] resolves.
     pub fn spawn<F>(&self, task: F) -> tokio::task::JoinHandle<F::Output>
     where
         F: Future + Send + 'static,
@@ -24,23 +24,23 @@ impl Tasks {
         self.tracker.spawn(task)
     }
 
-    /// Resolves when the service begins to stop.
+    /// Resolves when the service starts to stop.
     pub async fn stopping(&self) {
         self.stop.cancelled().await;
     }
 
-    /// Counts tasks, for parts that spawn their own.
+    /// Returns the tracker, for components that spawn their own tasks.
     pub fn tracker(&self) -> TaskTracker {
         self.tracker.clone()
     }
 
-    /// A token that is cancelled when the service stops.
+    /// Returns a token that is cancelled when the service stops.
     pub fn token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
-    /// Runs `work` every `period` until the service stops. A failing run is logged, and the next one is
-    /// started all the same.
+    /// Runs `work` every `period` until the service stops. A failed run is logged, and the next one starts as
+    /// usual.
     pub fn every<F, Fut>(&self, name: &'static str, period: Duration, mut work: F)
     where
         F: FnMut() -> Fut + Send + 'static,
@@ -62,7 +62,7 @@ impl Tasks {
         });
     }
 
-    /// Asks every task to stop and waits at most `limit` for them; `false` where some still run then.
+    /// Cancels every task and waits at most `limit` for them. Returns `false` if some are still running then.
     pub async fn shut_down(&self, limit: Duration) -> bool {
         self.stop.cancel();
         self.tracker.close();

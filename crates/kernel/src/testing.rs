@@ -1,4 +1,4 @@
-//! A clock and randomness that tests control.
+//! A clock and a source of randomness controlled by tests.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::ports::{Clock, Entropy};
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that shows this point in time.
+    /// Creates a clock at this point in time.
     pub const fn at(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.millis()))
     }
@@ -37,7 +37,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// Bytes that follow from a seed: the same calls give the same bytes. Never for secrets.
+/// Reproducible bytes derived from a seed: the same calls return the same bytes. Never use it for secrets.
 #[derive(Debug)]
 pub struct SeededEntropy {
     seed: u64,
@@ -45,7 +45,7 @@ pub struct SeededEntropy {
 }
 
 impl SeededEntropy {
-    /// The bytes that follow from this seed.
+    /// Creates the source with this seed.
     pub const fn new(seed: u64) -> Self {
         Self { seed, drawn: AtomicU64::new(0) }
     }

@@ -1,13 +1,13 @@
-//! The contract every operation is written against. Read this first.
+//! The contract of every operation. Read this first.
 //!
-//! An operation is a [`Tool`]: a type with a [`Spec`] (its words, access, price, errors and bindings), an
-//! input, an output and one function. Nothing about it is written anywhere else. [`entry`] erases the
-//! type into an [`Entry`]; the catalogue is a `static` slice of entries. Surfaces (MCP, A2A, REST, SSE,
-//! the command line) turn bytes into a JSON value, find the entry and end in
-//! [`dispatch`](crate::dispatch::dispatch). Documents are pure functions of the same slice.
+//! An operation is a [`Tool`]: a type with a [`Spec`] (its texts, access, price, errors and bindings), an
+//! input, an output and one function. It is defined in this one place. [`entry`] erases the type into an
+//! [`Entry`]; the catalogue is a list of entries. Surfaces (MCP, A2A, REST, SSE, the command line) decode
+//! bytes into a JSON value, find the entry and call [`dispatch`](crate::dispatch::dispatch). Documents are
+//! pure functions of the same list.
 //!
-//! **Invariant:** a tool never learns which surface it was called through, and never checks access,
-//! limits or idempotency itself. Only *ownership* ("is this your poll?") is its own business.
+//! **Invariant:** a tool does not know the surface of its call, and never checks access, limits or
+//! idempotency itself. It checks only *ownership* ("is this your poll?").
 
 use std::future::Future;
 use std::sync::OnceLock;
@@ -31,58 +31,57 @@ pub use crate::method::Method;
 
 /// One operation.
 pub trait Tool: 'static {
-    /// Everything about it that is not code.
+    /// The specification: everything about the operation that is not code.
     const SPEC: Spec;
-    /// Its input. Newtypes check their rules while decoding; the limits in the schema and in the check
-    /// come from the same constants.
+    /// The input. Newtypes validate while decoding; the schema and the validation use the same constants.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// Its output.
+    /// The output.
     type Output: ToolOutput;
     /// True if the operation needs an account. The operator's own process has none.
     const NEEDS_ACCOUNT: bool = false;
-    /// Reads its input from what an agent says, for protocols in which agents write messages. `known` is what it has
-    /// said before. `None` if the operation does not understand plain words.
+    /// Reads the input from an agent's message, for protocols with messages. `known` is the input from
+    /// earlier messages. Returns `None` if the operation does not understand plain text.
     fn understand(known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
         match said {
             Said::Members(said) => Some(Understood::Input(with(known, said))),
             Said::Words(_) => None,
         }
     }
-    /// Checks its input as far as that is possible without a caller.
+    /// Validates an input as far as possible without a caller.
     fn check(input: Value) -> Result<(), Fault> {
         schema::decode::<Self::Input>(input).map(drop)
     }
-    /// Carries it out.
+    /// Runs the operation.
     fn call(cx: &Ctx, input: Self::Input) -> impl Future<Output = Result<Self::Output, Fault>> + Send;
 }
 
-/// What an agent says in one message.
+/// The content of an agent's message.
 #[derive(Debug, Clone)]
 pub enum Said<'a> {
-    /// Members of the input.
+    /// Fields of the input.
     Members(Map<String, Value>),
-    /// Plain words.
+    /// Plain text.
     Words(&'a str),
 }
 
-/// What an operation makes of it.
+/// The input read from a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Understood {
     /// The input is complete.
     Input(Map<String, Value>),
-    /// Something is missing.
+    /// Fields are missing.
     Missing {
-        /// What is known so far.
+        /// The input so far.
         known: Map<String, Value>,
-        /// What to ask the agent for.
+        /// The question for the agent.
         ask: String,
     },
 }
 
-/// What was known, and what is said now, which counts more.
+/// Merges the input of a message into the earlier input. New values win.
 pub fn with(known: &Map<String, Value>, said: Map<String, Value>) -> Map<String, Value> {
     let mut all = known.clone();
-    // An empty value takes nothing back.
+    // An empty value does not remove an earlier one.
     all.extend(
         said.into_iter().filter(|(name, value)| !(schema::is_empty(value) && known.contains_key(name))),
     );
@@ -93,44 +92,43 @@ pub fn with(known: &Map<String, Value>, said: Map<String, Value>) -> Map<String,
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 pub struct Nothing {}
 
-/// Everything about an operation that is not code. Every field is required: the compiler is the
-/// checklist.
+/// The specification of an operation. Every field is required, so the compiler is the checklist.
 pub struct Spec {
-    /// Its name: MCP tool, A2A skill, OpenAPI operation id, command-line verb.
+    /// Name: MCP tool, A2A skill, OpenAPI operation id, command-line verb.
     pub name: &'static str,
-    /// Its name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What it does, in one or two sentences, from which an agent chooses the tool.
+    /// Description in one or two sentences, used by agents to choose the tool.
     pub summary: &'static str,
-    /// Its manual, in Markdown.
+    /// Manual, in Markdown.
     pub manual: &'static str,
-    /// An example of its input, in JSON.
+    /// Example input, in JSON.
     pub example: &'static str,
-    /// Who may call it.
+    /// Callers admitted.
     pub access: Access,
-    /// Its side effects.
+    /// Side effects.
     pub effect: Effect,
-    /// What it costs.
+    /// Cost for the caller.
     pub cost: Cost,
-    /// How long it takes.
+    /// Duration.
     pub latency: Latency,
-    /// Which allowance its calls are counted against.
+    /// The allowance that calls count against.
     pub rate: Rate,
-    /// Its REST binding.
+    /// REST binding.
     pub rest: Option<Rest>,
-    /// Its event stream: the same call, its progress sent as it happens.
+    /// Event stream binding: the same call with progress events.
     pub stream: Option<Rest>,
-    /// Which agents see it.
+    /// Visibility to agents.
     pub agents: Agents,
-    /// What it does to a task, in protocols that have tasks.
+    /// Effect on a task, in protocols with tasks.
     pub task: Task,
-    /// Phrases by which a person would ask for it.
+    /// Phrases that a person would use to request it.
     pub intents: &'static [&'static str],
-    /// What can go wrong, beyond what can go wrong everywhere.
+    /// Possible errors, besides those of every operation.
     pub faults: &'static [Kind],
 }
 
-/// Who may call an operation: any combination of three kinds of caller.
+/// The callers of an operation: any combination of three kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
     /// Callers without credentials.
@@ -142,9 +140,9 @@ pub struct Access {
 }
 
 impl Access {
-    /// Anybody.
+    /// Everyone.
     pub const PUBLIC: Self = Self { anonymous: true, cookie: true, key: true };
-    /// Only those without credentials.
+    /// Only callers without credentials.
     pub const ANONYMOUS: Self = Self { anonymous: true, cookie: false, key: false };
     /// Only signed-in browsers.
     pub const COOKIE: Self = Self { anonymous: false, cookie: true, key: false };
@@ -153,7 +151,7 @@ impl Access {
     /// Any account.
     pub const ACCOUNT: Self = Self { anonymous: false, cookie: true, key: true };
 
-    /// What both allow.
+    /// Returns the callers admitted by both.
     pub const fn and(self, other: Self) -> Self {
         Self {
             anonymous: self.anonymous && other.anonymous,
@@ -162,7 +160,7 @@ impl Access {
         }
     }
 
-    /// Whether this caller is admitted. The operator's own process always is.
+    /// True if this caller is admitted. The operator's own process always is.
     pub const fn admits(self, caller: &Caller) -> bool {
         match caller {
             Caller::Anonymous { .. } => self.anonymous,
@@ -173,28 +171,28 @@ impl Access {
     }
 }
 
-/// The side effects of an operation; the four MCP hints follow from it.
+/// The side effects of an operation, which determine the four MCP hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It changes nothing.
+    /// Changes nothing.
     Read,
-    /// It changes nothing, and reads everything that an account has.
+    /// Changes nothing, and reads everything that an account has.
     Disclose,
-    /// It calls external models and stores their answers; send an idempotency key with it.
+    /// Calls external models and stores their responses; needs an idempotency key.
     Consult,
-    /// It changes our records.
+    /// Changes our records.
     Write {
-        /// Whether it is idempotent.
+        /// True if it is idempotent.
         idempotent: bool,
     },
-    /// It ends a poll.
+    /// Cancels a poll.
     Stop,
-    /// It ends something else for good.
+    /// Removes something else for good.
     Destroy,
 }
 
 impl Effect {
-    /// The scope that a key or an access token needs for it.
+    /// Returns the scope that a key or an access token needs.
     pub const fn scope(self) -> KeyScope {
         match self {
             Self::Read => KeyScope::Read,
@@ -202,88 +200,88 @@ impl Effect {
             Self::Disclose | Self::Write { .. } | Self::Destroy => KeyScope::All,
         }
     }
-    /// MCP's `readOnlyHint`.
+    /// Returns MCP's `readOnlyHint`.
     pub const fn read_only(self) -> bool {
         matches!(self, Self::Read | Self::Disclose)
     }
-    /// MCP's `destructiveHint`.
+    /// Returns MCP's `destructiveHint`.
     pub const fn destructive(self) -> bool {
         matches!(self, Self::Stop | Self::Destroy)
     }
-    /// MCP's `idempotentHint`: whether a plain repetition changes nothing more.
+    /// Returns MCP's `idempotentHint`: true if a plain repetition changes nothing more.
     pub const fn idempotent(self) -> bool {
         matches!(
             self,
             Self::Read | Self::Disclose | Self::Stop | Self::Destroy | Self::Write { idempotent: true }
         )
     }
-    /// MCP's `openWorldHint`: whether it reaches beyond this service.
+    /// Returns MCP's `openWorldHint`: true if it calls external services.
     pub const fn open_world(self) -> bool {
         matches!(self, Self::Consult)
     }
 }
 
-/// What an operation costs its caller.
+/// The cost of an operation for its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// Nothing.
+    /// Free of charge.
     Free,
-    /// What the models charge, never more than the caller's `max_cost_usd`.
+    /// The price of the models, at most the caller's `max_cost_usd`.
     Metered,
 }
 
-/// How long an operation takes.
+/// The duration of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Latency {
     /// Milliseconds.
     Instant,
-    /// As long as the models take: seconds to minutes.
+    /// The response time of the models: seconds to minutes.
     Models,
 }
 
-/// Which allowance requests are counted against.
+/// The allowance that requests count against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
     /// The caller's general allowance.
     Default,
     /// The allowance for free polls, per address.
     Free,
-    /// The allowance for attempts to sign in, per address; other credentials do not matter.
+    /// The allowance for sign-in attempts, per address; credentials are ignored.
     SignIn,
     /// The larger allowance for public results, per address; the general one for callers with an account.
     Results,
     /// The larger allowance for documents and unknown paths, per address.
     Public,
-    /// Counted against the public allowance, but never refused.
+    /// Counted against the public allowance, but never rejected.
     Exempt,
 }
 
-/// Which agents see an operation.
+/// The visibility of an operation to agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agents {
     /// Every agent.
     Core,
-    /// Agents that ask for all tools.
+    /// Agents that request all tools.
     Extended,
-    /// None.
+    /// No agent.
     None,
 }
 
-/// What an operation does to a task (A2A), whose id is its poll's.
+/// The effect of an operation on a task (A2A). The id of a task is that of its poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// Nothing.
+    /// No effect.
     None,
-    /// It starts one.
+    /// Starts a task.
     Start,
-    /// It reads one, by the member `poll_id`.
+    /// Reads a task by the field `poll_id`.
     Read,
-    /// It follows one of the caller's own, by the member `poll_id`, to its end or as long as the caller waits, and
-    /// answers what the operation that started it answers; `after` is the last event that was seen.
+    /// Follows one of the caller's own tasks, by the field `poll_id`, to its end or for as long as the caller
+    /// waits. Returns the output of the operation that started it. `after` is the last event received.
     Follow,
-    /// It cancels one, by the member `poll_id`.
+    /// Cancels a task by the field `poll_id`.
     Cancel,
-    /// It lists the caller's own, newest first.
+    /// Lists the caller's own tasks, newest first.
     List,
 }
 
@@ -292,19 +290,19 @@ pub enum Task {
 pub struct Rest {
     /// The method.
     pub method: Method,
-    /// The path, with `{placeholders}` that are required members of the input.
+    /// The path, with `{placeholders}` for required fields of the input.
     pub path: &'static str,
-    /// The status of success.
+    /// HTTP status of a success.
     pub status: u16,
-    /// The status of an answer that is not final yet.
+    /// HTTP status of an interim output.
     pub interim: u16,
     /// Callers accepted here; narrows [`Spec::access`].
     pub only: Access,
-    /// Whether the operator decides if programs with a key are accepted here, too (`EP_KEYS_READ_ACCOUNT`).
+    /// True if a setting of the operator (`EP_KEYS_READ_ACCOUNT`) admits programs with a key, too.
     pub keys_by_setting: bool,
-    /// The member of the output that is the body, if it is not the whole output.
+    /// The field of the output to send as the body, if not the whole output.
     pub member: Option<&'static str>,
-    /// The media type of the body; of [`Body::Text`] if it is not JSON.
+    /// The media type of the body: of [`Body::Text`] if it is not JSON.
     pub media_type: &'static str,
 }
 
@@ -321,24 +319,24 @@ impl Rest {
             media_type: "application/json",
         }
     }
-    /// `GET path`, answered 200.
+    /// Creates a binding for `GET path` with status 200.
     pub const fn get(path: &'static str) -> Self {
         Self::new(Method::Get, path)
     }
-    /// `POST path`, answered 200.
+    /// Creates a binding for `POST path` with status 200.
     pub const fn post(path: &'static str) -> Self {
         Self::new(Method::Post, path)
     }
-    /// `DELETE path`, answered 200.
+    /// Creates a binding for `DELETE path` with status 200.
     pub const fn delete(path: &'static str) -> Self {
         Self::new(Method::Delete, path)
     }
-    /// Answered with another status.
+    /// Sets another status.
     pub const fn status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
-    /// Answered 202 while the answer is not final.
+    /// Sets status 202 for interim outputs.
     pub const fn accepted_until_final(mut self) -> Self {
         self.interim = 202;
         self
@@ -348,13 +346,12 @@ impl Rest {
         self.only = access;
         self
     }
-    /// For signed-in browsers; programs with a key are accepted where the operator allows it
-    /// (`EP_KEYS_READ_ACCOUNT`).
+    /// Admits signed-in browsers, and programs with a key if the operator allows it (`EP_KEYS_READ_ACCOUNT`).
     pub const fn keys_by_setting(mut self) -> Self {
         self.keys_by_setting = true;
         self
     }
-    /// Sends this member of the output alone, for example an array that MCP needs inside an object.
+    /// Sends only this field of the output, for example an array that MCP needs inside an object.
     pub const fn member(mut self, member: &'static str) -> Self {
         self.member = Some(member);
         self
@@ -366,11 +363,11 @@ impl Rest {
     }
 }
 
-/// An operation without its types: what surfaces and documents work on.
+/// An operation with erased types, used by surfaces and documents.
 pub struct Entry {
-    /// Everything about it that is not code.
+    /// The specification.
     pub spec: Spec,
-    /// The form of its output for agents that pay for every token.
+    /// The short form of the output, for agents, which pay for every token.
     pub brief: Brief,
     /// True if the operation needs an account.
     pub needs_account: bool,
@@ -383,19 +380,19 @@ pub struct Entry {
     run: fn(Ctx, Value) -> BoxFuture<'static, Result<Answer, Fault>>,
 }
 
-/// A schema that is generated at its first use and then kept.
+/// A schema generated at its first use.
 struct CachedSchema {
     generate: fn() -> Schema,
-    kept: OnceLock<Schema>,
+    schema: OnceLock<Schema>,
 }
 
 impl CachedSchema {
     const fn new(generate: fn() -> Schema) -> Self {
-        Self { generate, kept: OnceLock::new() }
+        Self { generate, schema: OnceLock::new() }
     }
 
     fn get(&self) -> &Schema {
-        self.kept.get_or_init(self.generate)
+        self.schema.get_or_init(self.generate)
     }
 }
 
@@ -406,35 +403,35 @@ impl std::fmt::Debug for Entry {
 }
 
 impl Entry {
-    /// The schema of its input, as agents see it: see [`schema::input`].
+    /// Returns the schema of the input for agents: see [`schema::input`].
     pub fn input(&self) -> &Schema {
         self.input.get()
     }
 
-    /// The schema of its input, as programs need it: see [`schema::request`].
+    /// Returns the schema of the input for programs: see [`schema::request`].
     pub fn request(&self) -> &Schema {
         self.request.get()
     }
 
-    /// The schema of its output: see [`schema::output`].
+    /// Returns the schema of the output: see [`schema::output`].
     pub fn output(&self) -> &Schema {
         self.output.get()
     }
 
-    /// Removes optional arguments that were sent as `null`, `""` or `[]`: see [`schema::drop_empty`].
+    /// Removes optional arguments with `null`, `""` or `[]`: see [`schema::drop_empty`].
     pub fn without_empty(&self, mut input: Value) -> Value {
-        if let Value::Object(members) = &mut input {
-            schema::drop_empty(self.input(), members);
+        if let Value::Object(fields) = &mut input {
+            schema::drop_empty(self.input(), fields);
         }
         input
     }
 
-    /// Refuses arguments that the operation does not have, for callers that can correct themselves at once; REST
-    /// ignores them, with a notice where money is at stake. `others` are names that the surface takes itself. The fault
-    /// also names what else is wrong with the input.
+    /// Rejects unknown arguments, for callers that can correct themselves immediately. REST ignores them,
+    /// with a notice where money is at stake. `others` are names handled by the surface. The fault also lists
+    /// all other problems of the input.
     pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
-        /// Enough to correct a call by.
-        const NAMED: usize = 8;
+        /// Maximum number of unknown arguments named.
+        const MAX_NAMED: usize = 8;
         let (schema, request) = (self.input(), self.request());
         let mut offered = schema::names(schema);
         let is_known = |name: &str| {
@@ -447,7 +444,7 @@ impl Entry {
         offered.extend(others);
         offered.retain(|name| !schema::is_deprecated(schema, name));
         let name = self.spec.name;
-        let unknown = schema::unknown(&is_known, &offered, input).into_iter().take(NAMED);
+        let unknown = schema::unknown(&is_known, &offered, input).into_iter().take(MAX_NAMED);
         let faults = unknown.map(|unknown| {
             let nearest = &unknown.nearest;
             let advice = if unknown.alike {
@@ -463,34 +460,34 @@ impl Entry {
         faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
     }
 
-    /// The arguments that are listed only for agents that ask for all tools.
+    /// Returns the arguments listed only for agents that request all tools.
     pub fn extended(&self) -> Vec<String> {
         (self.extended)()
     }
 
-    /// Refuses an input that breaks a rule which needs no caller to be checked.
+    /// Validates an input as far as possible without a caller.
     pub fn check(&self, input: &Map<String, Value>) -> Result<(), Fault> {
         (self.check)(self.without_empty(Value::Object(input.clone())))
     }
 
-    /// What it makes of what an agent says, after what is known; `None` if it does not understand plain words.
+    /// Reads the input from an agent's message: see [`Tool::understand`].
     pub fn understand(&self, known: &Map<String, Value>, said: Said<'_>) -> Option<Understood> {
         (self.understand)(known, said)
     }
 
-    /// Its REST binding and its event stream, as far as it has them.
+    /// Returns the REST binding and the event stream, if any.
     pub fn bindings(&self) -> impl Iterator<Item = Rest> + use<> {
         [self.spec.rest, self.spec.stream].into_iter().flatten()
     }
 
-    /// Decodes the input and carries the operation out. Surfaces call
-    /// [`dispatch`](crate::dispatch::dispatch) instead, which checks everything else first.
+    /// Decodes the input and runs the operation. Surfaces call [`dispatch`](crate::dispatch::dispatch)
+    /// instead, which checks everything else first.
     pub fn run(&self, cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {
         (self.run)(cx, input)
     }
 }
 
-/// Erases a tool's types. Everything generic ends here.
+/// Erases a tool's types. No code beyond this is generic over tools.
 pub const fn entry<T: Tool>() -> Entry {
     Entry {
         spec: T::SPEC,

@@ -1,19 +1,19 @@
-//! Where notifications are sent.
+//! URLs of notification receivers.
 
 use std::fmt;
 
-/// The URL of a webhook, as [`WebhookSender::check`](crate::ports::WebhookSender::check) has allowed it. It may hold a
-/// secret of its owner's, so it is never logged.
+/// The URL of a webhook, validated by [`WebhookSender::check`](crate::ports::WebhookSender::check). It may
+/// contain a secret of its owner, so it is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookUrl(String);
 
 impl WebhookUrl {
-    /// A URL that has been checked, or was stored after it had been.
+    /// Wraps a validated URL, or one stored after validation.
     pub fn checked(url: impl Into<String>) -> Self {
         Self(url.into())
     }
 
-    /// The URL.
+    /// Returns the URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -9,7 +9,7 @@ use crate::ports::{Presence, StoredDeposit};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// Deposits read and compared at once.
+/// Number of deposits read and compared per page.
 const PAGE: u32 = 500;
 
 /// Result of comparing settled deposits with the chain.
@@ -17,13 +17,13 @@ const PAGE: u32 = 500;
 pub struct ChainComparison {
     /// Number of settled deposits.
     pub deposits: u64,
-    /// Sum of the settled deposits.
+    /// Sum of the deposits.
     pub settled: MicroUsd,
-    /// Sum of those that the chain shows.
+    /// Sum of the deposits found on the chain.
     pub on_chain: MicroUsd,
-    /// Settled deposits that the chain does not show.
+    /// Deposits not found on the chain.
     pub missing: Vec<DepositId>,
-    /// Settled deposits that the node could not look up.
+    /// Deposits that the node could not look up.
     pub unchecked: Vec<DepositId>,
 }
 
@@ -40,8 +40,8 @@ impl Deposits {
         self.compare(Timestamp::from_millis(0), false).await
     }
 
-    /// Compares the settled deposits of this past time with the chain, and freezes the accounts of missing ones.
-    /// `None` without a node.
+    /// Compares the settled deposits of the last `past` with the chain, and freezes the accounts of missing
+    /// ones. `None` without a node.
     pub async fn compare_recent(&self, past: Duration) -> Result<Option<ChainComparison>, Fault> {
         self.compare(self.clock.now().before(past), true).await
     }
@@ -73,10 +73,7 @@ impl Deposits {
             after = (last.deposit.created_at, last.deposit.payment.reference.clone());
         }
         if !unchecked.is_empty() {
-            tracing::warn!(
-                deposits = unchecked.len(),
-                "settled deposits could not be compared with the chain"
-            );
+            tracing::warn!(deposits = unchecked.len(), "failed to compare settled deposits with the chain");
         }
         Ok(Some(ChainComparison { deposits, settled, on_chain, missing, unchecked }))
     }

@@ -29,7 +29,7 @@ pub use operator::TransactionHash;
 
 /// Time between beginning a deposit and its first reconciliation.
 const RECONCILE_AFTER: Duration = Duration::from_mins(2);
-/// Time until a confirming deposit is looked at again.
+/// Time between look-ups of a confirming deposit.
 const CONFIRM_AFTER: Duration = Duration::from_secs(5);
 /// Longest time between two look-ups of a deposit of unknown outcome.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
@@ -73,9 +73,9 @@ pub enum DepositStatus {
 /// A deposit whose transfer is on the chain.
 #[derive(Debug)]
 pub struct Deposited {
-    /// Its id.
+    /// The deposit's id.
     pub id: DepositId,
-    /// Its status.
+    /// The status.
     pub status: DepositStatus,
     /// The amount.
     pub amount: MicroUsd,
@@ -83,12 +83,12 @@ pub struct Deposited {
     pub transaction: String,
     /// The payer's address.
     pub payer: WalletAddress,
-    /// The account.
+    /// The credited account.
     pub user: UserId,
-    /// True if the payment was taken by an earlier request. Anyone can repeat a payment that is public on the chain,
-    /// so the repetition proves no account.
+    /// True if an earlier request used this payment. A payment is public on the chain, so anyone can repeat
+    /// it: the repetition proves no account.
     pub is_repeat: bool,
-    /// True if the account was created for it, and its first key is in this answer.
+    /// True if the account was created for this deposit, and `key` holds its first key.
     pub is_new_user: bool,
     /// The first key of a new account.
     pub key: Option<IssuedKey>,
@@ -104,7 +104,7 @@ pub enum Taken {
 }
 
 impl Deposits {
-    /// Deposits over this network.
+    /// Creates the service for this network.
     pub fn new(
         network: Arc<dyn PaymentNetwork>,
         store: Arc<dyn DepositStore>,
@@ -119,13 +119,13 @@ impl Deposits {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reserves a payment for this caller; `None` if this process is settling it already.
+    /// Reserves a payment for this caller; `None` if this process is already settling it.
     fn reserve(&self, reference: &str) -> Option<InFlight<'_>> {
         let is_new = self.payments_in_flight().insert(reference.to_owned());
         is_new.then(|| InFlight { deposits: self, reference: reference.to_owned() })
     }
 
-    /// Takes a payment once, for the caller's account, or the payer's if the caller has none.
+    /// Accepts a payment once, for the caller's account, or the payer's if the caller has none.
     /// [`Kind::Unavailable`] while the outcome is unknown.
     pub async fn take(&self, payment: Payment, caller: &Caller) -> Result<Taken, Fault> {
         if let Verdict::Refused(why) = self.verify(&payment).await? {
@@ -147,9 +147,9 @@ impl Deposits {
         self.finish(&StoredDeposit { deposit, state: DepositState::Settling, looks: 0 }, outcome, true).await
     }
 
-    /// Verifies a payment before anything is said about it: it repeats a stored one with the same signature, or the
-    /// network accepts it. The network refuses a payment that another request has settled meanwhile, so the store is
-    /// read again.
+    /// Verifies a payment before any response: it repeats a stored one with the same signature, or the
+    /// network accepts it. The network rejects a payment that another request settled meanwhile, so the store
+    /// is read again.
     async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault> {
         if self.is_stored(payment).await? {
             return Ok(Verdict::Valid);
@@ -196,8 +196,8 @@ impl Deposits {
         }
     }
 
-    /// Looks a payment up, and settles it again if it is still unused. A refusal is not final: an earlier attempt may
-    /// still be carried out until the authorization expires.
+    /// Looks a payment up, and settles it again if it is still unused. A rejection is not final: an earlier
+    /// attempt may still be settled until the authorization expires.
     async fn look_or_settle(&self, deposit: &NewDeposit) -> Outcome {
         match self.network.look_up(&deposit.payment, deposit.since).await {
             Outcome::Unused { .. } => match self.network.settle(&deposit.payment, deposit.since).await {
@@ -208,7 +208,7 @@ impl Deposits {
         }
     }
 
-    /// Records an outcome, and responds to whoever has sent the payment.
+    /// Records an outcome, and returns the result for the sender of the payment.
     async fn finish(&self, known: &StoredDeposit, outcome: Outcome, is_first: bool) -> Result<Taken, Fault> {
         match outcome {
             Outcome::Moved(transfer) => self.credit(known, &transfer, is_first).await,
@@ -241,11 +241,11 @@ impl Deposits {
         let credited = self.store.credit_deposit(&payment.reference, transfer, &payer, now, look_at).await?;
         if credited.credited {
             metrics::counter!("ep_usdc_deposits_total").increment(1);
-            tracing::info!(deposit = %id, amount = %payment.amount, "an account was funded in USDC");
+            tracing::info!(deposit = %id, amount = %payment.amount, "account funded in USDC");
         }
         let key = match (credited.now, is_first) {
             (true, _) => key.filter(|_| credited.is_new_user),
-            // Another process has recorded it meanwhile, and may have created the account without a key.
+            // Another process recorded it meanwhile, and may have created the account without a key.
             (false, true) if account.is_none() => self.sign_ups.first_key_of(credited.user).await?,
             (false, _) => None,
         };
@@ -262,7 +262,7 @@ impl Deposits {
         })))
     }
 
-    /// Records that no money has moved. Unless the chain has proven it, the deposit is looked up again after its
+    /// Records that no money has moved. Unless the chain proves it, the deposit is looked up again after its
     /// authorization has expired.
     async fn fail(&self, known: &StoredDeposit, why: NotPaid) -> Result<(), Fault> {
         let reference = &known.deposit.payment.reference;
@@ -284,7 +284,7 @@ impl Deposits {
             metrics::counter!("ep_usdc_deposits_unknown_total").increment(1);
             tracing::error!(
                 deposit = %id,
-                "nobody can say whether a deposit was paid; it is looked up again, or run `ep admin settle-deposit`"
+                "outcome of a deposit is unknown; retrying later, or run `ep admin settle-deposit`"
             );
         }
         let look_at = next_look(now, known);
@@ -292,7 +292,7 @@ impl Deposits {
     }
 }
 
-/// The time of the next look-up after an unsuccessful one.
+/// Returns the time of the next look-up after an unsuccessful one.
 fn next_look(now: Timestamp, known: &StoredDeposit) -> Timestamp {
     let (first, longest) = match known.state {
         DepositState::Confirming(_) => (CONFIRM_AFTER, RECONCILE_AFTER),
@@ -316,16 +316,16 @@ fn repeated(deposit: &NewDeposit, received: &Received, status: DepositStatus) ->
     }))
 }
 
-/// The fault while the outcome of a payment is unknown.
+/// Returns the fault for a payment of unknown outcome.
 pub fn pending() -> Fault {
     let text = "the outcome of the payment is not known yet; do not pay again: send the same request with the same \
                 payment, and do not sign another payment";
     Fault::new(Kind::Unavailable, text).retry_after(RETRY_AFTER)
 }
 
-/// The fault for work that needs the credit of a deposit whose transfer is not final.
+/// Returns the fault for work that needs the credit of a deposit not yet final.
 pub fn confirming() -> Fault {
-    let text = "the payment is on the chain and waits for confirmations; do not pay again: send the same message \
+    let text = "the payment is on the chain and awaits confirmations; do not pay again: send the same message \
                 with the same payment, and do not sign another payment";
     Fault::new(Kind::Unavailable, text).retry_after(RETRY_AFTER)
 }

@@ -9,7 +9,7 @@ use crate::ports::{DepositState, NotPaid, Outcome, StoredDeposit, Transfer};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransactionHash(String);
 
-/// A text is not the hash of a transaction.
+/// Error of parsing a [`TransactionHash`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a transaction hash is 0x and 64 hexadecimal digits")]
 pub struct InvalidTransactionHash;
@@ -25,15 +25,16 @@ impl std::str::FromStr for TransactionHash {
 }
 
 impl TransactionHash {
-    /// The hash as text.
+    /// Returns the hash as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Deposits {
-    /// Credits a deposit by its transaction, once. A node checks the transaction; without one, the operator's word
-    /// counts. [`Kind::NotFound`] for an unknown deposit, [`Kind::Conflict`] if the transaction does not pay it.
+    /// Credits a deposit by its transaction, once. A node checks the transaction; without a node, the
+    /// operator is trusted. [`Kind::NotFound`] for an unknown deposit, [`Kind::Conflict`] if the transaction
+    /// does not pay it.
     pub async fn settle_by_transaction(
         &self,
         id: DepositId,
@@ -41,14 +42,14 @@ impl Deposits {
     ) -> Result<Deposited, Fault> {
         let known = self.known(id).await?;
         if let DepositState::Settled(received) = &known.state {
-            let text = format!("this deposit was credited before, by transaction {}", received.transaction);
+            let text = format!("this deposit was already credited, by transaction {}", received.transaction);
             return Err(Fault::new(Kind::Conflict, text));
         }
         let transfer = if self.network.has_node() {
             match self.network.check_transaction(&known.deposit.payment, transaction.as_str()).await {
                 Outcome::Moved(transfer) => transfer,
                 Outcome::NotMoved(_) => {
-                    let text = "this transaction does not carry out the payment of this deposit";
+                    let text = "this transaction does not pay this deposit";
                     return Err(Fault::new(Kind::Conflict, text));
                 }
                 Outcome::Unused { .. } | Outcome::Unknown => return Err(not_shown()),
@@ -62,9 +63,9 @@ impl Deposits {
         }
     }
 
-    /// Declares that a deposit was not paid. A node must show that it was not and cannot be any more; without one, the
-    /// operator's word counts once the authorization has expired. [`Kind::NotFound`] for an unknown deposit,
-    /// [`Kind::Conflict`] if it was paid or can still be.
+    /// Declares that a deposit was not paid. A node must show that it was not and never will be. Without a
+    /// node, the operator is trusted once the authorization has expired. [`Kind::NotFound`] for an unknown
+    /// deposit, [`Kind::Conflict`] if it was or can still be paid.
     pub async fn declare_unpaid(&self, id: DepositId) -> Result<(), Fault> {
         let known = self.known(id).await?;
         let conflict = |text: String| Err(Fault::new(Kind::Conflict, text));
@@ -94,12 +95,13 @@ impl Deposits {
 
     async fn known(&self, id: DepositId) -> Result<StoredDeposit, Fault> {
         let known = self.store.deposit_by_id(id).await?;
-        known.ok_or_else(|| Fault::new(Kind::NotFound, format!("there is no deposit {id}")))
+        known.ok_or_else(|| Fault::new(Kind::NotFound, format!("deposit {id} was not found")))
     }
 }
 
 fn not_shown() -> Fault {
-    let text = "the node of the chain does not show this transaction in a block, or does not answer; try again later";
+    let text =
+        "the chain's node does not show this transaction in a block, or is unavailable; try again later";
     Fault::new(Kind::Unavailable, text)
 }
 

@@ -1,4 +1,4 @@
-//! Reconciliation of deposits whose outcome is open.
+//! Reconciliation of deposits with open outcomes.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::ports::{DepositState, StoredDeposit};
 const PER_RUN: u32 = 64;
 /// Maximum deposits of one payer per run.
 const PER_PAYER: u32 = 2;
-/// Payers whose deposits are looked up at the same time. The deposits of one payer take turns.
+/// Number of payers reconciled concurrently. The deposits of one payer are looked up one after the other.
 const PAYERS_AT_ONCE: usize = 16;
 
 impl Deposits {
-    /// Looks up deposits that are due. Returns how many there were.
+    /// Looks up due deposits. Returns their number.
     pub async fn reconcile(&self) -> Result<usize, Fault> {
         let due = self.store.due_deposits(self.clock.now(), PER_RUN, PER_PAYER).await?;
         let looked = due.len();
@@ -26,19 +26,19 @@ impl Deposits {
         }
         let each_payer = async |deposits: Vec<StoredDeposit>| {
             for known in deposits {
-                self.look_again(&known).await;
+                self.reconcile_one(&known).await;
             }
         };
         futures::stream::iter(payers.into_values()).for_each_concurrent(PAYERS_AT_ONCE, each_payer).await;
         Ok(looked)
     }
 
-    async fn look_again(&self, known: &StoredDeposit) {
+    async fn reconcile_one(&self, known: &StoredDeposit) {
         let deposit = &known.deposit;
-        // A request is settling it at this moment.
+        // Another request is settling it.
         let Some(_in_flight) = self.reserve(&deposit.payment.reference) else { return };
         let outcome = match known.state {
-            // Its payer was told that nothing has moved, so nothing is settled for it.
+            // Its payer was informed that nothing has moved, so nothing is settled for it.
             DepositState::Failed => self.network.look_up(&deposit.payment, deposit.since).await,
             _ => self.look_or_settle(deposit).await,
         };
@@ -51,9 +51,11 @@ impl Deposits {
             }
             Ok(_) => {}
             Err(fault) if fault.kind() == Kind::Unavailable => {
-                tracing::warn!(deposit = %deposit.id, "the outcome of a deposit is not known yet");
+                tracing::warn!(deposit = %deposit.id, "outcome of a deposit is still unknown");
             }
-            Err(fault) => tracing::error!(deposit = %deposit.id, error = %fault, "a deposit is not settled"),
+            Err(fault) => {
+                tracing::error!(deposit = %deposit.id, error = %fault, "failed to settle a deposit");
+            }
         }
     }
 }

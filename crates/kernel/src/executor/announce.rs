@@ -1,4 +1,4 @@
-//! Announces changes to this process's polls to others, and acts on theirs.
+//! Announces changes of this process's polls to other processes, and handles theirs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,28 +10,28 @@ use super::{Inner, PollExecutor};
 use crate::ports::{Change, MAX_ANNOUNCED, PollChange, PollChanges, StoreError};
 use ep_polling::poll_id::PollId;
 
-/// Changes that wait to be announced; more are dropped, because each is only a hint.
-const WAITING: usize = 4096;
-/// Changes of this time are announced together.
-const TOGETHER: Duration = Duration::from_millis(10);
-/// How long after a failure the process listens again.
-const LISTEN_AGAIN: Duration = Duration::from_secs(1);
+/// Maximum changes waiting to be announced. Further ones are dropped, because each is only a hint.
+const QUEUED: usize = 4096;
+/// Changes within this time are announced together.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+/// Delay before LISTEN is retried.
+const LISTEN_RETRY: Duration = Duration::from_secs(1);
 
-/// Announces changes where processes share a database.
+/// Announces changes if processes share a database.
 pub(super) struct Announcer {
     changes: Arc<dyn PollChanges>,
     waiting: mpsc::Sender<PollChange>,
-    /// Taken by the task that announces.
+    /// Locked by the announcing task.
     taken: Mutex<mpsc::Receiver<PollChange>>,
 }
 
 impl Announcer {
     pub(super) fn new(changes: Arc<dyn PollChanges>) -> Self {
-        let (waiting, taken) = mpsc::channel(WAITING);
+        let (waiting, taken) = mpsc::channel(QUEUED);
         Self { changes, waiting, taken: Mutex::new(taken) }
     }
 
-    /// Announces what waits, in the background.
+    /// Announces queued changes, in the background.
     async fn run(&self) {
         let mut taken = self.taken.lock().await;
         let mut changes = Vec::with_capacity(MAX_ANNOUNCED);
@@ -39,16 +39,16 @@ impl Announcer {
             let mut seen = std::collections::HashSet::new();
             changes.retain(|change| seen.insert(change.clone()));
             if let Err(error) = self.changes.announce(&changes).await {
-                tracing::debug!(error = %error, "changes to polls could not be announced");
+                tracing::debug!(error = %error, "failed to announce poll changes");
             }
             changes.clear();
-            tokio::time::sleep(TOGETHER).await;
+            tokio::time::sleep(BATCH_TIME).await;
         }
     }
 }
 
 impl Inner {
-    /// Announces a change soon.
+    /// Wakes local followers and queues an announcement of the change.
     pub(super) fn changed(&self, poll: &PollId, change: Change) {
         self.followers.wake(poll, change);
         if let Some(announcer) = &self.announcer {
@@ -56,19 +56,19 @@ impl Inner {
         }
     }
 
-    /// Announces that this poll can be adopted, and waits until that is done: the service is about to stop. Whoever
-    /// hears it adopts every poll that is free.
+    /// Announces that this poll can be adopted, and waits for the announcement, because the service is about
+    /// to stop. Processes that receive it adopt every free poll.
     pub(super) async fn announce_released(&self, poll: &PollId) {
         let Some(announcer) = &self.announcer else { return };
         let change = PollChange { poll: poll.clone(), change: Change::Released };
         if let Err(error) = announcer.changes.announce(&[change]).await {
-            tracing::debug!(error = %error, "the end of leases could not be announced");
+            tracing::debug!(error = %error, "failed to announce released leases");
         }
     }
 }
 
 impl PollExecutor {
-    /// Announces this process's changes to polls and acts on those of others, in the background, where processes
+    /// Announces this process's poll changes and handles those of others, in the background, if processes
     /// share a database.
     pub fn share_changes(&self) {
         let inner = &self.0;
@@ -90,12 +90,12 @@ impl PollExecutor {
             loop {
                 tokio::select! {
                     listened = listening.listen() => if let Err(error) = listened {
-                        tracing::warn!(error = %error, "the changes to polls elsewhere cannot be heard; they are looked for every second");
+                        tracing::warn!(error = %error, "LISTEN failed; polling every second");
                     },
                     () = stopping.cancelled() => return,
                 }
                 tokio::select! {
-                    () = tokio::time::sleep(LISTEN_AGAIN) => {}
+                    () = tokio::time::sleep(LISTEN_RETRY) => {}
                     () = stopping.cancelled() => return,
                 }
             }
@@ -109,13 +109,13 @@ impl PollExecutor {
                     () = stopping.cancelled() => return,
                 }
                 if let Err(fault) = resuming.resume().await {
-                    tracing::warn!(error = %fault, "polls that another process has given up cannot be resumed");
+                    tracing::warn!(error = %fault, "failed to resume polls released by another process");
                 }
             }
         });
     }
 
-    /// Acts on the changes that are announced, until some may have been missed.
+    /// Handles announced changes, until some may have been missed.
     async fn listen(&self) -> Result<(), StoreError> {
         let inner = &self.0;
         let Some(announcer) = &inner.announcer else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! The cache of settled polls, and deleting polls.
 //!
-//! A settled poll never changes, but its owner can delete it. The process that deletes it drops it from its own cache at
-//! once and announces that to the others; a process that misses the announcement notices within [`VALID`].
+//! A settled poll never changes, but its owner can delete it. The process that deletes it drops it from its
+//! own cache and announces the deletion. A process that misses the announcement notices within [`VALID`].
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Inner {
 }
 
 impl PollExecutor {
-    /// Deletes a settled poll for good; the ledger keeps what it cost. [`Kind::NotFound`] if there is no such poll,
+    /// Deletes a settled poll for good; the ledger keeps its cost. [`Kind::NotFound`] for an unknown poll,
     /// [`Kind::Conflict`] while it runs or is not charged yet.
     pub async fn delete(&self, id: &PollId) -> Result<(), Fault> {
         let inner = &self.0;
@@ -70,7 +70,7 @@ impl PollExecutor {
             PollDeletion::Unsettled => Err(Fault::new(
                 Kind::Conflict,
                 format!(
-                    "poll {id} is still running or being charged; cancel it or wait for its end, then delete it"
+                    "poll {id} is still running or being charged; cancel it or wait until it ends, then delete it"
                 ),
             )),
         }
@@ -81,7 +81,8 @@ impl PollExecutor {
         self.0.settled.deleted.get(id).is_some()
     }
 
-    /// A settled poll from the cache. While the database is away, an old entry is good enough.
+    /// Returns a settled poll from the cache. While the database is unavailable, an outdated entry is
+    /// returned too.
     pub(super) async fn cached(&self, id: &PollId) -> Option<PollState> {
         let CachedPoll { state, read_at } = self.0.settled.cached.get(id)?;
         if read_at.elapsed() < VALID {

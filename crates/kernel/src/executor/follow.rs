@@ -1,4 +1,4 @@
-//! Follows one poll, whichever process runs it.
+//! Follows one poll, regardless of the process that runs it.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ impl Follow {
         Self { executor, watch }
     }
 
-    /// The stored poll: its plan and, once it has ended, how it ended.
+    /// Returns the stored poll: its plan and, once it has ended, its closing.
     pub fn record(&self) -> Arc<PollRecord> {
         self.watch.record()
     }
 
-    /// What is known of it now.
+    /// Returns the current state.
     pub fn state(&self) -> PollState {
         self.watch.state()
     }
@@ -38,12 +38,12 @@ impl Follow {
             let id = self.record().id.clone();
             if self.executor.is_stopping() {
                 let message = format!(
-                    "this server is stopping; poll {id} keeps its votes and goes on elsewhere or after the restart: \
-                     ask for it again in a few seconds"
+                    "this server is stopping; poll {id} keeps its votes and continues in another process or after the restart: \
+                     request it again in a few seconds"
                 );
                 return Err(Fault::new(Kind::PollFailed, message));
             }
-            // Another process has adopted it, or this one has.
+            // Another process or this one has adopted it.
             let missing = || Fault::new(Kind::NotFound, format!("poll {id} has been deleted"));
             let watch = self.executor.watch(&id).await?.ok_or_else(missing)?;
             self.watch = watch.after(self.watch.seen());

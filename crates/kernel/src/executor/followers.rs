@@ -1,4 +1,4 @@
-//! Polls that other processes run and somebody follows here: each is read once, however many follow it.
+//! Polls that run in other processes and are followed here. Each is read once for all its followers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,18 +12,18 @@ use super::live::{PollState, Watch, publish, publish_end};
 use crate::ports::{Change, StoreError};
 use ep_polling::poll_id::PollId;
 
-/// How often a followed poll is looked at without an announcement: one that was missed costs at most this.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Interval of reading a followed poll without an announcement, in case one was missed.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The polls that are followed here and run elsewhere.
+/// Polls followed here that run in other processes.
 #[derive(Default)]
 pub(super) struct Followers(Mutex<HashMap<PollId, Arc<Follower>>>);
 
-/// Follows one poll in the database for everyone here.
+/// Reads one poll from the database for all its followers.
 struct Follower {
     state: watch::Sender<PollState>,
     changed: Notify,
-    /// Whether more may have changed than that there are new ballots.
+    /// True if the closing may have changed, besides the ballots.
     more: AtomicBool,
 }
 
@@ -37,12 +37,12 @@ impl Follower {
 }
 
 impl Followers {
-    /// What is followed already.
+    /// Returns a watch of a poll that is already followed.
     pub(super) fn watch(&self, id: &PollId) -> Option<Watch> {
         Some(Watch::of(self.0.lock().ok()?.get(id)?.state.subscribe()))
     }
 
-    /// Looks at once at a poll that has changed, if it is followed here.
+    /// Reads a followed poll again, because it has changed.
     pub(super) fn wake(&self, id: &PollId, change: Change) {
         let follower = self.0.lock().ok().and_then(|followers| followers.get(id).cloned());
         if let Some(follower) = follower {
@@ -50,7 +50,7 @@ impl Followers {
         }
     }
 
-    /// Looks at all of them at once: announcements may have been missed.
+    /// Reads all followed polls again, because announcements may have been missed.
     pub(super) fn wake_all(&self) {
         let followers: Vec<_> =
             self.0.lock().map(|followers| followers.values().cloned().collect()).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Followers {
         }
     }
 
-    /// Forgets a follower that nobody watches; `false` if somebody does.
+    /// Removes a follower that has no watchers; returns `false` if it has some.
     fn remove_unwatched(&self, id: &PollId) -> bool {
         let Ok(mut followers) = self.0.lock() else { return true };
         let watched = followers.get(id).is_some_and(|follower| follower.state.receiver_count() > 0);
@@ -76,7 +76,7 @@ impl Followers {
     }
 }
 
-/// Watches a poll that does not run here, from this state on.
+/// Watches a poll of another process, from this state on.
 pub(super) fn watch(inner: &Arc<Inner>, state: PollState) -> Watch {
     let (sender, receiver) = watch::channel(state);
     let id = sender.borrow().record.id.clone();
@@ -97,24 +97,24 @@ pub(super) fn watch(inner: &Arc<Inner>, state: PollState) -> Watch {
     Watch::of(receiver)
 }
 
-/// Reads a poll whenever it has changed, until it has ended, nobody watches it, or the service stops.
+/// Reads a poll after every change, until it ends, its last watcher leaves, or the service stops.
 async fn follow(inner: &Inner, id: &PollId, follower: &Follower) {
     loop {
         tokio::select! {
             () = follower.state.closed() => if inner.followers.remove_unwatched(id) { return },
             () = inner.tasks.stopping() => return inner.followers.remove(id),
             () = follower.changed.notified() => {}
-            () = tokio::time::sleep(LOOK_EVERY) => follower.more.store(true, Ordering::SeqCst),
+            () = tokio::time::sleep(POLL_INTERVAL) => follower.more.store(true, Ordering::SeqCst),
         }
         match read(inner, id, follower).await {
             Ok(true) => return inner.followers.remove(id),
             Ok(false) => {}
-            Err(error) => tracing::warn!(poll = %id, error = %error, "a followed poll cannot be read"),
+            Err(error) => tracing::warn!(poll = %id, error = %error, "failed to read a followed poll"),
         }
     }
 }
 
-/// Publishes what is new; returns whether there is nothing more to come.
+/// Publishes new ballots and the end. Returns `true` once the poll has ended.
 async fn read(inner: &Inner, id: &PollId, follower: &Follower) -> Result<bool, StoreError> {
     let known = || follower.state.borrow().ballots.len() as u32;
     let mut ended = None;

@@ -1,4 +1,4 @@
-//! The lease on one poll, as this process knows it.
+//! The lease on a poll as known to this process.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -8,33 +8,33 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::ports::Epoch;
 
-/// A lease on one poll. It ends when the database says so, or when it could not be renewed in time: another
-/// process may run the poll from then on.
-pub(super) struct HeldLease(watch::Sender<Known>);
+/// A lease on one poll. It ends when the database says so, or when it is not renewed in time. Another process
+/// may run the poll from then on.
+pub(super) struct HeldLease(watch::Sender<LeaseTerm>);
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct LeaseTerm {
     epoch: Epoch,
     until: Instant,
 }
 
 impl HeldLease {
-    /// A lease that was taken in this epoch, and ends then unless it is renewed.
+    /// Creates a lease of this epoch that ends at `until` unless it is renewed.
     pub(super) fn new(epoch: Epoch, until: Instant) -> Self {
-        Self(watch::Sender::new(Known { epoch, until }))
+        Self(watch::Sender::new(LeaseTerm { epoch, until }))
     }
 
-    /// The epoch to write in.
+    /// Returns the epoch of writes under this lease.
     pub(super) fn epoch(&self) -> Epoch {
         self.0.borrow().epoch
     }
 
-    /// It has been taken anew.
+    /// Starts a new epoch of the lease.
     pub(super) fn take(&self, epoch: Epoch, until: Instant) {
-        self.0.send_modify(|known| *known = Known { epoch, until });
+        self.0.send_modify(|known| *known = LeaseTerm { epoch, until });
     }
 
-    /// The database has renewed it, if it is still of this epoch.
+    /// Extends the lease, if it is still of this epoch.
     pub(super) fn renew(&self, epoch: Epoch, until: Instant) {
         self.0.send_if_modified(|known| {
             let same = known.epoch == epoch;
@@ -45,7 +45,7 @@ impl HeldLease {
         });
     }
 
-    /// The database has it no longer, or this process gives it up.
+    /// Ends the lease of this epoch: the database or this process has released it.
     pub(super) fn end(&self, epoch: Epoch) {
         self.renew(epoch, Instant::now());
     }
@@ -54,8 +54,8 @@ impl HeldLease {
         Instant::now() < self.0.borrow().until
     }
 
-    /// Resolves when it has ended. The time is read whenever this is polled: after a pause of the process the
-    /// timers may be late.
+    /// Resolves when the lease has ended. Reads the clock on every poll of the future, because timers may be
+    /// late after a pause of the process.
     pub(super) async fn ended(&self) {
         let waiting = async {
             let mut changes = self.0.subscribe();
@@ -80,20 +80,20 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn it_ends_unless_it_is_renewed() {
+    async fn a_lease_ends_unless_it_is_renewed() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let lease = HeldLease::new(Epoch::FIRST, after(10));
         {
             let mut ended = pin!(lease.ended());
             tokio::select! {
-                () = &mut ended => panic!("it ended early"),
+                () = &mut ended => panic!("the lease ended early"),
                 () = sleep_until(after(9)) => lease.renew(Epoch::FIRST, after(19)),
             }
             ended.await;
         }
         assert_eq!(Instant::now(), after(19));
-        // What is known of an earlier epoch does not end a later one.
+        // A message about an earlier epoch does not end a later one.
         lease.take(Epoch::new(2), after(60));
         lease.end(Epoch::FIRST);
         assert!(lease.is_held());

@@ -13,36 +13,36 @@ use ep_polling::ballot::Ballot;
 use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 
-/// The state of a poll: its plan, its ballots so far, and how it ended.
+/// The state of a poll: its plan, its ballots so far, and its closing.
 #[derive(Debug, Clone)]
 pub struct PollState {
-    /// Its plan, and how it ended, once it has.
+    /// The plan and, once the poll has ended, the closing.
     pub record: Arc<PollRecord>,
-    /// Its ballots so far, in order.
+    /// The ballots so far, in order.
     pub ballots: Vec<Arc<Ballot>>,
 }
 
 impl PollState {
-    /// Its votes so far.
+    /// Returns the tally of the ballots so far.
     pub fn tally(&self) -> Tally {
         let votes = self.ballots.iter().map(|ballot| ballot.vote.as_ref().ok().copied());
         Tally::of(self.record.plan.options.len(), votes)
     }
 }
 
-/// The polls this process runs, those that wait for their turn included.
+/// The polls of this process, including queued ones.
 #[derive(Default)]
 pub(super) struct RunningPolls(Mutex<HashMap<PollId, Running>>);
 
-/// One of them.
+/// A running or queued poll.
 #[derive(Clone)]
 pub(super) struct Running {
     state: watch::Receiver<PollState>,
     pub(super) cancel: CancellationToken,
     pub(super) lease: Arc<HeldLease>,
-    /// Whether an agent wants to hear of its end.
+    /// True if an agent subscribed to its end.
     pub(super) notifies_agent: Arc<AtomicBool>,
-    /// Its number in the queue, if it had to wait.
+    /// Number in the queue, if it had to wait.
     pub(super) ticket: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl RunningPolls {
         self.0.lock().ok()?.get(id).cloned()
     }
 
-    /// The leases of all of them.
+    /// Returns the leases of all polls.
     pub(super) fn leases(&self) -> Vec<(PollId, Arc<HeldLease>)> {
         let leases = |polls: MutexGuard<'_, HashMap<PollId, Running>>| {
             polls.iter().map(|(id, running)| (id.clone(), Arc::clone(&running.lease))).collect()
@@ -84,7 +84,7 @@ impl RunningPolls {
         self.get(id).map(|poll| poll.cancel.cancel()).is_some()
     }
 
-    /// Removes a poll, unless it has been begun anew under another lease.
+    /// Removes a poll, unless it has been started again under another lease.
     pub(super) fn remove(&self, id: &PollId, lease: &Arc<HeldLease>) {
         if let Ok(mut running) = self.0.lock()
             && running.get(id).is_some_and(|poll| Arc::ptr_eq(&poll.lease, lease))
@@ -113,28 +113,28 @@ impl Watch {
         Self { receiver, seen: 0 }
     }
 
-    /// The same for someone who has seen this many ballots.
+    /// Returns this watch as if it had returned this many ballots.
     pub(super) fn after(self, seen: usize) -> Self {
         Self { seen, ..self }
     }
 
-    /// The current state.
+    /// Returns the current state.
     pub(super) fn state(&self) -> PollState {
         self.receiver.borrow().clone()
     }
 
-    /// The stored poll.
+    /// Returns the stored poll.
     pub(super) fn record(&self) -> Arc<PollRecord> {
         Arc::clone(&self.receiver.borrow().record)
     }
 
-    /// How many ballots it has returned.
+    /// Returns the number of ballots already returned by [`Self::next`].
     pub(super) const fn seen(&self) -> usize {
         self.seen
     }
 
-    /// Waits for ballots since the last call and returns them; an empty list once the poll has ended, `None`
-    /// if its end is not shown here.
+    /// Waits for ballots since the last call and returns them: an empty list once the poll has ended, `None`
+    /// if its end is not published here.
     pub(super) async fn next(&mut self) -> Option<Vec<Arc<Ballot>>> {
         loop {
             {
@@ -150,12 +150,12 @@ impl Watch {
     }
 }
 
-/// Shows new ballots to the watchers.
+/// Publishes new ballots to the watchers.
 pub(super) fn publish(sender: &watch::Sender<PollState>, ballots: &[Ballot]) {
     sender.send_modify(|state| state.ballots.extend(ballots.iter().cloned().map(Arc::new)));
 }
 
-/// Shows the end of the poll to the watchers.
+/// Publishes the end of the poll to the watchers.
 pub(super) fn publish_end(sender: &watch::Sender<PollState>, closing: Closing, settled: bool) {
     sender.send_modify(|state| {
         let record = Arc::make_mut(&mut state.record);

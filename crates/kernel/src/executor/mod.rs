@@ -1,9 +1,9 @@
-//! The poll executor: opens polls, runs them under a lease, lets others watch, settles the money, and
-//! resumes what a crash interrupted.
+//! The poll executor: opens polls, runs them under a lease, publishes their progress, settles their cost, and
+//! resumes them after a crash.
 //!
-//! An accepted poll belongs to the database, not to the connection it came through. Its ballots are its
-//! event log: watchers of a running poll read the copy in this process's memory, everyone else reads the
-//! database, and both see the same.
+//! An accepted poll belongs to the database, not to its connection. Its ballots are its event log. Watchers
+//! of a poll running here read the copy in memory, all others read the database, and both see the same
+//! ballots.
 
 mod announce;
 mod deletion;
@@ -45,7 +45,7 @@ pub use slots::PollLimits;
 
 use lease::HeldLease;
 use live::Watch;
-use slots::{Place, Slots};
+use slots::{Reservation, Slots};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use work::{Job, RETRY_AFTER};
@@ -65,57 +65,57 @@ struct Inner {
     deadline: Duration,
     slots: Slots,
     running: live::RunningPolls,
-    /// Whether the task that renews leases has been started.
+    /// True if the task that renews leases has been started.
     renewing: AtomicBool,
-    /// Whether all leases have been given up.
+    /// True if all leases have been released.
     released: AtomicBool,
     recent: recent::RecentLatencies,
-    /// Notified whenever a poll begins to run here.
+    /// Signalled when a poll starts here.
     begun: Notify,
-    /// Notified whenever this process has closed a poll whose owner is told.
+    /// Signalled when this process closes a poll with a notification for its owner.
     closed: Arc<Notify>,
-    /// Notified whenever this process has closed a poll of whose end an agent wants to hear.
+    /// Signalled when this process closes a poll with push subscriptions.
     ended_tasks: Arc<Notify>,
-    /// Polls that other processes run and somebody follows here.
+    /// Polls followed here that run in other processes.
     followers: followers::Followers,
-    /// `None` where no other process shares the database.
+    /// `None` if no other process shares the database.
     announcer: Option<announce::Announcer>,
-    /// Notified whenever another process has given up polls.
+    /// Signalled when another process has released polls.
     released_elsewhere: Notify,
     /// Settled polls that were read or deleted recently.
     settled: deletion::SettledPolls,
 }
 
-/// On whose behalf a poll is opened.
+/// The caller that opens a poll.
 #[derive(Debug, Clone, Default)]
 pub struct Opener {
-    /// The account that owns it; `None` for a free poll.
+    /// The owner; `None` for a free poll.
     pub owner: Option<UserId>,
-    /// Who is charged.
+    /// The payer.
     pub billing: Billing,
-    /// Key of the idempotent request: the same one opens one poll only.
+    /// Key of the idempotent request. Each key opens only one poll.
     pub request_ref: Option<String>,
-    /// Where its owner is told that it has ended, if not where the owner hears of all its polls.
+    /// URL for the end notification, if not the URL of the owner's webhook.
     pub notify: Option<WebhookUrl>,
 }
 
-/// Who is charged for a poll.
+/// The payer of a poll.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Billing {
-    /// Nobody.
+    /// Not billed.
     #[default]
     None,
-    /// Its owner.
+    /// Billed to the owner.
     Owner,
-    /// Its owner, up to the cap of this key.
+    /// Billed to the owner, up to the cap of this key.
     Capped(CappedKey),
 }
 
-/// What the executor works with.
+/// The dependencies of the executor.
 pub struct Ports {
     /// Polls and ballots.
     pub polls: Arc<dyn PollStore>,
-    /// Announces changes to polls; `None` where no other process shares the database.
+    /// Announces poll changes; `None` if no other process shares the database.
     pub changes: Option<Arc<dyn PollChanges>>,
     /// The models that vote.
     pub models: Arc<dyn Models>,
@@ -128,8 +128,8 @@ pub struct Ports {
 }
 
 impl PollExecutor {
-    /// An executor whose leases last `lease`, whose polls may take `deadline`, and which runs no more of them at
-    /// once than `limits` say.
+    /// Creates an executor. Its leases last `lease`, its polls may take `deadline`, and `limits` bounds how
+    /// many run at once.
     pub fn new(ports: Ports, lease: Duration, deadline: Duration, limits: PollLimits) -> Self {
         let Ports { polls, changes, models, clock, entropy, tasks } = ports;
         let worker = hex::encode(entropy.bytes::<16>());
@@ -157,24 +157,25 @@ impl PollExecutor {
         }))
     }
 
-    /// Plans a poll without opening it: for estimates and dry runs.
+    /// Plans a poll without opening it, for estimates and dry runs.
     pub fn plan(&self, draft: Draft, roster: Roster) -> Plan {
         Plan::new(draft, roster, Seed::new(self.0.entropy.bytes()), self.0.deadline)
     }
 
-    /// How many calls the poll starts before its first answer: what its hold must cover at least.
+    /// Returns the number of calls that the poll starts before its first response. Its hold must cover at
+    /// least these.
     pub fn first_wave(plan: &Plan) -> usize {
         let members = plan.roster.len() as u32;
         let standing = Evidence { leader: 0, rival: 0, remaining: members };
         answers_needed(&Rule::for_threshold(plan.threshold), standing) as usize
     }
 
-    /// Opens a poll and starts it, now or when its turn comes. The same `request_ref` opens the same poll once.
-    /// [`Kind::Busy`] if too many polls run and wait already.
+    /// Opens a poll and starts it, now or when its turn comes. Each `request_ref` opens only one poll.
+    /// [`Kind::Busy`] if too many polls are running and waiting.
     pub async fn open(&self, plan: Plan, opener: Opener) -> Result<PollId, Fault> {
         let Opener { owner, billing, request_ref, notify } = opener;
         let inner = &self.0;
-        let place = inner.slots.take(owner).ok_or_else(busy)?;
+        let reservation = inner.slots.take(owner).ok_or_else(busy)?;
         let created_at = inner.clock.now();
         let id = PollId::new(created_at, inner.entropy.bytes());
         let (billed, capped) = match billing {
@@ -183,20 +184,20 @@ impl PollExecutor {
             Billing::Capped(key) => (true, Some(key)),
         };
         let hold = billed.then(|| plan.hold(Self::first_wave(&plan)));
-        let time = place.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
+        let time = reservation.ticket().is_none().then(|| Duration::from_millis(plan.deadline_ms));
         let poll =
             NewPoll { id: id.clone(), owner, plan, created_at, request_ref, hold, capped, notify, time };
-        let opening = Opening { begun: Instant::now(), place, poll };
+        let opening = Opening { begun: Instant::now(), reservation, poll };
         let (held, notifies) = match inner.polls.open(&opening.poll, &inner.lease()).await {
             Ok(Opened::Existing(id)) => return Ok(id),
             Ok(Opened::New { held, notifies }) => (held, notifies),
-            // The answer can be lost after the commit.
+            // The response can be lost after the commit.
             Err(error @ StoreError::Failed(_)) => {
-                let Some(record) = self.found(&id, LOOK_UP_WITHIN).await else {
+                let Some(record) = self.found(&id, OPEN_CHECK_TIMEOUT).await else {
                     self.watch_for(opening);
                     return Err(error.into());
                 };
-                // Whether its owner is told is not known: then nobody is in a hurry to look.
+                // It is unknown whether a notification is stored. The periodic check finds it.
                 (record.held, false)
             }
             Err(error) => return Err(error.into()),
@@ -205,18 +206,18 @@ impl PollExecutor {
         Ok(id)
     }
 
-    /// Runs a poll that was opened by this process.
+    /// Runs a poll opened by this process.
     fn begin_opened(&self, opening: Opening, held: Option<MicroUsd>, notifies: bool, cancelled: bool) {
-        let Opening { begun, place, poll } = opening;
+        let Opening { begun, reservation, poll } = opening;
         let NewPoll { id, owner, plan, created_at, time, .. } = poll;
         metrics::counter!("ep_polls_opened_total", "preset" => plan.preset.clone().unwrap_or_else(|| "named".to_owned())).increment(1);
         let record = PollRecord { id, owner, plan, created_at, held, closing: None, settled: false };
         let lease = HeldLease::new(Epoch::FIRST, begun + self.0.lease);
         let deadline = time.map(|time| begun + time);
-        self.begin(Job { record, prior: Vec::new(), lease, place, deadline, notifies, cancelled });
+        self.begin(Job { record, prior: Vec::new(), lease, reservation, deadline, notifies, cancelled });
     }
 
-    /// Looks for a poll that may have been opened, until this much time has passed.
+    /// Looks for a poll that may have been opened, until `within` has passed.
     async fn found(&self, id: &PollId, within: Duration) -> Option<PollRecord> {
         let looking = async {
             loop {
@@ -229,9 +230,9 @@ impl PollExecutor {
         tokio::time::timeout(within, looking).await.ok()
     }
 
-    /// Goes on looking for a poll whose caller got an error. If it was opened after all, it is closed without asking
-    /// any model, unless the same request can be repeated and then finds it. One that is found only after its lease
-    /// has ended is adopted like any other.
+    /// Keeps looking for a poll after its caller received an error. If the poll was opened after all, it is
+    /// closed without a call to any model, unless a repeated request can find it. If it is found only after
+    /// its lease has ended, it is adopted as usual.
     fn watch_for(&self, opening: Opening) {
         let (this, stopping) = (self.clone(), self.0.tasks.token());
         self.0.tasks.spawn(async move {
@@ -241,24 +242,25 @@ impl PollExecutor {
             };
             if let Some(record) = found {
                 let cancelled = opening.poll.request_ref.is_none();
-                tracing::warn!(poll = %record.id, cancelled, "a poll was opened although the database had failed");
+                tracing::warn!(poll = %record.id, cancelled, "poll was opened despite a database failure");
                 this.begin_opened(opening, record.held, false, cancelled);
             }
         });
     }
 
-    /// The poll that the request with this reference has opened.
+    /// Returns the poll opened by the request with this reference.
     pub async fn opened_by(&self, request_ref: &str) -> Result<Option<PollId>, Fault> {
         Ok(self.0.polls.opened_by(request_ref).await?)
     }
 
-    /// How many polls at most run before this one, itself included, if it waits for its turn in this process.
+    /// Returns the maximum number of polls that run before this one, including itself, if it is queued in
+    /// this process.
     pub fn position(&self, record: &PollRecord) -> Option<u32> {
         let ticket = self.0.running.get(&record.id)?.ticket?;
         u32::try_from(self.0.slots.position(record.owner, ticket)?).ok()
     }
 
-    /// The state of a poll, running or closed.
+    /// Returns the state of a running or closed poll.
     pub async fn state(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
         if self.is_deleted(id) {
             return Ok(None);
@@ -272,8 +274,8 @@ impl PollExecutor {
         self.stored(id).await
     }
 
-    /// The state of a poll as the database has it: what a process knows of its own polls is a moment behind, or more
-    /// if it stood still.
+    /// Returns the state of a poll from the database. A process's own copy may lag by a moment, or by more
+    /// after a pause.
     pub async fn stored(&self, id: &PollId) -> Result<Option<PollState>, Fault> {
         let Some(record) = self.0.polls.poll(id).await? else { return Ok(None) };
         let ballots = self.0.polls.ballots(id, 0).await?;
@@ -285,7 +287,7 @@ impl PollExecutor {
         Ok(Some(state))
     }
 
-    /// The first event of a poll, for a watcher of a repeated request.
+    /// Returns the first event of a poll, for a watcher of a repeated request.
     pub async fn started(
         &self,
         id: &PollId,
@@ -295,7 +297,7 @@ impl PollExecutor {
         Ok(state.map(|state| EventProjection::new(&state.record).started(result_url)))
     }
 
-    /// Follows a poll to its end, whichever process runs it.
+    /// Follows a poll to its end, regardless of the process that runs it.
     pub async fn follow(&self, id: &PollId) -> Result<Option<Follow>, Fault> {
         Ok(self.watch(id).await?.map(|watch| Follow::new(self.clone(), watch)))
     }
@@ -308,32 +310,34 @@ impl PollExecutor {
         Ok(self.state(id).await?.map(|state| followers::watch(inner, state)))
     }
 
-    /// Notified when this process has closed a poll that it has opened and whose owner is told: a hint to look at once.
+    /// Returns a signal for closed polls that this process opened with a notification for their owners. A hint to
+    /// check for due notifications.
     pub fn closed(&self) -> Arc<Notify> {
         Arc::clone(&self.0.closed)
     }
 
-    /// Notifies [`PollExecutor::ended_tasks`] when this poll has ended, as far as this process knows.
+    /// Signals [`PollExecutor::ended_tasks`] when this process closes this poll.
     pub fn notify_agent(&self, id: &PollId) {
         if let Some(running) = self.0.running.get(id) {
             running.notifies_agent.store(true, Ordering::Relaxed);
         }
-        // It may have ended already.
+        // The poll may have ended already.
         self.0.ended_tasks.notify_one();
     }
 
-    /// Notified when a poll may have ended of whose end an agent wants to hear: a hint to look at once.
+    /// Returns a signal for polls with push subscriptions that may have ended. A hint to check for due push
+    /// notifications.
     pub fn ended_tasks(&self) -> Arc<Notify> {
         Arc::clone(&self.0.ended_tasks)
     }
 
-    /// The median time of this process's recent votes, in milliseconds; `None` before the first one.
+    /// Returns the median time of this process's recent votes, in milliseconds; `None` before the first one.
     pub fn typical_vote_ms(&self) -> Option<u32> {
         self.0.recent.median()
     }
 
-    /// Ends a poll with the votes it has, whichever process runs it: within a second, and even if that process dies.
-    /// `false` if it has ended by itself.
+    /// Cancels a poll in any process within a second, even if that process crashes. The poll closes with its
+    /// votes so far. Returns `false` if it ended without being cancelled.
     pub async fn cancel(&self, id: &PollId) -> Result<bool, Fault> {
         let cancelled = self.0.polls.cancel(id, self.0.clock.now()).await?;
         if cancelled && !self.0.running.cancel(id) {
@@ -342,31 +346,31 @@ impl PollExecutor {
         Ok(cancelled)
     }
 
-    /// Resumes polls whose lease has ended, as many as this process has room for; returns how many. Without
-    /// room it leaves them to others, and takes a few that nobody has taken for as long as a lease lasts.
+    /// Adopts and resumes polls with ended leases, up to the number of free slots. Returns their number.
+    /// Without a free slot, takes only a few polls that have been unleased for the length of a lease.
     pub async fn resume(&self) -> Result<usize, Fault> {
         let inner = &self.0;
         let (ago, limit) = match inner.slots.free().min(ADOPT_AT_ONCE) as u32 {
             0 => (inner.lease, ADOPT_WITHOUT_ROOM),
             room => (Duration::ZERO, room),
         };
-        // After a pause longer than the lease, the polls that still run here are not adopted but go on.
+        // After a pause longer than the lease, polls that still run here are renewed rather than adopted.
         inner.renew().await?;
         let until = Instant::now() + inner.lease;
         let adopted = inner.polls.adopt(&inner.lease(), ago, limit).await?;
         let mut count = 0;
         for adopted in adopted {
-            // Its lease can have ended a moment ago.
+            // The lease can have ended a moment ago.
             if let Some(running) = inner.running.get(&adopted.id) {
                 running.lease.take(adopted.epoch, until);
                 continue;
             }
             match self.resume_one(&adopted, until).await {
                 Ok(()) => count += 1,
-                // Its lease is not renewed, so that it is tried again. The others are not its concern.
+                // The lease is not renewed, so the poll is adopted again later. Other polls continue.
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::error!(poll = %adopted.id, error = %error, cause, "a poll cannot be resumed");
+                    tracing::error!(poll = %adopted.id, error = %error, cause, "failed to resume a poll");
                 }
             }
         }
@@ -383,22 +387,22 @@ impl PollExecutor {
         if record.closing.is_some() {
             return work::settle_interrupted(inner, &record, &lease, &ballots).await;
         }
-        // A poll that has waited for its turn longer than twice the time it may take is not begun any more.
+        // A poll that waited longer than twice its time limit is not started any more.
         let waited = inner.clock.now().since(record.created_at);
         let time = Duration::from_millis(record.plan.deadline_ms);
         let too_long = waited > time * 2 + CLOCKS_APART;
-        // A deadline can have been written by a clock that was ahead.
+        // The deadline may have been written by a clock that was ahead.
         let left = adopted.left.map(|left| left.min(time));
         let deadline = left.or_else(|| too_long.then_some(Duration::ZERO)).map(|left| now + left);
-        let place = inner.slots.take_again(record.owner);
+        let reservation = inner.slots.take_again(record.owner);
         let cancelled = inner.polls.is_cancelled(&record.id).await?;
-        self.begin(Job { record, prior: ballots, lease, place, deadline, notifies: false, cancelled });
+        self.begin(Job { record, prior: ballots, lease, reservation, deadline, notifies: false, cancelled });
         Ok(())
     }
 
-    /// Renews the leases of the polls that this process runs, and looks which of them are to be ended, in the background,
-    /// until it stops and none is left.
-    fn keep_leases(&self) {
+    /// Renews the leases of running polls, and loads cancelled ones, in the background, until the service
+    /// stops and no poll runs.
+    fn renew_leases(&self) {
         if self.0.renewing.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -406,11 +410,11 @@ impl PollExecutor {
         self.0.tasks.spawn(async move {
             loop {
                 tokio::select! {
-                    () = inner.while_running(LOOK_FOR_CANCELLED) => {}
+                    () = inner.while_running(CANCEL_CHECK_INTERVAL) => {}
                     () = inner.finished() => return,
                 }
                 if let Err(error) = inner.end_cancelled().await {
-                    tracing::warn!(error = %error, "it cannot be read which polls are to be ended");
+                    tracing::warn!(error = %error, "failed to load cancelled polls");
                 }
             }
         });
@@ -422,13 +426,13 @@ impl PollExecutor {
                     () = inner.finished() => return,
                 }
                 if let Err(error) = inner.renew().await {
-                    tracing::warn!(error = %error, "leases could not be renewed");
+                    tracing::warn!(error = %error, "failed to renew leases");
                 }
             }
         });
     }
 
-    /// Stops running polls and ends their leases, so that another process can resume them at once.
+    /// Stops running polls and ends their leases, so that other processes can resume them immediately.
     pub async fn release(&self) -> Result<(), Fault> {
         let inner = &self.0;
         inner.released.store(true, Ordering::SeqCst);
@@ -449,7 +453,7 @@ impl PollExecutor {
         Ok(())
     }
 
-    /// How many polls this process runs.
+    /// Returns the number of running and queued polls of this process.
     pub fn running(&self) -> usize {
         self.0.running.count()
     }
@@ -459,22 +463,22 @@ impl PollExecutor {
     }
 
     fn begin(&self, job: Job) {
-        self.keep_leases();
+        self.renew_leases();
         work::begin(Arc::clone(&self.0), job);
         self.0.begun.notify_one();
     }
 }
 
-/// A poll on its way into the database.
+/// A poll being inserted into the database.
 struct Opening {
-    /// When it was sent there: its lease and its time begin no earlier.
+    /// Time of the insertion. The lease and the deadline count from it.
     begun: Instant,
-    place: Place,
+    reservation: Reservation,
     poll: NewPoll,
 }
 
 impl Inner {
-    /// A lease as this process takes it.
+    /// Returns a new lease of this process.
     fn lease(&self) -> Lease {
         Lease { worker: self.worker.clone(), lasts: self.lease }
     }
@@ -483,7 +487,7 @@ impl Inner {
         self.released.load(Ordering::SeqCst)
     }
 
-    /// Renews the leases of the polls that run here; those that another process has taken end.
+    /// Renews the leases of the polls running here. Those adopted by other processes end.
     async fn renew(&self) -> Result<(), StoreError> {
         let leases = self.running.leases();
         let held: Vec<_> = leases.iter().map(|(id, lease)| (id.clone(), lease.epoch())).collect();
@@ -502,7 +506,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Waits until a poll runs here, and then this long.
+    /// Waits until a poll runs here, and then for `time`.
     async fn while_running(&self, time: Duration) {
         while self.running.count() == 0 {
             self.begun.notified().await;
@@ -510,7 +514,7 @@ impl Inner {
         tokio::time::sleep(time).await;
     }
 
-    /// Ends the polls that run here and are to be ended.
+    /// Cancels the polls running here that are marked as cancelled.
     async fn end_cancelled(&self) -> Result<(), StoreError> {
         for id in self.polls.cancelled_of(&self.worker).await? {
             self.running.cancel(&id);
@@ -518,7 +522,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Resolves when the service stops and no poll runs here any more.
+    /// Resolves when the service is stopping and no poll runs here any more.
     async fn finished(&self) {
         self.tasks.stopping().await;
         while !self.is_released() && self.running.count() > 0 {
@@ -527,22 +531,22 @@ impl Inner {
     }
 }
 
-/// Polls that are adopted at once at most.
+/// Maximum polls adopted at once.
 const ADOPT_AT_ONCE: usize = 32;
 
-/// Polls that are adopted at once at most by a process that has no room for them.
+/// Maximum polls adopted at once without free slots.
 const ADOPT_WITHOUT_ROOM: u32 = 8;
 
-/// How long a caller waits to learn whether a poll was opened although the database failed.
-const LOOK_UP_WITHIN: Duration = Duration::from_secs(5);
+/// Time for finding out whether a poll was opened despite a database failure.
+const OPEN_CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a process looks which of its polls are to be ended.
-const LOOK_FOR_CANCELLED: Duration = Duration::from_millis(500);
+/// Interval of loading this process's cancelled polls.
+const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How often a stopping service looks whether a poll still runs.
+/// Interval at which a stopping service checks for running polls.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The fault of a poll for which there is no room.
+/// Returns the fault for a full queue.
 fn busy() -> Fault {
     Fault::new(
         Kind::Busy,

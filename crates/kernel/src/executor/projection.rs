@@ -8,7 +8,7 @@ use ep_polling::money::Usd;
 use ep_polling::stopping::Responses;
 use ep_polling::tally::Tally;
 
-/// Derives events from ballots, one after the other.
+/// Derives events from consecutive ballots.
 pub struct EventProjection<'a> {
     record: &'a PollRecord,
     responses: Responses,
@@ -17,7 +17,7 @@ pub struct EventProjection<'a> {
 }
 
 impl<'a> EventProjection<'a> {
-    /// The projection of this poll before its first ballot.
+    /// Creates the projection of this poll before its first ballot.
     pub fn new(record: &'a PollRecord) -> Self {
         let plan = &record.plan;
         Self {
@@ -28,7 +28,7 @@ impl<'a> EventProjection<'a> {
         }
     }
 
-    /// The first event.
+    /// Returns the first event.
     pub fn started(&self, result_url: Option<String>) -> StartedEvent {
         let plan = &self.record.plan;
         StartedEvent {
@@ -41,17 +41,17 @@ impl<'a> EventProjection<'a> {
         }
     }
 
-    /// The confidence reached so far that the whole roster would name the leader of the tally; zero while
+    /// Returns the confidence so far that the whole roster would choose the leader of the tally. Zero while
     /// another option leads the evidence.
     pub fn confidence(&self) -> f64 {
         let highest = self.responses.highest_confidence();
         if highest.option == self.tally.leader() { highest.confidence() } else { 0.0 }
     }
 
-    /// Takes the next ballot into account.
+    /// Adds the next ballot.
     pub fn add(&mut self, ballot: &Ballot) {
         let position = ballot.position as usize;
-        // Whoever has answered was asked, and so was everyone before.
+        // A model with a ballot was called, and so was every model before it.
         while self.responses.launched() <= position && self.responses.launch().is_some() {}
         self.responses.record(position, ballot.answer());
         if let Ok(option) = ballot.vote {
@@ -60,7 +60,7 @@ impl<'a> EventProjection<'a> {
         self.cost = self.cost.plus(ballot.spend.amount);
     }
 
-    /// Takes the next ballot into account and returns its event.
+    /// Adds the next ballot and returns its event.
     pub fn vote(&mut self, ballot: &Ballot) -> VoteEvent {
         self.add(ballot);
         let plan = &self.record.plan;

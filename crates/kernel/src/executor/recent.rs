@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Votes remembered.
-const MOST: usize = 512;
+/// Maximum number of stored latencies.
+const MAX_LATENCIES: usize = 512;
 
 /// The latencies of this process's recent votes, in milliseconds.
 #[derive(Default)]
@@ -12,10 +12,10 @@ pub(super) struct RecentLatencies(Mutex<VecDeque<u32>>);
 
 impl RecentLatencies {
     pub(super) fn add(&self, latencies: impl Iterator<Item = u32>) {
-        if let Ok(mut kept) = self.0.lock() {
-            kept.extend(latencies);
-            let excess = kept.len().saturating_sub(MOST);
-            kept.drain(..excess);
+        if let Ok(mut stored) = self.0.lock() {
+            stored.extend(latencies);
+            let excess = stored.len().saturating_sub(MAX_LATENCIES);
+            stored.drain(..excess);
         }
     }
 

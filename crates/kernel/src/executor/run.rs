@@ -1,12 +1,12 @@
 //! Runs one poll, from the first call to the decision.
 //!
-//! The loop is short: decide, launch what may be launched, wait for answers, record them, tally them,
-//! decide again. Calls are launched strictly in dispatch order; the pace limits how many are in flight, and
-//! the budget decides whether another call may start. A ballot is tallied only after it is recorded, so a
-//! decision never depends on a ballot that a crash could lose.
+//! The loop decides, launches calls, waits for responses, records them, tallies them and decides again. Calls
+//! are launched strictly in dispatch order. The pace limits the calls in flight, and the budget decides
+//! whether another call may start. A ballot is tallied only after it is recorded, so a decision never depends
+//! on a ballot that a crash could lose.
 //!
-//! An interruption by the database or by a lease that ended loses no call: a [`Run`] keeps its calls in flight and
-//! the answers that are not recorded, and goes on from the recorded ballots.
+//! An interruption by the database or by the end of a lease loses no call. A [`Run`] keeps its calls in
+//! flight and its unrecorded responses, and continues from the recorded ballots.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -27,33 +27,33 @@ use ep_polling::money::{MicroUsd, Spend};
 use ep_polling::plan::Plan;
 use ep_polling::stopping::{Decision, Responses, Rule, TerminationReason, answers_needed, decide};
 
-/// Where ballots are recorded before they count.
+/// Records ballots before they count.
 #[async_trait]
 pub trait Recorder: Send + Sync {
-    /// Stores ballots, all or none. Once it returns, no crash of the process loses them.
+    /// Stores ballots, all or none. Once it returns, a crash of the process cannot lose them.
     async fn record(&self, ballots: &[Ballot]) -> Result<(), StoreError>;
 }
 
-/// How a poll ended.
+/// The end of a poll.
 pub struct Finished {
-    /// Why, and how sure.
+    /// The decision and its confidence.
     pub decision: Decision,
-    /// Whether it was cancelled before any rule ended it.
+    /// True if the poll was cancelled before a rule ended it.
     pub cancelled: bool,
-    /// Every ballot, earlier ones included, in order.
+    /// Every ballot, including earlier ones, in order.
     pub ballots: Vec<Ballot>,
-    /// Members asked whose answers came too late to count.
+    /// Number of models called with responses too late to count.
     pub unused_calls: u32,
-    /// From the first call to the last answer that counted.
+    /// Time from the first call to the last counted response.
     pub gather: Duration,
-    /// Of that, the time during which at least one call was in flight.
+    /// The part of it with at least one call in flight.
     pub upstream: Duration,
 }
 
 /// A call in flight.
 struct Call {
     position: usize,
-    /// The most it can still cost.
+    /// Maximum remaining cost.
     worst: MicroUsd,
     reply: BoxFuture<'static, Reply>,
 }
@@ -73,16 +73,16 @@ struct Reply {
     finished: Instant,
 }
 
-/// How long after the poll's deadline calls that have not answered are given up.
+/// Time after the poll's deadline until calls without a response fail.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A delay of a timer that only a paused process can have.
+/// A timer delay that only a paused process can have.
 const LATE: Duration = Duration::from_millis(500);
 
-/// How long answers are gathered before they are recorded together.
+/// Time for which responses are collected before they are recorded together.
 const BURST: Duration = Duration::from_millis(2);
 
-/// A poll that this process runs, through every interruption.
+/// A poll that this process runs, across all interruptions.
 pub struct Run<'a> {
     plan: &'a Plan,
     views: BallotViews<'a>,
@@ -92,9 +92,9 @@ pub struct Run<'a> {
     responses: Responses,
     /// The recorded ballots, in order.
     ballots: Vec<Ballot>,
-    /// Ballots that are not known to be recorded.
+    /// Ballots not known to be recorded.
     unrecorded: Vec<Ballot>,
-    /// Answers that have arrived and are not ballots yet.
+    /// Responses that are not ballots yet.
     arrived: Vec<Reply>,
     calls: FuturesUnordered<Call>,
     spent: MicroUsd,
@@ -103,14 +103,14 @@ pub struct Run<'a> {
     first_launch: Option<Instant>,
     last_answer: Instant,
     busy: Vec<(Instant, Instant)>,
-    /// Cancelled when the poll ends: no further model is asked.
+    /// Cancelled when the poll ends, so that no further model is called.
     dropped: CancellationToken,
-    /// Members asked whose answers came too late to count, once the poll has ended.
+    /// Number of models called with responses too late to count, once the poll has ended.
     unused_calls: Option<u32>,
 }
 
 impl<'a> Run<'a> {
-    /// A run without calls. `ceiling` is the most it may spend in all.
+    /// Creates a run without calls. `ceiling` is the most it may spend.
     pub fn new(plan: &'a Plan, ceiling: MicroUsd, models: &'a Arc<dyn Models>) -> Self {
         let now = Instant::now();
         Self {
@@ -135,9 +135,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs the poll to its end, from the ballots that are recorded. `deadline` is when it must end; `cancel` ends it
-    /// with what it has. After an error, or when this future is dropped, it can be called again with the ballots that
-    /// are recorded then: no member with a ballot or a call in flight is asked again.
+    /// Runs the poll to its end, from the recorded ballots. It ends at `deadline` at the latest; `cancel`
+    /// ends it with the votes so far. After an error, or when this future is dropped, it can be called again
+    /// with the ballots recorded by then. Members with a ballot or a call in flight are not called again.
     pub async fn to_end(
         &mut self,
         recorded: Vec<Ballot>,
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Starts over from the recorded ballots, with the calls and answers of before.
+    /// Restarts from the recorded ballots, with the calls and responses so far.
     fn resume(&mut self, recorded: Vec<Ballot>) {
         let known: HashSet<usize> = recorded.iter().map(|ballot| ballot.position as usize).collect();
         self.responses = Responses::new(self.plan.options.len(), self.plan.roster.len());
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
         for ballot in recorded {
             self.tally(ballot);
         }
-        // Another process can have asked the same members meanwhile.
+        // Another process may have called the same members meanwhile.
         self.arrived.retain(|reply| !known.contains(&reply.position));
         self.unrecorded.retain(|ballot| !known.contains(&(ballot.position as usize)));
         self.calls = std::mem::take(&mut self.calls)
@@ -197,23 +197,23 @@ impl<'a> Run<'a> {
         for (index, ballot) in self.unrecorded.iter_mut().enumerate() {
             ballot.seq = (self.ballots.len() + index + 1) as u32;
         }
-        // Answers that arrive after the end of the poll are no ballots.
+        // Responses after the end of the poll do not become ballots.
         if !self.dropped.is_cancelled() {
             self.note_arrived();
         }
-        while self.is_asked(self.responses.launched()) {
+        while self.is_called(self.responses.launched()) {
             self.responses.launch();
         }
     }
 
-    /// Returns `true` if this member has answered or its call is in flight.
-    fn is_asked(&self, position: usize) -> bool {
+    /// Returns `true` if this member has responded or its call is in flight.
+    fn is_called(&self, position: usize) -> bool {
         self.responses.is_final(position)
             || self.calls.iter().any(|call| call.position == position)
             || self.unrecorded.iter().any(|ballot| ballot.position as usize == position)
     }
 
-    /// Launches the calls that pace and budget allow. Returns whether the budget blocks the next call.
+    /// Launches the calls that pace and budget allow. Returns `true` if the budget blocks the next call.
     fn launch(&mut self) -> bool {
         let unanswered = (self.responses.roster() - self.responses.completed()) as u32;
         // In the second half of its time, a poll keeps all remaining calls in flight.
@@ -231,13 +231,13 @@ impl<'a> Run<'a> {
             if next == self.responses.roster() {
                 return false;
             }
-            let asked = self.is_asked(next);
+            let called = self.is_called(next);
             let worst = self.plan.worst_case(next);
-            if !asked && self.spent.plus(reserved).plus(worst) > self.ceiling {
+            if !called && self.spent.plus(reserved).plus(worst) > self.ceiling {
                 return true;
             }
             self.responses.launch();
-            if !asked {
+            if !called {
                 reserved = reserved.plus(worst);
                 let call = self.call(next, worst);
                 self.calls.push(call);
@@ -262,8 +262,8 @@ impl<'a> Run<'a> {
         Call { position, worst, reply: reply.boxed() }
     }
 
-    /// Waits for the next answer and takes all others that have arrived. Returns without an answer when it is
-    /// time to launch more calls. After the deadline, calls without an answer become failures.
+    /// Waits for the next response and takes all others that have arrived. Returns without a response when it
+    /// is time to launch more calls. After the deadline, calls without a response become failures.
     async fn wait(&mut self) {
         let (hurry, end) = (self.half_time(), self.deadline + GRACE);
         tokio::select! {
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
                 self.give_up();
             }
         }
-        // Answers come in bursts. Waiting a moment records a burst in one write instead of many.
+        // Responses come in bursts. A short wait records a burst in one write.
         let burst = sleep_until(Instant::now() + BURST);
         tokio::pin!(burst);
         while !self.calls.is_empty() {
@@ -289,16 +289,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Takes answers until no call is in flight. Dropping this future loses none.
+    /// Takes responses until no call is in flight. Dropping this future loses none.
     pub async fn gather(&mut self) {
         while let Some(reply) = self.calls.next().await {
             self.arrived.push(reply);
         }
     }
 
-    /// After a pause of the process beyond the deadline, takes the answers that wait to be read.
+    /// Takes the responses that are ready to be read after a pause of the process beyond the deadline.
     async fn gather_late(&mut self) {
-        // What has not arrived by then is given up.
+        // Calls without a response by then fail.
         let _ = timeout(GRACE, self.gather()).await;
     }
 
@@ -318,7 +318,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records the ballots that are not recorded, while further answers come in, and tallies them.
+    /// Records the unrecorded ballots, while further responses arrive, and tallies them.
     async fn record(&mut self, recorder: &dyn Recorder) -> Result<(), StoreError> {
         if self.unrecorded.is_empty() {
             return Ok(());
@@ -339,7 +339,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Turns the answers that have arrived into ballots.
+    /// Turns the responses that have arrived into ballots.
     fn note_arrived(&mut self) {
         for reply in std::mem::take(&mut self.arrived) {
             let ballot = self.ballot(reply);
@@ -371,8 +371,9 @@ impl<'a> Run<'a> {
         self.ballots.push(ballot);
     }
 
-    /// Whether the poll ends now, and why. If answers arrived out of order, the confidence may be about another
-    /// option than the leader of the tally. That does not end a poll, because the outcome shown is the tally's.
+    /// Returns the decision, if the poll ends now. If responses arrived out of order, the confidence may be
+    /// about another option than the leader of the tally. That does not end a poll, because the outcome shown
+    /// is the tally's.
     fn decision(&self, out_of_budget: bool) -> Option<Decision> {
         let mut decision = decide(&self.responses, &self.rule, out_of_budget)?;
         let about_another = decision.differs_from_tally();
@@ -390,7 +391,7 @@ impl<'a> Run<'a> {
         Some(decision)
     }
 
-    /// Ends the poll. Answers that have not been tallied by now are not part of it, neither as votes nor as failures.
+    /// Ends the poll. Responses not tallied by now do not count, neither as votes nor as failures.
     fn finish(&mut self, decision: Decision, cancelled: bool) -> Finished {
         self.dropped.cancel();
         let unused = (self.calls.len() + self.arrived.len()) as u32;
@@ -405,7 +406,7 @@ impl<'a> Run<'a> {
                 .unwrap_or_default(),
             upstream: covered(self.busy.clone()),
             ballots: std::mem::take(&mut self.ballots),
-            // A close that failed is tried again, without the calls that were cancelled at the first attempt.
+            // A failed close is retried without the calls cancelled at the first attempt.
             unused_calls: *self.unused_calls.get_or_insert(unused),
         }
     }
@@ -415,19 +416,19 @@ impl<'a> Run<'a> {
         self.unused_calls.is_some()
     }
 
-    /// Returns `true` if nothing is left to wait for after the end.
+    /// Returns `true` if no unused call is left to wait for.
     pub fn is_drained(&self) -> bool {
         self.calls.is_empty() && self.arrived.is_empty()
     }
 
-    /// An estimate of what the unused calls cost. Models without a listed price count as nothing.
+    /// Returns an estimate of the cost of the unused calls. Models without a listed price count as free.
     pub fn estimate(&self) -> MicroUsd {
         let positions = self.calls.iter().map(|call| call.position);
         let positions = positions.chain(self.arrived.iter().map(|reply| reply.position));
         positions.map(|position| self.plan.charged(position, Spend::UNKNOWN).amount).sum()
     }
 
-    /// Waits for the unused calls and returns what they cost together. Their answers are not votes.
+    /// Waits for the unused calls and returns their total cost. Their responses are not votes.
     pub async fn drain(&mut self) -> MicroUsd {
         self.gather().await;
         self.arrived.iter().map(|reply| charged(self.plan, reply.position, reply.answer.spend).amount).sum()
@@ -438,8 +439,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What is charged for an answer. An upstream that claims more than its listed prices allow is reported to the
-/// operator, who pays the difference.
+/// Returns the charge for a response. If an upstream claims more than its listed prices allow, the operator
+/// pays the difference and the claim is logged.
 fn charged(plan: &Plan, position: usize, spend: Spend) -> Spend {
     let charged = plan.charged(position, spend);
     if charged.amount < spend.amount {
@@ -449,18 +450,18 @@ fn charged(plan: &Plan, position: usize, spend: Spend) -> Spend {
             model,
             claimed = %spend.amount,
             charged = %charged.amount,
-            "a model claims to have cost more than its listed price allows; the caller is charged no more than that"
+            "a model claims a higher cost than its listed price allows; the caller is charged at the listed price"
         );
     }
     charged
 }
 
-/// A fallback that should never be needed: [`decide`] returns a decision whenever the budget is spent.
+/// Returns a fallback that is never needed: [`decide`] returns a decision whenever the budget is spent.
 fn unreachable_end(responses: &Responses) -> Decision {
     Decision { reason: TerminationReason::Budget, option: None, p: 1.0, standing: responses.overall() }
 }
 
-/// The time that these intervals cover together.
+/// Returns the time covered by the union of these intervals.
 fn covered(mut intervals: Vec<(Instant, Instant)>) -> Duration {
     intervals.sort_unstable();
     let mut total = Duration::ZERO;

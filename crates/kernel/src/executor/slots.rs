@@ -1,7 +1,7 @@
-//! How many polls run at once in this process, and the queue of those that wait for their turn.
+//! The slots of running polls in this process, and the queue of waiting polls.
 //!
-//! Accounts take turns: whoever waits is served before another account is served twice. No account can take
-//! more than half of the places that are left, so that there is one for others. Free polls count as one account.
+//! Accounts take turns: every waiting account is served once before any account is served twice. An account
+//! can take at most half of the free queue, so that others can always queue. Free polls count as one account.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 
 use crate::caller::UserId;
 
-/// How much of this process polls may take.
+/// Limits on the polls of this process.
 #[derive(Debug, Clone, Copy)]
 pub struct PollLimits {
-    /// Polls that run at once, at least one.
+    /// Maximum running polls, at least one.
     pub running: usize,
-    /// Accepted polls that wait for their turn.
+    /// Maximum accepted polls in the queue.
     pub waiting: usize,
 }
 
@@ -27,40 +27,40 @@ impl Default for PollLimits {
 
 type Account = Option<UserId>;
 
-/// Gives out the places of running polls.
+/// Allocates the slots of running polls.
 #[derive(Clone)]
-pub(super) struct Slots(Arc<Shared>);
+pub(super) struct Slots(Arc<SlotPool>);
 
-struct Shared {
+struct SlotPool {
     limits: PollLimits,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     running: usize,
     waiting: usize,
     tickets: u64,
     /// Accounts with a queue, in the order of their turns.
     turns: VecDeque<Account>,
-    queues: HashMap<Account, VecDeque<Waiting>>,
+    queues: HashMap<Account, VecDeque<QueuedPoll>>,
 }
 
-struct Waiting {
+struct QueuedPoll {
     ticket: u64,
     wake: oneshot::Sender<()>,
 }
 
-/// The place of a poll.
-pub(super) enum Place {
-    /// It may run.
-    Slot(Slot),
-    /// It waits for its turn.
-    Turn(Turn),
+/// A slot, or a turn in the queue.
+pub(super) enum Reservation {
+    /// The poll may run.
+    Slot(RunSlot),
+    /// The poll is queued.
+    Turn(QueueTurn),
 }
 
-impl Place {
-    /// Its number in the queue, if it waits.
+impl Reservation {
+    /// Returns the number in the queue, if the poll is queued.
     pub(super) const fn ticket(&self) -> Option<u64> {
         match self {
             Self::Slot(_) => None,
@@ -68,8 +68,8 @@ impl Place {
         }
     }
 
-    /// Waits until it may run.
-    pub(super) async fn slot(self) -> Slot {
+    /// Waits for a slot.
+    pub(super) async fn slot(self) -> RunSlot {
         match self {
             Self::Slot(slot) => slot,
             Self::Turn(turn) => turn.come().await,
@@ -77,12 +77,12 @@ impl Place {
     }
 }
 
-/// The right to run one poll; given back when dropped.
-pub(super) struct Slot(Arc<Shared>);
+/// The right to run one poll, released when dropped.
+pub(super) struct RunSlot(Arc<SlotPool>);
 
-/// A place in the queue; given up when dropped.
-pub(super) struct Turn {
-    shared: Arc<Shared>,
+/// A position in the queue, given up when dropped.
+pub(super) struct QueueTurn {
+    pool: Arc<SlotPool>,
     account: Account,
     ticket: u64,
     woken: oneshot::Receiver<()>,
@@ -92,11 +92,11 @@ pub(super) struct Turn {
 impl Slots {
     pub(super) fn new(limits: PollLimits) -> Self {
         let limits = PollLimits { running: limits.running.max(1), ..limits };
-        Self(Arc::new(Shared { limits, state: Mutex::default() }))
+        Self(Arc::new(SlotPool { limits, state: Mutex::default() }))
     }
 
-    /// A place for a new poll of this account; `None` if there is none left.
-    pub(super) fn take(&self, account: Account) -> Option<Place> {
+    /// Reserves a slot or a turn for a new poll of this account; `None` if the queue is full.
+    pub(super) fn take(&self, account: Account) -> Option<Reservation> {
         let mut state = self.0.lock();
         let left = self.0.limits.waiting.saturating_sub(state.waiting);
         let own = state.queues.get(&account).map_or(0, VecDeque::len);
@@ -104,18 +104,19 @@ impl Slots {
         slot.or_else(|| (own < left).then(|| self.0.turn(&mut state, account)))
     }
 
-    /// A place for a poll that was accepted before, by this process or another.
-    pub(super) fn take_again(&self, account: Account) -> Place {
+    /// Reserves a slot or a turn for a poll already accepted by this or another process.
+    pub(super) fn take_again(&self, account: Account) -> Reservation {
         let mut state = self.0.lock();
         self.0.slot(&mut state).unwrap_or_else(|| self.0.turn(&mut state, account))
     }
 
-    /// How many more polls could run now.
+    /// Returns the number of free slots.
     pub(super) fn free(&self) -> usize {
         self.0.limits.running.saturating_sub(self.0.lock().running)
     }
 
-    /// How many polls at most run before this one does, itself included; `None` if it does not wait.
+    /// Returns the maximum number of polls that run before this one, including itself; `None` if it is not
+    /// queued.
     pub(super) fn position(&self, account: Account, ticket: u64) -> Option<usize> {
         let state = self.0.lock();
         let own = state.queues.get(&account)?.iter().position(|waiting| waiting.ticket == ticket)? + 1;
@@ -124,40 +125,40 @@ impl Slots {
     }
 }
 
-impl State {
+impl QueueState {
     fn measure(&self) {
         metrics::gauge!("ep_polls_running").set(self.running as f64);
         metrics::gauge!("ep_polls_waiting").set(self.waiting as f64);
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SlotPool {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn slot(self: &Arc<Self>, state: &mut State) -> Option<Place> {
+    fn slot(self: &Arc<Self>, state: &mut QueueState) -> Option<Reservation> {
         let free = state.running < self.limits.running && state.turns.is_empty();
         state.running += usize::from(free);
         state.measure();
-        free.then(|| Place::Slot(Slot(Arc::clone(self))))
+        free.then(|| Reservation::Slot(RunSlot(Arc::clone(self))))
     }
 
-    fn turn(self: &Arc<Self>, state: &mut State, account: Account) -> Place {
+    fn turn(self: &Arc<Self>, state: &mut QueueState, account: Account) -> Reservation {
         let (wake, woken) = oneshot::channel();
         state.tickets += 1;
         state.waiting += 1;
         let ticket = state.tickets;
         let queue = state.queues.entry(account).or_default();
-        queue.push_back(Waiting { ticket, wake });
+        queue.push_back(QueuedPoll { ticket, wake });
         if queue.len() == 1 {
             state.turns.push_back(account);
         }
         state.measure();
-        Place::Turn(Turn { shared: Arc::clone(self), account, ticket, woken, used: false })
+        Reservation::Turn(QueueTurn { pool: Arc::clone(self), account, ticket, woken, used: false })
     }
 
-    /// A slot has become free: the next in turn gets it.
+    /// Frees a slot and gives it to the next poll in turn.
     fn release(&self) {
         let mut state = self.lock();
         state.running -= 1;
@@ -165,7 +166,7 @@ impl Shared {
         state.measure();
     }
 
-    fn serve(&self, state: &mut State) {
+    fn serve(&self, state: &mut QueueState) {
         while state.running < self.limits.running {
             let Some(account) = state.turns.pop_front() else { return };
             let Some(queue) = state.queues.get_mut(&account) else { continue };
@@ -177,7 +178,7 @@ impl Shared {
             }
             if let Some(next) = next {
                 state.waiting -= 1;
-                // A receiver that is gone gives the slot back when it finds that it was served.
+                // A receiver that is gone releases the slot when it finds that it was served.
                 state.running += 1;
                 let _ = next.wake.send(());
             }
@@ -185,28 +186,28 @@ impl Shared {
     }
 }
 
-impl Drop for Slot {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         self.0.release();
     }
 }
 
-impl Turn {
-    async fn come(mut self) -> Slot {
+impl QueueTurn {
+    async fn come(mut self) -> RunSlot {
         // The sender is dropped only after it was used.
         let _ = (&mut self.woken).await;
         self.used = true;
-        Slot(Arc::clone(&self.shared))
+        RunSlot(Arc::clone(&self.pool))
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueueTurn {
     fn drop(&mut self) {
         if self.used {
             return;
         }
         {
-            let mut state = self.shared.lock();
+            let mut state = self.pool.lock();
             let state = &mut *state;
             if let Some(queue) = state.queues.get_mut(&self.account)
                 && let Some(index) = queue.iter().position(|waiting| waiting.ticket == self.ticket)
@@ -221,8 +222,8 @@ impl Drop for Turn {
                 return;
             }
         }
-        // It was served, but nobody was there to take the slot.
-        self.shared.release();
+        // The poll was served, but its receiver was gone.
+        self.pool.release();
     }
 }
 
@@ -232,20 +233,20 @@ mod tests {
 
     use super::*;
 
-    /// Number 0 are the polls without an account.
+    /// Returns an account, or `None` for number 0: polls without an account.
     fn account(number: u8) -> Account {
         (number > 0).then(|| UserId::from_random([number; 16]))
     }
 
-    fn turn(place: Option<Place>) -> Turn {
-        match place {
-            Some(Place::Turn(turn)) => turn,
-            Some(Place::Slot(_)) => panic!("it should wait"),
-            None => panic!("it was refused"),
+    fn turn(reservation: Option<Reservation>) -> QueueTurn {
+        match reservation {
+            Some(Reservation::Turn(turn)) => turn,
+            Some(Reservation::Slot(_)) => panic!("the poll should wait"),
+            None => panic!("the poll was rejected"),
         }
     }
 
-    fn served(turn: &mut Turn) -> bool {
+    fn served(turn: &mut QueueTurn) -> bool {
         turn.woken.try_recv().is_ok()
     }
 
@@ -253,7 +254,7 @@ mod tests {
     fn accounts_take_turns() {
         let slots = Slots::new(PollLimits { running: 1, waiting: 100 });
         let running = slots.take(account(1));
-        let mut busy: Vec<Turn> = (0..3).map(|_| turn(slots.take(account(1)))).collect();
+        let mut busy: Vec<QueueTurn> = (0..3).map(|_| turn(slots.take(account(1)))).collect();
         let mut other = turn(slots.take(account(2)));
         assert_eq!(slots.position(account(1), busy[2].ticket), Some(4));
         assert_eq!(slots.position(account(2), other.ticket), Some(2));
@@ -266,39 +267,40 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_is_bounded_and_keeps_room_for_others() {
+    fn the_queue_is_bounded_and_one_account_cannot_fill_it() {
         let slots = Slots::new(PollLimits { running: 1, waiting: 8 });
-        let mut places: Vec<Place> = std::iter::from_fn(|| slots.take(account(1))).collect();
-        assert_eq!(places.len(), 1 + 4);
-        places.extend(std::iter::from_fn(|| slots.take(account(2))));
-        assert_eq!(places.len(), 1 + 4 + 2);
-        // What was accepted before is never refused.
-        places.push(slots.take_again(account(1)));
-        drop(places);
+        let mut reservations: Vec<Reservation> = std::iter::from_fn(|| slots.take(account(1))).collect();
+        assert_eq!(reservations.len(), 1 + 4);
+        reservations.extend(std::iter::from_fn(|| slots.take(account(2))));
+        assert_eq!(reservations.len(), 1 + 4 + 2);
+        // Polls already accepted are never rejected.
+        reservations.push(slots.take_again(account(1)));
+        drop(reservations);
         assert_eq!(slots.free(), 1);
-        assert!(matches!(slots.take(account(1)), Some(Place::Slot(_))));
+        assert!(matches!(slots.take(account(1)), Some(Reservation::Slot(_))));
     }
 
     proptest! {
-        /// Whatever comes and goes, no more run than may, nobody waits beside a free slot, and nothing is lost.
+        /// After any sequence of steps, the limit holds, no poll waits beside a free slot, and no slot is
+        /// lost.
         #[test]
         fn slots_are_neither_lost_nor_doubled(steps in prop::collection::vec((0..4_u8, any::<u8>()), 1..120)) {
             let slots = Slots::new(PollLimits { running: 3, waiting: 12 });
-            let mut places: Vec<Place> = Vec::new();
+            let mut reservations: Vec<Reservation> = Vec::new();
             for (who, choice) in steps {
-                if who == 3 && !places.is_empty() {
-                    places.remove(usize::from(choice) % places.len());
+                if who == 3 && !reservations.is_empty() {
+                    reservations.remove(usize::from(choice) % reservations.len());
                 } else {
-                    places.extend(slots.take(account(who)));
+                    reservations.extend(slots.take(account(who)));
                 }
                 let state = slots.0.lock();
                 prop_assert!(state.running <= 3);
                 prop_assert!(state.waiting == 0 || state.running == 3);
-                prop_assert_eq!(state.running + state.waiting, places.len());
+                prop_assert_eq!(state.running + state.waiting, reservations.len());
                 prop_assert_eq!(state.queues.values().map(VecDeque::len).sum::<usize>(), state.waiting);
                 prop_assert_eq!(state.turns.len(), state.queues.len());
             }
-            drop(places);
+            drop(reservations);
             prop_assert_eq!(slots.free(), 3);
         }
     }

@@ -1,4 +1,4 @@
-//! The work on one poll: wait for its turn, run it, close it, wait for unused calls, settle it.
+//! The work on one poll: wait for a slot, run it, close it, wait for unused calls, settle it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,39 +15,39 @@ use tracing::Instrument;
 use super::Inner;
 use super::lease::HeldLease;
 use super::live::{PollState, Running, publish, publish_end};
-use super::slots::{Place, Slot};
+use super::slots::{Reservation, RunSlot};
 use crate::executor::run::{Finished, Recorder, Run};
 use crate::ports::{Change, Closing, PollRecord, StoreError};
 use ep_polling::ballot::Ballot;
 use ep_polling::money::{MicroUsd, Settlement, Spend};
 use ep_polling::plan::Plan;
 
-/// How long a poll waits after a failure of the database before it tries again.
+/// Delay before a retry after a failure of the database.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// A poll to carry through.
+/// A poll to run.
 pub(super) struct Job {
     pub(super) record: PollRecord,
-    /// The ballots it already has.
+    /// The ballots recorded so far.
     pub(super) prior: Vec<Ballot>,
     pub(super) lease: HeldLease,
-    pub(super) place: Place,
-    /// When it must end; `None` if its time begins with its turn.
+    pub(super) reservation: Reservation,
+    /// The deadline; `None` if its time starts with its slot.
     pub(super) deadline: Option<Instant>,
-    /// Whether its owner is told that it has ended, where that is known.
+    /// True if the end of the poll is known to have a notification.
     pub(super) notifies: bool,
-    /// Whether it is to be closed with what it has.
+    /// True if the poll was cancelled: it closes with its ballots so far.
     pub(super) cancelled: bool,
 }
 
-/// Starts or resumes a poll in the background. It can be watched at once.
+/// Starts or resumes a poll in the background. It can be watched immediately.
 pub(super) fn begin(inner: Arc<Inner>, job: Job) {
-    let Job { record, prior, lease, place, deadline, notifies, cancelled } = job;
+    let Job { record, prior, lease, reservation, deadline, notifies, cancelled } = job;
     let span = tracing::info_span!("poll", poll = %record.id, roster = record.plan.roster.len());
     let record = Arc::new(record);
     let ballots = prior.iter().cloned().map(Arc::new).collect();
     let state = PollState { record: Arc::clone(&record), ballots };
-    let (publisher, running) = inner.running.add(state, lease, place.ticket());
+    let (publisher, running) = inner.running.add(state, lease, reservation.ticket());
     if cancelled {
         running.cancel.cancel();
     }
@@ -56,31 +56,31 @@ pub(super) fn begin(inner: Arc<Inner>, job: Job) {
         async move {
             let work =
                 Work { inner: &inner, record: &record, running: &running, publisher: &publisher, notifies };
-            // What is not done when the service has stopped is resumed by the next process from its ballots.
-            work.until_closed(prior, place, deadline).await;
+            // After a stop of the service, the next process resumes the poll from its ballots.
+            work.until_closed(prior, reservation, deadline).await;
             inner.running.remove(&record.id, &running.lease);
         }
         .instrument(span),
     );
 }
 
-/// What the work on one poll needs.
+/// The context of the work on one poll.
 struct Work<'a> {
     inner: &'a Inner,
     record: &'a PollRecord,
     running: &'a Running,
     publisher: &'a watch::Sender<PollState>,
-    /// Whether its owner is told that it has ended, where that is known.
+    /// True if the end of the poll is known to have a notification.
     notifies: bool,
 }
 
-/// Why the work on a poll was interrupted.
+/// The reason for an interruption of the work on a poll.
 enum Interruption {
-    /// The database failed, or refused a write.
+    /// The database failed or rejected a write.
     Store(StoreError),
-    /// The lease was not renewed in time, or was taken.
+    /// The lease was not renewed in time, or another process took it.
     LeaseEnded,
-    /// The service stops, and the poll has not begun.
+    /// The service is stopping, and the poll has not started.
     Stopping,
 }
 
@@ -92,19 +92,19 @@ impl From<StoreError> for Interruption {
 
 /// The next step of the work on a poll.
 enum Stage {
-    /// Run it, from these recorded ballots.
+    /// Run the poll from these recorded ballots.
     Running(Vec<Ballot>),
-    /// Settle it: it is closed, and its ballots cost this much.
+    /// Settle the closed poll; its ballots have this cost.
     Closed(MicroUsd),
 }
 
 /// The state of a poll after an interruption.
 enum Stored {
-    /// It is leased by this process, which goes on with this stage.
+    /// Leased by this process, which continues with this stage.
     Ours(Stage),
-    /// It needs no further work.
+    /// No work is left.
     Ended,
-    /// Another process runs it.
+    /// Running in another process.
     Elsewhere,
 }
 
@@ -123,16 +123,21 @@ impl Work<'_> {
         &self.running.lease
     }
 
-    /// Runs a poll to its end, however often the database fails in between: calls in flight, recorded ballots and the
-    /// deadline survive. Asks and records nothing while the lease has ended, because another process may run the poll
-    /// then.
-    async fn until_closed(&self, prior: Vec<Ballot>, place: Place, mut deadline: Option<Instant>) {
+    /// Runs a poll to its end, across failures of the database: calls in flight, recorded ballots and the
+    /// deadline survive. While the lease has ended, no model is called and nothing is recorded, because
+    /// another process may run the poll.
+    async fn until_closed(
+        &self,
+        prior: Vec<Ballot>,
+        reservation: Reservation,
+        mut deadline: Option<Instant>,
+    ) {
         let plan = &self.record.plan;
         let lost = lost_calls(plan, &prior);
         let budget = plan.budget.amount();
         let ceiling = self.record.held.map_or(budget, |held| held.min(budget)).minus(lost);
         let mut run = Run::new(plan, ceiling, &self.inner.models);
-        let (mut place, mut slot, mut stage) = (Some(place), None, Stage::Running(prior));
+        let (mut reservation, mut slot, mut stage) = (Some(reservation), None, Stage::Running(prior));
         let mut lease_ended: Option<Instant> = None;
         loop {
             let attempt = async {
@@ -140,7 +145,7 @@ impl Work<'_> {
                     Stage::Running(recorded) => {
                         if slot.is_none() {
                             let again = || self.inner.slots.take_again(self.record.owner);
-                            slot = self.turn(place.take().unwrap_or_else(again), deadline).await?;
+                            slot = self.turn(reservation.take().unwrap_or_else(again), deadline).await?;
                         }
                         let deadline = match deadline {
                             Some(deadline) => deadline,
@@ -167,8 +172,8 @@ impl Work<'_> {
                 Err(Interruption::LeaseEnded) if self.inner.is_released() => return,
                 Err(Interruption::LeaseEnded) => {
                     metrics::counter!("ep_leases_lost_total").increment(1);
-                    tracing::warn!("the lease on this poll has ended; no model is asked until it is renewed");
-                    // After a pause of this process nothing is wrong with the database. A slow one ends leases often.
+                    tracing::warn!("the lease on this poll has ended; calls are paused until it is renewed");
+                    // After a pause of this process, the database is fine. A slow database ends leases often.
                     if lease_ended.replace(Instant::now()).is_none_or(|last| last.elapsed() > RETRY_AFTER * 5)
                     {
                         wait = Duration::ZERO;
@@ -176,7 +181,7 @@ impl Work<'_> {
                 }
                 Err(Interruption::Store(error)) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::error!(error = %error, cause, "poll interrupted; it continues when the database answers again");
+                    tracing::error!(error = %error, cause, "poll interrupted; it continues when the database is available again");
                 }
             }
             stage = loop {
@@ -187,7 +192,7 @@ impl Work<'_> {
                         () = self.inner.tasks.stopping() => None,
                     }
                 };
-                // Answers keep arriving meanwhile.
+                // Responses keep arriving meanwhile.
                 let gathering = run.gather().then(|()| std::future::pending::<()>());
                 let reloaded = tokio::select! {
                     biased;
@@ -202,7 +207,7 @@ impl Work<'_> {
                         tracing::warn!("another process has adopted this poll");
                         return;
                     }
-                    Some(Err(error)) => tracing::warn!(error = %error, "the database still fails"),
+                    Some(Err(error)) => tracing::warn!(error = %error, "the database is still failing"),
                 }
                 wait = RETRY_AFTER;
             };
@@ -210,38 +215,42 @@ impl Work<'_> {
         drop(slot);
     }
 
-    /// Waits for the poll's turn. A poll that is cancelled meanwhile, or whose time is over, needs none.
-    async fn turn(&self, place: Place, deadline: Option<Instant>) -> Result<Option<Slot>, Interruption> {
-        if let Place::Turn(_) = &place {
-            tracing::info!("waiting for a free place");
+    /// Waits for a slot. A cancelled poll, or one past its deadline, needs none.
+    async fn turn(
+        &self,
+        reservation: Reservation,
+        deadline: Option<Instant>,
+    ) -> Result<Option<RunSlot>, Interruption> {
+        if let Reservation::Turn(_) = &reservation {
+            tracing::info!("waiting for a free slot");
         }
         tokio::select! {
             biased;
             () = self.running.cancel.cancelled() => Ok(None),
             () = until(deadline) => Ok(None),
-            slot = place.slot() => Ok(Some(slot)),
+            slot = reservation.slot() => Ok(Some(slot)),
             () = self.inner.tasks.stopping() => Err(Interruption::Stopping),
         }
     }
 
-    /// Begins the poll's time.
+    /// Starts the poll's time.
     async fn start(&self) -> Result<Instant, StoreError> {
         let time = Duration::from_millis(self.record.plan.deadline_ms);
         self.inner.polls.start(&self.record.id, self.lease().epoch(), time).await?;
         Ok(Instant::now() + time)
     }
 
-    /// Ends the lease, so that another process can run the poll at once.
+    /// Ends the lease, so that another process can run the poll immediately.
     async fn give_up(&self) {
         let held = [(self.record.id.clone(), self.lease().epoch())];
         if let Err(error) = self.inner.polls.renew(&held, Duration::ZERO).await {
-            tracing::warn!(error = %error, "a lease could not be ended; it ends by itself");
+            tracing::warn!(error = %error, "failed to end a lease; it will expire");
         }
         self.inner.announce_released(&self.record.id).await;
     }
 
-    /// Reads a poll again after an interruption. `has_finished`: its run had come to a decision, so that the unused
-    /// calls are known.
+    /// Reloads a poll after an interruption. `has_finished` is true if its run came to a decision, so the
+    /// unused calls are known.
     async fn reload(&self, has_finished: bool) -> Result<Stored, StoreError> {
         let Self { inner, record, publisher, .. } = self;
         let (epoch, until) = (self.lease().epoch(), Instant::now() + inner.lease);
@@ -264,8 +273,9 @@ impl Work<'_> {
         Ok(Stored::Ended)
     }
 
-    /// Runs a poll to its decision and closes it. Returns what its ballots cost if it is not settled by that, because
-    /// calls are still in flight. `lost` is charged for calls of an earlier process whose answers were lost.
+    /// Runs a poll to its decision and closes it. Returns the cost of its ballots if calls are still in
+    /// flight, so it is not settled yet. `lost` is charged for calls of an earlier process with lost
+    /// responses.
     async fn close(
         &self,
         run: &mut Run<'_>,
@@ -277,7 +287,7 @@ impl Work<'_> {
         let cancel = if Instant::now() < deadline {
             self.running.cancel.clone()
         } else {
-            tracing::warn!("the time of this poll is over; it is closed with the answers it has");
+            tracing::warn!("the deadline of this poll has passed; closing it with its responses so far");
             let over = CancellationToken::new();
             over.cancel();
             over
@@ -302,7 +312,7 @@ impl Work<'_> {
         Ok(draining.then_some(spent))
     }
 
-    /// Waits for the unused calls of a closed poll and charges what all its calls cost.
+    /// Waits for the unused calls of a closed poll and charges the cost of all its calls.
     async fn settle(&self, run: &mut Run<'_>, spent: MicroUsd, lost: MicroUsd) -> Result<(), StoreError> {
         let Self { inner, record, .. } = self;
         let unused = run.drain().await.plus(lost);
@@ -312,7 +322,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The charge for ballots and unused calls: never more than the hold.
+    /// Returns the charge for ballots and unused calls, at most the hold.
     fn capture(&self, spent: MicroUsd, unused: MicroUsd) -> MicroUsd {
         spent.plus(unused).min(self.record.held.unwrap_or_default())
     }
@@ -330,8 +340,8 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// Settles a poll whose process ended while unused calls were still in flight: what those cost is not
-/// known, so what was estimated is charged.
+/// Settles a poll interrupted while unused calls were in flight. Their cost is unknown, so the estimate is
+/// charged.
 pub(super) async fn settle_interrupted(
     inner: &Inner,
     record: &PollRecord,
@@ -345,13 +355,13 @@ pub(super) async fn settle_interrupted(
     Ok(())
 }
 
-/// The charge for an earlier process's calls whose answers were lost: an estimate for each roster entry
-/// without a ballot that comes before a member with one. These were asked for certain; later members may have
-/// been, and are not charged.
+/// Returns the charge for an earlier process's calls with lost responses: an estimate for each roster entry
+/// without a ballot before one with a ballot. These entries were certainly called. Later ones may have been
+/// called, and are not charged.
 fn lost_calls(plan: &Plan, ballots: &[Ballot]) -> MicroUsd {
     let answered: HashSet<usize> = ballots.iter().map(|ballot| ballot.position as usize).collect();
-    let asked = answered.iter().max().map_or(0, |last| last + 1);
-    let lost = (0..asked).filter(|position| !answered.contains(position));
+    let called = answered.iter().max().map_or(0, |last| last + 1);
+    let lost = (0..called).filter(|position| !answered.contains(position));
     lost.map(|position| plan.charged(position, Spend::UNKNOWN).amount).sum()
 }
 
@@ -363,7 +373,7 @@ fn closing(
     cancelled: bool,
     lost: MicroUsd,
 ) -> Closing {
-    // It may have been opened by a process whose clock is ahead.
+    // The poll may have been opened by a process with a clock that is ahead.
     let closed_at = inner.clock.now().max(record.created_at);
     Closing {
         reason: (!finished.cancelled).then_some(finished.decision.reason),

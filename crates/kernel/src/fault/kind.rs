@@ -1,4 +1,4 @@
-//! The one table of error kinds.
+//! The table of error kinds.
 
 use crate::links::Links;
 
@@ -33,38 +33,38 @@ pub enum Kind {
     DeadlineExceeded,
 }
 
-/// Status, codes and recovery actions of one kind: its row in the table.
+/// Status, codes and recovery actions of one kind: a row of the table.
 #[derive(Debug)]
 pub struct Row {
     /// The kind.
     pub kind: Kind,
-    /// Its stable code, in every body and in the catalogue.
+    /// Stable code, used in every error body and in the catalogue.
     pub code: &'static str,
-    /// What it means, in a few words that never change.
+    /// Short, stable description.
     pub title: &'static str,
     /// HTTP status (RFC 9110).
     pub http: u16,
-    /// JSON-RPC code if it is an MCP protocol error rather than a tool's answer. Our own codes lie
-    /// outside −32768…−32000, which JSON-RPC, MCP and A2A reserve.
+    /// JSON-RPC code if this is an MCP protocol error rather than a tool error. Our own codes lie outside
+    /// −32768…−32000, which JSON-RPC, MCP and A2A reserve.
     pub mcp: i32,
     /// JSON-RPC code on A2A (specification 1.0, section 5.4).
     pub a2a: i32,
     /// Exit code of the command line.
     pub exit: u8,
-    /// Whether the same request may succeed later, unchanged.
+    /// True if the same request may succeed later.
     pub retryable: bool,
-    /// What the caller can do.
+    /// Actions that the caller can take.
     pub recovery: &'static [Recovery],
 }
 
 /// One recovery action.
 #[derive(Debug, Clone, Copy)]
 pub struct Recovery {
-    /// A stable word for the action.
+    /// Stable name of the action.
     pub action: &'static str,
-    /// The action in a sentence.
+    /// The action as a sentence.
     pub description: &'static str,
-    /// The operation, document, page or goal, by its name, if the action is a request.
+    /// Name of the operation, document, page or goal to request, if the action is a request.
     pub request: Option<&'static str>,
 }
 
@@ -76,7 +76,7 @@ const fn call(action: &'static str, description: &'static str, name: &'static st
     Recovery { action, description, request: Some(name) }
 }
 
-/// The goal of funding an account, and the page for it, among the links.
+/// Link name of the goal of funding an account and of its page.
 pub const ADD_FUNDS: &str = "add_funds";
 
 /// The operation that lists all kinds.
@@ -108,7 +108,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::InvalidInput,
         "invalid_input",
-        "The input breaks a rule",
+        "The input is invalid",
         (400, -32602, -32602, 2),
         false,
         &[FIX, DRY_RUN],
@@ -132,7 +132,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::InvalidPreset,
         "invalid_preset",
-        "There is no such preset",
+        "Unknown preset",
         (400, -32602, -32602, 2),
         false,
         &[FIX, call("list_models", "See which models the registry holds.", "list_models")],
@@ -159,22 +159,22 @@ static TABLE: [Row; 25] = [
     row(
         Kind::Forbidden,
         "forbidden",
-        "The request is not allowed from there, or with this key",
+        "This origin or credential is not allowed to make the request",
         (403, 40300, 40300, 5),
         false,
         &[
-            advice("use_own_address", "Call the service at its own address, or from a page that it allows."),
-            advice("use_wider_key", "If the message names the key's scope, use a key of a wider one."),
+            advice("use_own_address", "Call the service at its own address, or from an allowed origin."),
+            advice("use_wider_key", "If the message names the key's scope, use a key with a wider scope."),
             advice(
                 "authorize_again",
-                "If it names the scope of an access token, authorize it for what is named.",
+                "If the message names scopes of an access token, authorize the token for them.",
             ),
         ],
     ),
     row(
         Kind::InsufficientBalance,
         "insufficient_balance",
-        "The balance does not cover what was asked",
+        "The balance does not cover the cost",
         (402, 40200, 40200, 6),
         false,
         &[
@@ -182,21 +182,21 @@ static TABLE: [Row; 25] = [
                 "lower_cost",
                 "Lower max_cost_usd or choose a cheaper preset, for example budget; the preset free costs nothing.",
             ),
-            call("add_funds", "Fund the account, in a way that this service offers.", ADD_FUNDS),
+            call("add_funds", "Add funds to the account.", ADD_FUNDS),
         ],
     ),
     row(
         Kind::AccountFrozen,
         "account_frozen",
-        "The account may not spend",
+        "The account is frozen and cannot spend",
         (403, 40301, 40301, 6),
         false,
-        &[advice("contact_operator", "Contact the operator: a payment to the account was taken back.")],
+        &[advice("contact_operator", "Contact the operator: a payment to the account was reversed.")],
     ),
     row(
         Kind::SpendingCapReached,
         "spending_cap_reached",
-        "The API key may not spend as much",
+        "The API key has reached its spending cap",
         (403, 40302, 40302, 6),
         false,
         &[
@@ -207,7 +207,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::NotFound,
         "not_found",
-        "There is nothing under this id",
+        "Nothing was found with this id",
         (404, 40400, -32001, 7),
         false,
         &[advice("check_id", "Check the id: it is case-sensitive.")],
@@ -215,23 +215,23 @@ static TABLE: [Row; 25] = [
     row(
         Kind::UnknownRoute,
         "unknown_route",
-        "There is no such path",
+        "Unknown path",
         (404, -32601, -32601, 7),
         false,
-        &[call("read_card", "Read what this service offers.", "agent_card")],
+        &[call("read_card", "Read the agent card of this service.", "agent_card")],
     ),
     row(
         Kind::MethodNotAllowed,
         "method_not_allowed",
-        "This path does not take this method",
+        "This path does not support this method",
         (405, -32601, -32601, 2),
         false,
-        &[advice("use_allowed_method", "Use a method that the header Allow and the message name.")],
+        &[advice("use_allowed_method", "Use a method listed in the Allow header.")],
     ),
     row(
         Kind::NotAcceptable,
         "not_acceptable",
-        "None of the accepted media types is offered",
+        "None of the accepted media types is available",
         (406, 40600, 40600, 2),
         false,
         &[advice("widen_accept", "Send Accept: application/json.")],
@@ -263,7 +263,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::UnsupportedMediaType,
         "unsupported_media_type",
-        "The body is of another media type",
+        "The media type of the body is not supported",
         (415, 41500, -32005, 2),
         false,
         &[advice("send_json", "Send Content-Type: application/json.")],
@@ -286,18 +286,11 @@ static TABLE: [Row; 25] = [
         true,
         &[RETRY, REPORT],
     ),
-    row(
-        Kind::Internal,
-        "internal",
-        "Something failed on our side",
-        (500, -32603, -32603, 1),
-        true,
-        &[RETRY, REPORT],
-    ),
+    row(Kind::Internal, "internal", "Internal error", (500, -32603, -32603, 1), true, &[RETRY, REPORT]),
     row(
         Kind::NotConfigured,
         "not_configured",
-        "The operator has not set this up",
+        "The operator has not configured this",
         (503, 50300, 50300, 9),
         false,
         &[advice("tell_operator", "The operator can enable it; the message names the setting.")],
@@ -313,7 +306,7 @@ static TABLE: [Row; 25] = [
     row(
         Kind::DeadlineExceeded,
         "deadline_exceeded",
-        "The answer took too long",
+        "The response took too long",
         (504, 50400, 50400, 9),
         true,
         &[RETRY],
@@ -321,23 +314,23 @@ static TABLE: [Row; 25] = [
 ];
 
 impl Kind {
-    /// All kinds, in the order of the catalogue.
+    /// Returns all kinds, in the order of the catalogue.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.kind)
     }
 
-    /// Everything fixed about this kind.
+    /// Returns the row of this kind.
     pub fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }
 
-    /// The kind with this stable code.
+    /// Returns the kind with this stable code.
     pub fn from_code(code: &str) -> Option<Self> {
         TABLE.iter().find(|row| row.code == code).map(|row| row.kind)
     }
 
-    /// The URI that names it in problem details; it resolves to the catalogue of errors. `about:blank` (RFC 9457
-    /// §4.2.1) where nothing is served.
+    /// Returns the `type` URI of problem details, which resolves to the catalogue of errors. Returns
+    /// `about:blank` (RFC 9457 §4.2.1) where nothing is served.
     pub fn uri(self, links: &Links) -> String {
         if links.has(CATALOGUE) {
             format!("{}#{}", Self::catalogue(links), self.row().code)
@@ -346,12 +339,12 @@ impl Kind {
         }
     }
 
-    /// The address of the catalogue of errors.
+    /// Returns the URL of the catalogue of errors.
     pub fn catalogue(links: &Links) -> String {
         links.url(CATALOGUE, &[])
     }
 
-    /// Whether it is our failure rather than the caller's: these are logged as errors.
+    /// True if the service is at fault rather than the caller. These faults are logged as errors.
     pub fn is_ours(self) -> bool {
         self.row().http >= 500
     }
@@ -362,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_stand_in_the_order_of_their_kinds() {
+    fn rows_are_in_the_order_of_their_kinds() {
         for (index, row) in TABLE.iter().enumerate() {
             assert_eq!(row.kind as usize, index, "{}", row.code);
             assert_eq!(Kind::from_code(row.code), Some(row.kind));
@@ -370,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_is_one_of_its_protocol_or_outside_the_reserved_range() {
+    fn every_code_is_standard_or_outside_the_reserved_range() {
         let standard = [-32700, -32600, -32601, -32602, -32603];
         for row in &TABLE {
             let reserved = |code: i32| (-32768..=-32000).contains(&code);

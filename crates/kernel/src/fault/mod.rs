@@ -1,8 +1,8 @@
-//! Everything that can go wrong, in one typed error with a stable code.
+//! The error type of the service: one typed fault with a stable code.
 //!
-//! A [`Fault`] is made where something fails and is shown by whichever surface the caller came
-//! through: as `{error}`, as problem details (RFC 9457), as an MCP tool error, as an A2A error, as an
-//! exit code. What differs between kinds is in one table, [`Kind::row`].
+//! A [`Fault`] is created where something fails. The surface that the caller uses renders it: as `{error}`,
+//! problem details (RFC 9457), an MCP tool error, an A2A error or an exit code. The properties of each kind
+//! are in one table, [`Kind::row`].
 
 mod kind;
 mod problem;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::{ADD_FUNDS, Kind, Recovery, Row};
 pub use problem::{ErrorBody, Problem, RecoveryAction};
 
-/// A failure as its caller sees it. The source, if any, goes to the log and is never shown.
+/// A failure as the caller sees it. The source, if any, is logged and never shown.
 #[derive(Clone)]
 pub struct Fault {
     kind: Kind,
@@ -44,32 +44,32 @@ struct About {
     actions: Vec<RecoveryAction>,
 }
 
-/// Which member of the input is wrong, and how.
+/// An invalid field of the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct FieldFault {
-    /// The member, as a path: `options[1]`.
+    /// Path of the field: `options[1]`.
     pub field: String,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub detail: String,
 }
 
 impl FieldFault {
-    /// A sentence that names the member.
+    /// Returns a sentence that names the field.
     pub fn message(&self) -> String {
         let Self { field, detail } = self;
-        // Messages of our own types already name their member.
+        // Messages of our own types already name their field.
         let named = detail.starts_with(field.split(['.', '[']).next().unwrap_or(field));
         if named { detail.clone() } else { format!("{field} {detail}") }
     }
 }
 
-/// A wait as `Retry-After` and the `RateLimit` headers show it: whole seconds, rounded up, at least one.
+/// Rounds a wait up to whole seconds, at least one, for `Retry-After` and the `RateLimit` headers.
 pub fn whole_seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
 
 impl Fault {
-    /// A failure of this kind. The message is a sentence that tells the caller what to do next.
+    /// Creates a fault of this kind. The message is a sentence that tells the caller what to do next.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -85,53 +85,51 @@ impl Fault {
         }
     }
 
-    /// A credential that is wrong, expired or revoked, in contrast to one that is not accepted here.
+    /// Creates a fault for a credential that is wrong, expired or revoked, as opposed to one not accepted
+    /// here.
     pub fn wrong_credential(message: impl Into<String>) -> Self {
         Self { rejects_credential: true, ..Self::new(Kind::Unauthenticated, message) }
     }
 
-    /// A credential that is missing, or is not accepted here.
+    /// Creates a fault for a credential that is missing or not accepted here.
     pub fn needs_credential(message: impl Into<String>) -> Self {
         Self { asks_for_credential: true, ..Self::new(Kind::Unauthenticated, message) }
     }
 
-    /// An access token whose scope does not reach as far as this.
+    /// Creates a fault for an access token with insufficient scope.
     pub fn insufficient_scope(needed: KeyScope) -> Self {
         let scopes = needed.token_scopes().join(" ");
         let message =
-            format!("the scope of this access token does not reach that far; authorize it for {scopes}");
+            format!("the scope of this access token is insufficient; authorize the token for {scopes}");
         Self { missing_scope: Some(needed), ..Self::new(Kind::Forbidden, message) }
     }
 
-    /// Input that breaks a rule.
+    /// Creates a fault for an invalid field of the input.
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
         let wrong = FieldFault { field: field.into(), detail: detail.into() };
         let fault = Self::new(Kind::InvalidInput, wrong.message());
         if wrong.field.is_empty() { fault } else { fault.with_field(wrong.field, wrong.detail) }
     }
 
-    /// An id that names no poll that the caller may read. At most 40 characters of it are shown.
+    /// Creates a fault for an id of no poll that the caller may read. Shows at most 40 characters of the id.
     pub fn no_such_poll(id: &str) -> Self {
         let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
         Self::new(Kind::NotFound, format!("there is no poll {shown}; ids look like EP-20260131-7KQ2M4X9TB"))
     }
 
-    /// Something of our own failed. The caller learns that it did; the log learns why.
+    /// Creates a fault for an internal error. Only the log shows its cause.
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::new(
-            Kind::Internal,
-            "something failed on our side; try again, and report the request id if it persists",
-        )
-        .caused_by(source)
+        Self::new(Kind::Internal, "internal error; try again, and report the request id if it persists")
+            .caused_by(source)
     }
 
-    /// Names a member of the input that is wrong.
+    /// Adds an invalid field.
     pub fn with_field(mut self, field: impl Into<String>, detail: impl Into<String>) -> Self {
         self.fields.push(FieldFault { field: field.into(), detail: without_keys(detail.into()) });
         self
     }
 
-    /// Adds the message and the members of another fault, unless this one already names them.
+    /// Adds the message and the fields of another fault, unless this one already contains them.
     pub fn and(mut self, other: Self) -> Self {
         if !self.message.contains(&*other.message) {
             self.message = format!("{}; {}", self.message, other.message).into();
@@ -144,19 +142,19 @@ impl Fault {
         self
     }
 
-    /// Says when to try again.
+    /// Sets the time to wait before a retry.
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// Names the poll that it is about, whose result can be read.
+    /// Sets the poll that the fault is about.
     pub fn about(mut self, poll: PollId) -> Self {
         self.about.get_or_insert_default().poll = Some(poll);
         self
     }
 
-    /// Says how much the account lacks.
+    /// Sets the missing amount of the account's balance.
     pub fn lacking(mut self, amount: MicroUsd) -> Self {
         self.about.get_or_insert_default().lacks = Some(amount);
         self
@@ -168,73 +166,73 @@ impl Fault {
         self
     }
 
-    /// Keeps the cause for the log.
+    /// Sets the cause, for the log.
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(Arc::from(source.into()));
         self
     }
 
-    /// Its kind.
+    /// Returns the kind.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What the caller reads.
+    /// Returns the message for the caller.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The members of the input that are wrong.
+    /// Returns the invalid fields of the input.
     pub fn fields(&self) -> &[FieldFault] {
         &self.fields
     }
 
-    /// The poll that it is about.
+    /// Returns the poll that the fault is about.
     pub fn poll(&self) -> Option<&PollId> {
         self.about.as_ref()?.poll.as_ref()
     }
 
-    /// How much the account lacks for it, where a balance does not suffice.
+    /// Returns the missing amount, if the balance is insufficient.
     pub fn lacks(&self) -> Option<MicroUsd> {
         self.about.as_ref()?.lacks
     }
 
-    /// The recovery actions of this occurrence.
+    /// Returns the recovery actions of this occurrence.
     pub fn actions(&self) -> &[RecoveryAction] {
         self.about.as_ref().map_or(&[], |about| &about.actions)
     }
 
-    /// When to try again, if waiting helps. Shown in whole seconds, rounded up.
+    /// Returns the time to wait before a retry, if waiting helps.
     pub const fn wait(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// [`Fault::wait`] as the `Retry-After` header shows it (RFC 9110 §10.2.3).
+    /// Returns [`Fault::wait`] in seconds, rounded up, as in the `Retry-After` header (RFC 9110 §10.2.3).
     pub fn retry_after_seconds(&self) -> Option<u64> {
         self.retry_after.map(whole_seconds)
     }
 
-    /// Whether it repeats the reply to an earlier, identical request.
+    /// True if this repeats the reply to an earlier, identical request.
     pub const fn is_replayed(&self) -> bool {
         self.replayed
     }
 
-    /// Whether the credential that was sent is wrong, expired or revoked.
+    /// True if the credential is wrong, expired or revoked.
     pub const fn rejects_credential(&self) -> bool {
         self.rejects_credential
     }
 
-    /// Whether another credential is needed than the one that was sent, if any.
+    /// True if the request needs a credential, or a different one.
     pub const fn asks_for_credential(&self) -> bool {
         self.asks_for_credential
     }
 
-    /// The scope that an access token would need.
+    /// Returns the scope that the access token lacks.
     pub const fn missing_scope(&self) -> Option<KeyScope> {
         self.missing_scope
     }
 
-    /// The chain of causes, for the log.
+    /// Returns the chain of causes, for the log.
     pub fn causes(&self) -> String {
         let mut text = String::new();
         let mut cause = self.source.as_deref().map(|source| source as &(dyn Error + 'static));
@@ -263,7 +261,7 @@ impl fmt::Display for Fault {
 
 impl Error for Fault {}
 
-/// A fault as an idempotency record stores it: what the caller saw, without its cause.
+/// A fault as an idempotency record stores it: without its cause.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredFault {
     code: String,
@@ -282,12 +280,12 @@ impl From<&Fault> for StoredFault {
 }
 
 impl From<StoredFault> for Fault {
-    fn from(kept: StoredFault) -> Self {
-        let kind = Kind::from_code(&kept.code).unwrap_or(Kind::Internal);
+    fn from(stored: StoredFault) -> Self {
+        let kind = Kind::from_code(&stored.code).unwrap_or(Kind::Internal);
         Self {
             kind,
-            message: kept.message.into(),
-            fields: kept.fields,
+            message: stored.message.into(),
+            fields: stored.fields,
             retry_after: None,
             about: None,
             source: None,

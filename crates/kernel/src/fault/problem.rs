@@ -1,4 +1,4 @@
-//! The bodies in which a fault is shown.
+//! The error bodies of a fault.
 
 use ep_polling::poll_id::PollId;
 use schemars::JsonSchema;
@@ -12,9 +12,9 @@ use crate::method::Method;
 /// The default error body.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
-    /// What went wrong and what to do next.
+    /// The problem and the next step.
     pub error: String,
-    /// The poll that it is about, if there is one.
+    /// The poll that the error is about, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollId")]
     pub poll_id: Option<PollId>,
@@ -23,59 +23,59 @@ pub struct ErrorBody {
 /// Problem details (RFC 9457) with our extensions: `code` and `recovery_actions`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A URI that names the kind of problem and resolves to its description.
+    /// URI of the kind of problem; it resolves to a description.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind in a few words.
+    /// Short description of the kind.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What went wrong and what to do next.
+    /// The problem and the next step.
     pub detail: String,
-    /// This occurrence: the id of the request.
+    /// The request id.
     pub instance: String,
-    /// The kind's stable code.
+    /// Stable code of the kind.
     pub code: String,
-    /// Whether the same request may succeed later, unchanged.
+    /// True if the same request may succeed later.
     pub retryable: bool,
-    /// The poll that it is about, if there is one.
+    /// The poll that the error is about, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PollId")]
     pub poll_id: Option<PollId>,
-    /// Which members of the input are wrong.
+    /// The invalid fields of the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldFault>,
-    /// What the caller can do.
+    /// Actions that the caller can take.
     pub recovery_actions: Vec<RecoveryAction>,
 }
 
 /// One recovery action.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RecoveryAction {
-    /// A stable word for the action.
+    /// Stable name of the action.
     pub action: String,
-    /// The action in a sentence.
+    /// The action as a sentence.
     pub description: String,
-    /// HTTP method, if the action is to send a request or to open a page.
+    /// HTTP method, if the action is a request or a page to open.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub method: Option<String>,
-    /// URL, if the action is to send a request or to open a page.
+    /// URL, if the action is a request or a page to open.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub href: Option<String>,
-    /// An example of the request's JSON body.
+    /// Example of the request's JSON body.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "serde_json::Map<String, Value>")]
     pub example: Option<Value>,
-    /// Seconds to wait first.
+    /// Seconds to wait before the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub retry_after: Option<u64>,
 }
 
 impl RecoveryAction {
-    /// An action that is a request, or advice alone.
+    /// Creates an action: advice with an optional request.
     pub fn new(action: &str, description: impl Into<String>, request: Option<(Method, String)>) -> Self {
         Self {
             action: action.into(),
@@ -87,7 +87,7 @@ impl RecoveryAction {
         }
     }
 
-    /// The actions of a row as callers see them: one, or one for each way that this service offers.
+    /// Returns the actions of a row: one, or one for each way that this service offers.
     pub fn of(recovery: &Recovery, links: &Links, retry_after: Option<u64>) -> Vec<Self> {
         if let Some(ways) = recovery.request.and_then(|goal| links.ways(goal)) {
             return ways.iter().cloned().map(Self::from).collect();
@@ -106,18 +106,18 @@ impl From<Way> for RecoveryAction {
 }
 
 impl Fault {
-    /// The default error body.
+    /// Returns the default error body.
     pub fn body(&self) -> ErrorBody {
         ErrorBody { error: self.message().to_owned(), poll_id: self.poll().cloned() }
     }
 
-    /// The same failure as problem details, for this request.
+    /// Returns the fault as problem details for this request.
     pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
         let row = self.kind().row();
         let wait = self.retry_after_seconds();
         let read = self.poll().map(|poll| {
             let url = links.url("get_poll_result", &[("poll_id", poll.as_str())]);
-            RecoveryAction::new("read_result", "Read how far the poll is.", Some((Method::Get, url)))
+            RecoveryAction::new("read_result", "Read the progress of the poll.", Some((Method::Get, url)))
         });
         let own = self.actions().iter().cloned();
         let known = row.recovery.iter().flat_map(|recovery| RecoveryAction::of(recovery, links, wait));

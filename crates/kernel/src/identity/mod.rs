@@ -1,4 +1,4 @@
-//! What an account is signed in to with.
+//! Identities that sign in to accounts.
 
 mod purpose;
 mod wallet_address;
@@ -6,7 +6,7 @@ mod wallet_address;
 pub use purpose::Purpose;
 pub use wallet_address::{InvalidWalletAddress, WalletAddress};
 
-/// What proves who its holder is: never an email address, which anyone may name.
+/// A verified identity. Never an email address, because anyone can claim one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Identity {
     /// A wallet that signs messages.
@@ -15,13 +15,13 @@ pub enum Identity {
     Provider {
         /// The provider's issuer URL.
         issuer: String,
-        /// The user's id there.
+        /// The user's id at this provider.
         subject: String,
     },
 }
 
 impl Identity {
-    /// Its kind as it is stored.
+    /// Returns the stored name of this kind.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Wallet(_) => "wallet",
@@ -29,7 +29,7 @@ impl Identity {
         }
     }
 
-    /// Who vouches for it; empty for a wallet, which proves itself.
+    /// Returns the provider's issuer URL; empty for a wallet, which proves itself.
     pub fn issuer(&self) -> &str {
         match self {
             Self::Wallet(_) => "",
@@ -37,7 +37,7 @@ impl Identity {
         }
     }
 
-    /// Its id as it is stored.
+    /// Returns the stored id.
     pub fn subject(&self) -> String {
         match self {
             Self::Wallet(address) => address.lower_case(),

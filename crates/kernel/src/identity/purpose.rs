@@ -1,9 +1,9 @@
-//! What wallets sign messages for.
+//! Purposes of messages signed by wallets.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What a signed message is for.
+/// The purpose of a signed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -19,7 +19,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Its name, as requests write it.
+    /// Returns the name used in requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Any => "any",

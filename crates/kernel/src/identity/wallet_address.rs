@@ -1,4 +1,4 @@
-//! Addresses of wallets.
+//! Wallet addresses.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,37 +8,37 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, Serializer};
 use sha3::{Digest, Keccak256};
 
-/// An Ethereum address; shown with the checksum of EIP-55.
+/// An Ethereum address, displayed with the checksum of EIP-55.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct WalletAddress([u8; 20]);
 
-/// What [`WalletAddress::from_str`] refuses.
+/// Errors of [`WalletAddress::from_str`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidWalletAddress {
-    /// It has another form.
+    /// Not 0x and 40 hexadecimal digits.
     #[error("must be a wallet address: 0x and 40 hexadecimal digits")]
     Form,
-    /// Its upper and lower case do not fit (EIP-55).
+    /// The letter case does not match the checksum (EIP-55).
     #[error("has a wrong checksum (EIP-55): copy the address again, or write it in lower case")]
     Checksum,
 }
 
 impl WalletAddress {
-    /// The pattern of an address in JSON Schema.
+    /// The JSON Schema pattern of an address.
     const PATTERN: &'static str = "^0x[0-9a-fA-F]{40}$";
 
-    /// An address from its bytes.
+    /// Creates an address from its bytes.
     pub const fn new(bytes: [u8; 20]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns the bytes.
     pub const fn bytes(&self) -> [u8; 20] {
         self.0
     }
 
-    /// The address in lower case, as it is stored.
+    /// Returns the address in lower case, as it is stored.
     pub fn lower_case(&self) -> String {
         format!("0x{}", hex::encode(self.0))
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_refused() {
+    fn other_text_is_rejected() {
         let wrong_case = "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
         assert_eq!(wrong_case.parse::<WalletAddress>(), Err(InvalidWalletAddress::Checksum));
         for text in ["", "0x", "5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x5aAeb6", "0xé", " 0x00"] {

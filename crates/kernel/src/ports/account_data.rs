@@ -1,4 +1,4 @@
-//! The personal data of an account: reading all of it, and deleting it.
+//! The personal data of an account: export and deletion.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -25,29 +25,29 @@ pub enum IntegrityCheck {
 pub struct AccountRecord {
     /// The account's id.
     pub id: UserId,
-    /// Its email address; for a wallet, a placeholder under `wallet.invalid`.
+    /// The email address; for a wallet, a placeholder under `wallet.invalid`.
     pub email: String,
-    /// When it was created.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// True if the account may not spend.
+    /// True if the account is frozen and cannot spend.
     pub frozen: bool,
-    /// The cost above which a poll is confirmed first, in micro-USD; null for never.
+    /// Cost above which a poll must be confirmed first, in micro-USD; null for never.
     pub confirm_above_micro_usd: Option<i64>,
-    /// Its funds, holds included, in micro-USD.
+    /// The balance, including holds, in micro-USD.
     pub balance_micro_usd: i64,
-    /// The part of them that is held for running polls, in micro-USD.
+    /// The part of the balance held for running polls, in micro-USD.
     pub held_micro_usd: i64,
-    /// The identities that sign in to it.
+    /// The identities that sign in to the account.
     pub identities: Vec<IdentityRecord>,
-    /// Its browser sessions.
+    /// The account's browser sessions.
     pub sessions: Vec<SessionRecord>,
-    /// Its card payments, oldest first.
+    /// The account's card payments, oldest first.
     pub card_payments: Vec<CheckoutRecord>,
-    /// Its payments on chain, oldest first.
+    /// The account's payments on chain, oldest first.
     pub chain_payments: Vec<DepositRecord>,
-    /// The address of its webhook; null if it has none.
+    /// The webhook URL; null if it has none.
     pub webhook_url: Option<String>,
-    /// The account that funds this one, if it belongs to a pre-funded key.
+    /// The account that funds this one, if this one belongs to a pre-funded key.
     #[serde(skip)]
     pub funder: Option<UserId>,
 }
@@ -56,9 +56,9 @@ pub struct AccountRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct SessionRecord {
-    /// When the browser signed in.
+    /// The time of signing in.
     pub created_at: Timestamp,
-    /// When it was last used, to within a minute.
+    /// The time of the last use, to within a minute.
     pub last_used_at: Timestamp,
 }
 
@@ -66,17 +66,17 @@ pub struct SessionRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct CheckoutRecord {
-    /// Its id here.
+    /// The payment's id.
     pub id: CheckoutId,
     /// The amount, in micro-USD.
     pub amount_micro_usd: i64,
     /// `open`, `paid` or `closed`.
     pub status: String,
-    /// The id of its session at the card processor.
+    /// The id of the session at the card processor.
     pub session_id: Option<String>,
     /// The id of the payment at the card processor.
     pub payment_id: Option<String>,
-    /// When it was begun.
+    /// The time when it started.
     pub created_at: Timestamp,
 }
 
@@ -84,7 +84,7 @@ pub struct CheckoutRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct DepositRecord {
-    /// Its id.
+    /// The payment's id.
     pub id: DepositId,
     /// The payer's address.
     pub payer: String,
@@ -92,13 +92,13 @@ pub struct DepositRecord {
     pub amount_micro_usd: i64,
     /// `settled`, `failed`, or the state of a payment that is not final yet.
     pub status: String,
-    /// The hash of its transaction, once it is known.
+    /// The hash of the transaction, if known.
     pub tx_hash: Option<String>,
-    /// When it was begun.
+    /// The time when it started.
     pub created_at: Timestamp,
 }
 
-/// A transfer, with its place in the ledger.
+/// A transfer and its number in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberedTransfer {
     /// Its number in the ledger.
@@ -111,21 +111,21 @@ pub struct NumberedTransfer {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct TaskRecord {
-    /// Its id.
+    /// The task's id.
     pub id: String,
-    /// The conversation it belongs to.
+    /// The id of the conversation.
     pub context_id: String,
-    /// The id that the client gave it, if any.
+    /// The id chosen by the client, if any.
     pub client_id: Option<String>,
-    /// Its poll, if it has one.
+    /// The id of the poll, if any.
     pub poll_id: Option<String>,
-    /// Its state.
+    /// The state of the task.
     pub state: String,
-    /// When that state began.
+    /// The time when the task entered this state.
     pub status_at: Timestamp,
-    /// Its messages, as they were received.
+    /// The messages, as received.
     pub content: Map<String, Value>,
-    /// The push URL of the agent.
+    /// The push URLs of the agent.
     pub push_urls: Vec<String>,
 }
 
@@ -134,11 +134,11 @@ pub struct TaskRecord {
 pub struct AccountDeletion {
     /// The account.
     pub user: UserId,
-    /// True if its remaining balance is forfeited.
+    /// True if the remaining balance is forfeited.
     pub forfeit_balance: bool,
     /// True if the operator deletes it. Its owner cannot delete a frozen account.
     pub by_operator: bool,
-    /// When.
+    /// The time of the deletion.
     pub at: Timestamp,
 }
 
@@ -147,23 +147,23 @@ pub struct AccountDeletion {
 pub enum AccountDeletionOutcome {
     /// The account is deleted.
     Deleted {
-        /// The balance that it forfeited.
+        /// The forfeited balance.
         forfeited: MicroUsd,
     },
-    /// Something is in the way; nothing changed.
+    /// Obstacles remain; nothing changed.
     Refused(DeletionObstacles),
 }
 
-/// The reasons why an account cannot be deleted now.
+/// The obstacles to deleting an account.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeletionObstacles {
-    /// Polls that run, or are not charged yet; those of its pre-funded keys included.
+    /// Polls that run or are not charged yet, including those of its pre-funded keys.
     pub polls: u64,
-    /// Payments by card that are neither paid nor closed.
+    /// Card payments that are neither paid nor closed.
     pub checkouts: u64,
     /// USDC deposits that are not final.
     pub deposits: u64,
-    /// The balance that would be forfeited without consent; that of its pre-funded keys included.
+    /// The balance that would be forfeited without consent, including that of its pre-funded keys.
     pub balance: MicroUsd,
     /// True if the account is frozen.
     pub frozen: bool,
@@ -172,10 +172,10 @@ pub struct DeletionObstacles {
 /// Reads and deletes the personal data of accounts. An unknown user is [`StoreError::NotFound`].
 #[async_trait]
 pub trait AccountDataStore: Send + Sync {
-    /// An account as stored, read in one snapshot.
+    /// Returns an account as stored, read in one snapshot.
     async fn account_record(&self, user: UserId) -> Result<AccountRecord, StoreError>;
 
-    /// Up to `limit` transfers of a user, oldest first, after the one with this number.
+    /// Returns up to `limit` transfers of a user, oldest first, after the one with this number.
     async fn transfers_after(
         &self,
         user: UserId,
@@ -183,7 +183,7 @@ pub trait AccountDataStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<NumberedTransfer>, StoreError>;
 
-    /// Up to `limit` feedback entries of a user in the order of their polls' ids, after this one.
+    /// Returns up to `limit` feedback entries of a user, ordered by poll id, after this one.
     async fn feedback_after(
         &self,
         user: UserId,
@@ -191,7 +191,7 @@ pub trait AccountDataStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<OwnFeedback>, StoreError>;
 
-    /// Up to `limit` notifications of a user in the order of their polls' ids, after this one.
+    /// Returns up to `limit` notifications of a user, ordered by poll id, after this one.
     async fn notifications_after(
         &self,
         user: UserId,
@@ -199,16 +199,18 @@ pub trait AccountDataStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<NotificationRecord>, StoreError>;
 
-    /// Up to `limit` agent tasks of a user in the order of their ids, after this one.
+    /// Returns up to `limit` agent tasks of a user, ordered by id, after this one.
     async fn tasks_after(&self, user: UserId, after: &str, limit: u32)
     -> Result<Vec<TaskRecord>, StoreError>;
 
-    /// Deletes the personal data of an account, in one transaction: its address, its identities, its sessions, the
-    /// labels of its keys, its webhook, its notifications, its agent tasks and its feedback. Its keys are revoked. Its
-    /// polls and its part of the ledger stay under its id, and deposits under the payer's address. Refused while one of
-    /// the [`DeletionObstacles`] remains. Acknowledged once a power loss cannot undo it.
+    /// Deletes the personal data of an account, in one transaction: its address, identities, sessions,
+    /// webhook, notifications, agent tasks, feedback and the labels of its keys. Its keys are revoked. Its
+    /// polls and ledger entries stay under its id, and deposits under the payer's address. Returns
+    /// [`AccountDeletionOutcome::Refused`] while one of the [`DeletionObstacles`] remains. Acknowledged once
+    /// a power loss cannot undo it.
     async fn delete_account(&self, deletion: AccountDeletion) -> Result<AccountDeletionOutcome, StoreError>;
 
-    /// Removes deleted data from the database's log. `false` if readers prevented it; then it is done later.
+    /// Removes deleted data from the database's log. Returns `false` if readers prevented it; a later call
+    /// retries.
     async fn purge_deleted(&self) -> Result<bool, StoreError>;
 }

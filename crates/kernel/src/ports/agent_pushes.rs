@@ -1,4 +1,4 @@
-//! Where agents want to hear of the ends of their tasks.
+//! Push notification configs of agent tasks.
 
 use std::time::Duration;
 
@@ -8,44 +8,44 @@ use super::{Attempted, StoreError};
 use crate::caller::UserId;
 use crate::webhook_url::WebhookUrl;
 
-/// The most places at which the end of one task is told.
+/// Maximum number of push notification configs of one task.
 pub const MAX_PUSHES: u32 = 10;
 
-/// A place at which an agent wants to hear of the end of a task.
+/// A push notification config of an agent task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentPush {
-    /// Its own id.
+    /// Its unique id.
     pub id: String,
     /// The task.
     pub task: String,
-    /// The id that the agent knows it by, within the task.
+    /// The config id chosen by the agent, unique within the task.
     pub config: String,
     /// The account.
     pub owner: UserId,
-    /// Where to tell it.
+    /// The push URL.
     pub url: WebhookUrl,
-    /// The version of the protocol in which it is told.
+    /// The protocol version of the payload.
     pub version: String,
-    /// What proves the sender to the receiver, encrypted.
+    /// The credentials that prove the sender to the receiver, encrypted.
     pub secrets: String,
 }
 
-/// Keeps such places, and who has been told.
+/// Stores push notification configs and their delivery state.
 #[async_trait]
 pub trait AgentPushes: Send + Sync {
-    /// Sets a place of a task of its owner; one of the same id is replaced, and told anew. `false` if the task has
-    /// [`MAX_PUSHES`] others, or there is none.
+    /// Stores a config for a task of its owner. Replaces a config with the same id, which is notified again.
+    /// Returns `false` if the task already has [`MAX_PUSHES`] other configs or does not exist.
     async fn set(&self, push: &AgentPush) -> Result<bool, StoreError>;
 
-    /// The places of a task of this owner, by their ids.
+    /// Returns the configs of a task of this owner, ordered by id.
     async fn of_task(&self, owner: UserId, task: &str) -> Result<Vec<AgentPush>, StoreError>;
 
-    /// Forgets a place.
+    /// Deletes a config.
     async fn delete(&self, owner: UserId, task: &str, config: &str) -> Result<(), StoreError>;
 
-    /// Takes up to `limit` places of tasks that have ended whose time has come, up to `per_account` of each account but
-    /// those that are `busy`, and counts an attempt for each: gives them with the number of attempts. No one else is
-    /// given them until `lasts` has passed.
+    /// Claims up to `limit` due configs of ended tasks, at most `per_account` per account and none of `busy`
+    /// accounts. Counts an attempt for each and returns it with the number of attempts. Nobody else can claim
+    /// them until `lasts` has passed.
     async fn due_pushes(
         &self,
         limit: u32,
@@ -54,6 +54,6 @@ pub trait AgentPushes: Send + Sync {
         lasts: Duration,
     ) -> Result<Vec<(AgentPush, u32)>, StoreError>;
 
-    /// Stores what became of an attempt.
+    /// Stores the outcome of an attempt.
     async fn push_attempted(&self, id: &str, attempted: &Attempted) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Tasks of agents: conversations of which most lead to a poll.
+//! Tasks of agents: conversations, most of which lead to a poll.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -8,28 +8,28 @@ use crate::caller::UserId;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-/// How far a task is.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskState {
-    /// Its agent has to say more.
+    /// Waiting for input from the agent.
     InputRequired,
-    /// Its poll runs.
+    /// The poll is running.
     Working,
-    /// Its poll has ended with votes.
+    /// The poll ended with votes.
     Completed,
-    /// Its poll has ended without any.
+    /// The poll ended without votes.
     Failed,
-    /// Its owner ended it.
+    /// Cancelled by the owner.
     Canceled,
 }
 
 impl TaskState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 5] =
         [Self::InputRequired, Self::Working, Self::Completed, Self::Failed, Self::Canceled];
 
-    /// Its name in the database.
+    /// Returns the name in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InputRequired => "input-required",
@@ -40,7 +40,7 @@ impl TaskState {
         }
     }
 
-    /// Whether it never changes again.
+    /// True if the state is final.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Canceled)
     }
@@ -49,40 +49,40 @@ impl TaskState {
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentTask {
-    /// Its id: that of its poll, if it began with one.
+    /// The id: that of its poll, if it started with one.
     pub id: String,
-    /// The account whose agent began it. To all others it does not exist.
+    /// The account of the agent. The task is invisible to all others.
     pub owner: UserId,
-    /// The conversation it belongs to.
+    /// The id of the conversation.
     pub context: String,
-    /// The id that its agent gave it, in protocols where agents do.
+    /// The id chosen by the agent, in protocols that support this.
     pub client_id: Option<String>,
-    /// What opens it: a name that opens one task of an account only.
+    /// Key of the request that opens it. Each key opens only one task of an account.
     pub opened_by: Option<String>,
-    /// Its poll, once there is one.
+    /// The poll, if any.
     pub poll: Option<PollId>,
-    /// How far it is. The poll of a task decides, from its opening to its end.
+    /// The state. Follows the poll while there is one.
     pub state: TaskState,
-    /// Since when.
+    /// The time when the task entered this state.
     pub since: Timestamp,
-    /// Counts its changes.
+    /// Number of changes.
     pub revision: u32,
-    /// What was said, in JSON.
+    /// The messages, in JSON.
     pub content: String,
 }
 
-/// Which tasks of an account are listed, newest status first.
+/// A filter for listing the tasks of an account, newest status first.
 #[derive(Debug, Clone, Default)]
 pub struct TaskFilter {
-    /// Only those of this conversation.
+    /// Only tasks of this conversation.
     pub context: Option<String>,
-    /// Only those in this state.
+    /// Only tasks in this state.
     pub state: Option<TaskState>,
-    /// Only those whose status is from this time or later.
+    /// Only tasks with a status from this time or later.
     pub since: Option<Timestamp>,
-    /// Only those that come after the task with this status time and id.
+    /// Only tasks after the one with this status time and id.
     pub after: Option<(Timestamp, String)>,
-    /// How many at most.
+    /// Maximum number of tasks.
     pub limit: u32,
 }
 
@@ -91,30 +91,31 @@ pub struct TaskFilter {
 pub struct TaskPage {
     /// The tasks.
     pub tasks: Vec<AgentTask>,
-    /// How many there are on all pages.
+    /// Total number of tasks on all pages.
     pub total: u64,
 }
 
-/// Keeps tasks. What is kept is acknowledged once a crash of the process cannot undo it.
+/// Stores tasks. Writes are acknowledged once a crash of the process cannot undo them.
 #[async_trait]
 pub trait AgentTasks: Send + Sync {
-    /// Adds a task, whose state and time are those of its poll if it has one. `false` if there is one with its id, the
-    /// same opening or the same id of the agent's; [`StoreError::NotFound`] if its poll is not its owner's.
+    /// Adds a task. Its state and time are those of its poll, if it has one. Returns `false` if a task with
+    /// its id, opening key or agent id exists; [`StoreError::NotFound`] if its poll does not belong to its
+    /// owner.
     async fn add(&self, task: &AgentTask) -> Result<bool, StoreError>;
 
-    /// The task of this owner with this id, or to which its agent gave this id.
+    /// Returns the task of this owner with this id, or with this id chosen by the agent.
     async fn find(&self, owner: UserId, id: &str) -> Result<Option<AgentTask>, StoreError>;
 
-    /// The task of this owner that was opened by this.
+    /// Returns the task of this owner with this opening key.
     async fn opened_by(&self, owner: UserId, opening: &str) -> Result<Option<AgentTask>, StoreError>;
 
-    /// Tasks of this owner.
+    /// Lists tasks of this owner.
     async fn list(&self, owner: UserId, filter: &TaskFilter) -> Result<TaskPage, StoreError>;
 
-    /// Stores state, time and content of a task that has no poll yet, and its poll, if it has one now, which then
-    /// decides state and time. `false` if the task is not of this revision any more, or has a poll.
+    /// Stores state, time and content of a task without a poll, and its poll if it now has one, which then
+    /// decides state and time. Returns `false` if the stored task has another revision or a poll.
     async fn change(&self, task: &AgentTask) -> Result<bool, StoreError>;
 
-    /// Deletes tasks without a poll that have not changed since a time.
+    /// Deletes tasks without a poll that have not changed since this time.
     async fn delete_abandoned(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

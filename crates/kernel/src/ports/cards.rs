@@ -1,4 +1,4 @@
-//! Payments by card.
+//! Card payments.
 
 use async_trait::async_trait;
 
@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// An amount that can be paid by card, in whole cents.
+/// An amount of a card payment, in whole cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cents(pub u32);
 
@@ -18,82 +18,82 @@ impl From<Cents> for MicroUsd {
     }
 }
 
-/// A payment that begins.
+/// A new payment.
 #[derive(Debug, Clone, Copy)]
 pub struct NewCheckout {
-    /// Its id.
+    /// The payment's id.
     pub id: CheckoutId,
-    /// Whose account is funded.
+    /// The account to fund.
     pub user: UserId,
-    /// How much.
+    /// The amount.
     pub amount: Cents,
-    /// When it began.
+    /// The time when it started.
     pub created_at: Timestamp,
 }
 
-/// The page at which a payment is made.
+/// The payment page.
 #[derive(Debug, Clone)]
 pub struct CheckoutPage {
     /// The processor's id of the payment.
     pub session: String,
-    /// Where to send the payer.
+    /// URL to open for the payer.
     pub url: String,
 }
 
-/// A payment that has not been settled yet.
+/// A payment not settled yet.
 #[derive(Debug, Clone)]
 pub struct OpenCheckout {
     /// The payment.
     pub checkout: NewCheckout,
-    /// The processor's id of it; `None` if its answer was lost.
+    /// The processor's id of it; `None` if the response was lost.
     pub session: Option<String>,
 }
 
-/// What the processor says of a payment.
+/// An event reported by the processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardEvent {
-    /// It was paid.
+    /// The payment was made.
     Paid(PaidCheckout),
-    /// It was not paid, and cannot be any more.
+    /// The payment was not made and can no longer be.
     Closed {
         /// The payment.
         checkout: CheckoutId,
     },
-    /// It was taken back in part or in full.
+    /// The payment was reversed in part or in full.
     Reversed(Reversal),
-    /// A refund of it failed.
+    /// A refund of the payment failed.
     RefundFailed(FailedRefund),
-    /// It concerns somebody else, or changes nothing.
+    /// Nothing changed, or the event belongs to another service.
     Nothing,
 }
 
-/// A payment that was made.
+/// A completed payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaidCheckout {
-    /// Which one.
+    /// The payment.
     pub checkout: CheckoutId,
     /// The processor's id of it.
     pub session: String,
-    /// The processor's id of the money, by which refunds and disputes name it.
+    /// The processor's id of the charge, used by refunds and disputes.
     pub payment: Option<String>,
-    /// How much was paid.
+    /// The paid amount.
     pub amount: Cents,
 }
 
-/// A payment that was taken back: refunded, or disputed by the card's holder.
+/// A reversed payment: refunded, or disputed by the card's holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reversal {
-    /// The refunds of a charge, or a dispute: `refund:…`, `dispute:…`.
+    /// Reference of the refunds of a charge, or of a dispute: `refund:…`, `dispute:…`.
     pub reference: String,
-    /// The payment, where the processor names it.
+    /// The payment, if the processor names it.
     pub checkout: Option<CheckoutId>,
-    /// The processor's id of the money.
+    /// The processor's id of the charge.
     pub payment: Option<String>,
-    /// How much was taken back so far, in all.
+    /// The total amount reversed so far.
     pub amount: Cents,
-    /// Whether it was lifted: a dispute that was won.
+    /// True if the reversal was lifted, because a dispute was won.
     pub lifted: bool,
-    /// The time of the report. The amount of the latest report counts.
+    /// The time of the report. The latest report determines the amount.
     pub reported_at: Timestamp,
 }
 
@@ -104,7 +104,7 @@ pub struct FailedRefund {
     pub refund: String,
     /// The [`Reversal::reference`] of the refunds of its charge.
     pub reversal: String,
-    /// The processor's id of the money.
+    /// The processor's id of the charge.
     pub payment: Option<String>,
     /// The amount of the refund.
     pub amount: Cents,
@@ -112,53 +112,53 @@ pub struct FailedRefund {
     pub failed_at: Timestamp,
 }
 
-/// What became of a payment that was made.
+/// The outcome of settling a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settled {
-    /// The account has been credited.
+    /// The account was credited.
     Credited,
-    /// It was credited before.
+    /// The account was credited earlier.
     Before,
-    /// There is no such payment, or of another amount: nothing has changed.
+    /// No payment has this id and amount; nothing changed.
     Unknown,
 }
 
-/// Takes payments by card.
+/// A processor of card payments.
 #[async_trait]
 pub trait CardProcessor: Send + Sync {
-    /// Opens the page of a payment. Asked again for the same payment, it gives the same page.
+    /// Opens the page of a payment. A repeated call returns the same page.
     async fn open(&self, checkout: &NewCheckout) -> Result<CheckoutPage, Fault>;
 
-    /// What has become of a payment.
+    /// Returns the current state of a payment as an event.
     async fn look_up(&self, session: &str) -> Result<CardEvent, Fault>;
 }
 
-/// Keeps payments by card. Changes are acknowledged once a power loss cannot undo them.
+/// Stores card payments. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait CheckoutStore: Send + Sync {
     /// Adds a payment. [`StoreError::NotFound`] for an unknown user.
     async fn add_checkout(&self, checkout: &NewCheckout) -> Result<(), StoreError>;
 
-    /// Notes the processor's id of a payment.
+    /// Stores the processor's id of a payment.
     async fn checkout_opened(&self, checkout: CheckoutId, session: &str) -> Result<(), StoreError>;
 
-    /// Credits the account of a payment, once, and applies what is known to have been taken back of it.
+    /// Credits the account of a payment, once, and applies its pending reversals.
     async fn settle_checkout(&self, paid: &PaidCheckout, at: Timestamp) -> Result<Settled, StoreError>;
 
     /// Closes a payment that was not made.
     async fn close_checkout(&self, checkout: CheckoutId) -> Result<(), StoreError>;
 
-    /// Takes back what was paid: from what the account has available, the rest as bad debt, for which the account is
-    /// frozen. What comes before its payment waits for it; what comes again changes nothing.
+    /// Reverses a payment: debits the available balance, books the rest as bad debt, and freezes the account
+    /// for it. A reversal reported before its payment waits for it; a repeated one changes nothing.
     async fn reverse(&self, reversal: &Reversal, at: Timestamp) -> Result<(), StoreError>;
 
-    /// Gives back what was taken for a refund that failed, once per refund. A failure that is reported before its
-    /// refund waits for it.
+    /// Credits the amount of a failed refund again, once per refund. A failure reported before its refund
+    /// waits for it.
     async fn refund_failed(&self, failed: &FailedRefund, at: Timestamp) -> Result<(), StoreError>;
 
-    /// Applies what was taken back of payments and has not been applied yet.
+    /// Applies pending reversals. Returns their number.
     async fn apply_reversals(&self, at: Timestamp) -> Result<u64, StoreError>;
 
-    /// Up to `limit` unsettled payments that began before a time, oldest first.
+    /// Returns up to `limit` unsettled payments that started before a time, oldest first.
     async fn open_checkouts(&self, before: Timestamp, limit: u32) -> Result<Vec<OpenCheckout>, StoreError>;
 }

@@ -11,18 +11,19 @@ use crate::key_terms::KeyScope;
 /// Verifies access tokens of a configured issuer (RFC 6750, RFC 9068).
 #[async_trait]
 pub trait TokenVerifier: Send + Sync {
-    /// What a token proves. [`Kind::Unauthenticated`](crate::fault::Kind) with the reason if it is forged, expired, or
-    /// meant for another service; [`Kind::Unavailable`](crate::fault::Kind) if the issuer's keys cannot be had.
+    /// Verifies a token. [`Kind::Unauthenticated`](crate::fault::Kind) with the reason if it is forged,
+    /// expired, or meant for another service; [`Kind::Unavailable`](crate::fault::Kind) if the issuer's keys
+    /// cannot be fetched.
     async fn verify(&self, token: &SecretString) -> Result<ProvenToken, Fault>;
 }
 
-/// What an access token proves.
+/// A verified access token.
 #[derive(Debug)]
 pub struct ProvenToken {
-    /// Who it was issued for.
+    /// The identity that it was issued for.
     pub identity: Identity,
-    /// The address for an account that has none yet; no key to any account.
+    /// The email address for a new account. It never identifies an existing one.
     pub email: Email,
-    /// What it may be used for; `None` if it has no scope of this service.
+    /// The scope; `None` if the token has no scope of this service.
     pub scope: Option<KeyScope>,
 }

@@ -1,4 +1,4 @@
-//! USDC deposits: payments on a chain that the payer has authorized by a signature.
+//! USDC deposits: payments on a chain, authorized by the payer's signature.
 
 use async_trait::async_trait;
 
@@ -9,10 +9,10 @@ use crate::identity::WalletAddress;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// A payment that its payer has authorized (EIP-3009).
+/// A payment authorized by its payer (EIP-3009).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Payment {
-    /// Chain, asset, payer and nonce. Whoever submits the authorization, it moves money once.
+    /// Chain, asset, payer and nonce. The authorization moves money only once, regardless of its submitter.
     pub reference: String,
     /// The payer's address.
     pub payer: WalletAddress,
@@ -20,7 +20,7 @@ pub struct Payment {
     pub amount: MicroUsd,
     /// The time after which the authorization can no longer be used.
     pub valid_before: Timestamp,
-    /// The payment as the facilitator takes it, in JSON.
+    /// The payment in the facilitator's JSON format.
     pub body: String,
 }
 
@@ -33,16 +33,16 @@ pub enum NotPaid {
     /// The signature is not the payer's.
     #[error("the signature of the payment is not valid")]
     Signature,
-    /// It is too late, or too early.
+    /// The payment has expired or is not valid yet.
     #[error("the payment has expired, or is not valid yet")]
     Expired,
     /// The chain shows that the authorization was never used, and it no longer can be.
     #[error("the authorization has expired unused")]
     ExpiredUnused,
     /// The chain shows another use of the authorization, or its cancellation.
-    #[error("the authorization was used for something else, or cancelled")]
+    #[error("the authorization was used for another payment, or cancelled")]
     Used,
-    /// The facilitator gives no known reason.
+    /// The facilitator gave no known reason.
     #[error("the payment was not accepted; it may have been used already")]
     NotAccepted,
 }
@@ -56,12 +56,12 @@ pub enum Verdict {
     Refused(NotPaid),
 }
 
-/// A transfer of USDC that carried out a payment.
+/// A USDC transfer that settled a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
     /// The transaction's hash.
     pub transaction: String,
-    /// The number of its block. `None` if no node was asked.
+    /// The block number. `None` if no node was asked.
     pub block: Option<u64>,
     /// True once the block is so deep that it is not expected to be replaced.
     pub is_final: bool,
@@ -76,7 +76,7 @@ pub enum Outcome {
     NotMoved(NotPaid),
     /// The authorization is unused and can still be used.
     Unused {
-        /// The latest block that the node knows. `None` if there is no node.
+        /// The latest block known to the node. `None` without a node.
         at: Option<u64>,
     },
     /// The outcome is not known yet.
@@ -86,67 +86,67 @@ pub enum Outcome {
 /// Presence of a settled deposit on the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// The chain shows its transfer.
+    /// The chain has the transfer.
     Found,
-    /// The chain shows no such transfer, and the node has seen the block after the one that had it.
+    /// The chain lacks the transfer, and the node has seen the block after the one that had it.
     Missing,
-    /// The node cannot tell.
+    /// The node does not know.
     Unknown,
 }
 
 /// Settles payments, and looks them up on the chain.
 #[async_trait]
 pub trait PaymentNetwork: Send + Sync {
-    /// Verifies a payment. Fails if nobody can say; nothing has happened then.
+    /// Verifies a payment. Fails if the outcome is unknown; the payment is unchanged then.
     async fn verify(&self, payment: &Payment) -> Result<Verdict, Fault>;
 
-    /// Returns true if both are one payment with one signature, in whichever version of the protocol.
+    /// Returns true if both are the same payment with the same signature, in any version of the protocol.
     fn repeats(&self, stored: &Payment, given: &Payment) -> bool;
 
     /// Returns true if a node of the chain is configured, so that [`Self::look_up`] reads the chain.
     fn has_node(&self) -> bool;
 
-    /// Returns a block from which on the payment can be looked for; 0 without a node. Fails if the node does not
-    /// answer; nothing has happened then.
+    /// Returns a block from which to look for the payment; 0 without a node. Fails if the node does not
+    /// respond; the payment is unchanged then.
     async fn position(&self) -> Result<u64, Fault>;
 
-    /// Settles a payment. A repeated call moves nothing twice.
+    /// Settles a payment. A repeated call does not move money twice.
     async fn settle(&self, payment: &Payment, since: u64) -> Outcome;
 
-    /// Looks a payment up on the chain, and changes nothing. Without a node, the answer is [`Outcome::Unused`].
+    /// Looks a payment up on the chain, without changes. Returns [`Outcome::Unused`] without a node.
     async fn look_up(&self, payment: &Payment, since: u64) -> Outcome;
 
-    /// Checks whether this transaction carried out the payment. [`Outcome::Unknown`] if the node does not show the
-    /// transaction in a block.
+    /// Checks whether this transaction settled the payment. [`Outcome::Unknown`] if the node does not show
+    /// the transaction in a block.
     async fn check_transaction(&self, payment: &Payment, transaction: &str) -> Outcome;
 
     /// Looks settled deposits up on the chain: one entry for each, in their order.
     async fn presence(&self, deposits: &[StoredDeposit]) -> Vec<Presence>;
 }
 
-/// A new deposit: its payment is verified and not settled yet.
+/// A new deposit. Its payment is verified and not settled yet.
 #[derive(Debug, Clone)]
 pub struct NewDeposit {
-    /// Its id.
+    /// The deposit's id.
     pub id: DepositId,
     /// The payment.
     pub payment: Payment,
     /// The caller's account; `None` for the payer's.
     pub user: Option<UserId>,
-    /// A block from which on the payment can be looked for; 0 if no node was asked.
+    /// A block from which to look for the payment; 0 if no node was asked.
     pub since: u64,
-    /// The time when it began.
+    /// The time when it started.
     pub created_at: Timestamp,
 }
 
-/// Account and transaction of a deposit that was seen on the chain.
+/// Account and transaction of a deposit seen on the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// The account.
     pub user: UserId,
     /// The transaction's hash.
     pub transaction: String,
-    /// The number of its block. `None` if no node was asked.
+    /// The block number. `None` if no node was asked.
     pub block: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ pub struct Received {
 pub enum DepositState {
     /// The payment is being settled.
     Settling,
-    /// The authorization has expired, and nobody can say yet whether the money has moved.
+    /// The authorization has expired, and it is unknown whether the money has moved.
     Unknown,
     /// The money has moved in a block that is not final. The account exists and is not credited yet.
     Confirming(Received),
@@ -172,18 +172,18 @@ pub enum DepositState {
 pub struct StoredDeposit {
     /// The deposit as it began. Its user is set once an account is known.
     pub deposit: NewDeposit,
-    /// Its stage.
+    /// The stage.
     pub state: DepositState,
     /// Number of unsuccessful look-ups in this stage.
     pub looks: u32,
 }
 
-/// Result of beginning a deposit.
+/// Result of starting a deposit.
 #[derive(Debug, Clone)]
 pub enum BegunDeposit {
-    /// It has begun, for the first time or after a failure. The caller of the method settles it.
+    /// The deposit has started, for the first time or after a failure. The caller must settle it.
     New,
-    /// A deposit with this payment exists.
+    /// A deposit with this payment already exists.
     Known(Box<StoredDeposit>),
 }
 
@@ -205,8 +205,8 @@ pub struct CreditedDeposit {
 /// Stores deposits. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait DepositStore: Send + Sync {
-    /// Begins a deposit, unless one with this payment exists that has not failed. `look_at` is the time when
-    /// reconciliation first looks at it.
+    /// Starts a deposit, unless one with this payment exists that has not failed. `look_at` is the time of
+    /// its first reconciliation.
     async fn begin_deposit(
         &self,
         deposit: &NewDeposit,
@@ -219,9 +219,9 @@ pub trait DepositStore: Send + Sync {
     /// Returns the deposit with this id.
     async fn deposit_by_id(&self, id: DepositId) -> Result<Option<StoredDeposit>, StoreError>;
 
-    /// Records the transfer of a deposit, and credits the account once if the transfer is final: the deposit's
-    /// account, or the payer's, which `payer` creates if there is none. A transfer that is not final is looked at
-    /// again at `look_at`.
+    /// Records the transfer of a deposit. If the transfer is final, credits the deposit's account, or the
+    /// payer's, once; `payer` creates the payer's account if it is missing. A transfer that is not final is
+    /// looked up again at `look_at`.
     async fn credit_deposit(
         &self,
         reference: &str,
@@ -231,8 +231,8 @@ pub trait DepositStore: Send + Sync {
         look_at: Timestamp,
     ) -> Result<CreditedDeposit, StoreError>;
 
-    /// Records that the money has not moved, unless the account was credited. The deposit is looked at again at
-    /// `look_at`, or never.
+    /// Records that the money has not moved, unless the account was credited. The deposit is looked up again
+    /// at `look_at`, or never.
     async fn fail_deposit(&self, reference: &str, look_at: Option<Timestamp>) -> Result<(), StoreError>;
 
     /// Counts an unsuccessful look-up and sets the time of the next one. `is_unknown` turns
@@ -247,8 +247,8 @@ pub trait DepositStore: Send + Sync {
     /// Marks a settled deposit as vanished and freezes its account. Returns false if it is not settled.
     async fn vanish_deposit(&self, reference: &str, look_at: Timestamp) -> Result<bool, StoreError>;
 
-    /// Returns deposits to look at: at most `limit`, and at most `per_payer` of one payer. Every payer's first
-    /// comes before any payer's second.
+    /// Returns due deposits: at most `limit`, and at most `per_payer` of one payer. Every payer's first
+    /// deposit comes before any payer's second.
     async fn due_deposits(
         &self,
         now: Timestamp,
@@ -256,7 +256,7 @@ pub trait DepositStore: Send + Sync {
         per_payer: u32,
     ) -> Result<Vec<StoredDeposit>, StoreError>;
 
-    /// Returns up to `limit` settled deposits, oldest first, after this time of creation and reference.
+    /// Returns up to `limit` settled deposits, oldest first, after this creation time and reference.
     async fn settled_deposits(
         &self,
         after: (Timestamp, &str),

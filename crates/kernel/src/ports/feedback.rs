@@ -1,4 +1,4 @@
-//! What accounts say of polls.
+//! Feedback of accounts on polls.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -8,69 +8,70 @@ use crate::caller::{FeedbackId, UserId};
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-/// The most entries that are listed of one poll.
+/// Maximum number of entries listed per poll.
 pub const MAX_LISTED_FEEDBACK: u32 = 100;
 
-/// What an account says of a poll.
+/// The feedback of an account on a poll.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FeedbackEntry {
-    /// Whether the outcome was correct, as the account says.
+    /// True if the account considers the outcome correct.
     pub outcome_correct: Option<bool>,
-    /// How sure it is of that, from 0 to 1.
+    /// The account's confidence in this, from 0 to 1.
     pub confidence: Option<f64>,
-    /// Anything else.
+    /// Free text.
     pub notes: Option<String>,
-    /// When it was said.
+    /// The time of submission.
     pub created_at: Timestamp,
 }
 
-/// What an account is to say of a poll.
+/// New feedback of an account on a poll.
 #[derive(Debug, Clone)]
 pub struct NewFeedback {
-    /// The id of the entry, if the account has not said anything of this poll before.
+    /// The id of the entry, if this is the account's first feedback on the poll.
     pub id: FeedbackId,
-    /// Of which poll.
+    /// The poll.
     pub poll: PollId,
-    /// Who says it.
+    /// The account.
     pub user: UserId,
-    /// What.
+    /// The feedback.
     pub entry: FeedbackEntry,
 }
 
-/// What accounts say of a poll.
+/// The feedback on a poll.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PollFeedback {
-    /// How many entries there are.
+    /// Number of entries.
     pub total: u64,
-    /// How many of them say that the outcome was correct.
+    /// Number of entries that consider the outcome correct.
     pub correct: u64,
-    /// How many say that it was incorrect.
+    /// Number of entries that consider it incorrect.
     pub incorrect: u64,
     /// The newest [`MAX_LISTED_FEEDBACK`] entries, newest first.
     pub entries: Vec<FeedbackEntry>,
 }
 
-/// What an account has said of one of the polls.
+/// An account's feedback with its poll.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OwnFeedback {
     /// The poll.
     pub poll_id: PollId,
-    /// What.
+    /// The feedback.
     #[serde(flatten)]
     pub entry: FeedbackEntry,
 }
 
-/// Keeps what accounts say of polls: one entry for each poll and each account that pays, so that a pre-funded key speaks
-/// for the account that funds it.
+/// Stores feedback: one entry per poll and paying account. A pre-funded key gives feedback for the account
+/// that funds it.
 #[async_trait]
 pub trait FeedbackStore: Send + Sync {
-    /// Stores an entry, in the place of an earlier one, whose id it keeps; returns its id. Acknowledged once a power loss
-    /// cannot undo it. [`StoreError::NotFound`] for an unknown account, and for a poll that has not ended.
+    /// Stores an entry and returns its id. Replaces an earlier entry of the account and keeps its id.
+    /// Acknowledged once a power loss cannot undo it. [`StoreError::NotFound`] for an unknown account, or a
+    /// poll that has not ended.
     async fn submit_feedback(&self, feedback: &NewFeedback) -> Result<FeedbackId, StoreError>;
 
-    /// What accounts say of a poll.
+    /// Returns the feedback on a poll.
     async fn feedback_on(&self, poll: &PollId) -> Result<PollFeedback, StoreError>;
 
-    /// What an account has said, oldest first.
+    /// Returns an account's feedback, oldest first.
     async fn feedback_of(&self, user: UserId) -> Result<Vec<OwnFeedback>, StoreError>;
 }

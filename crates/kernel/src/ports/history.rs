@@ -1,4 +1,4 @@
-//! The polls that an account has asked.
+//! The polls of an account.
 
 use async_trait::async_trait;
 
@@ -9,54 +9,54 @@ use ep_polling::poll_id::PollId;
 use ep_polling::tally::Tally;
 use ep_polling::time::Timestamp;
 
-/// A poll as lists show it, without its roster and its single votes.
+/// A poll in a list, without its roster and its single votes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastPoll {
-    /// Its id.
+    /// The poll's id.
     pub id: PollId,
-    /// When it was accepted.
+    /// The time of acceptance.
     pub created_at: Timestamp,
     /// The question.
     pub question: String,
     /// The options, in the caller's order.
     pub options: Vec<String>,
-    /// Votes per option, so far or in the end.
+    /// Votes per option, so far or at the end.
     pub tally: Tally,
-    /// Models that voted, gave no vote or could not be heard.
+    /// Models with a vote, an unreadable response or no response.
     pub answered: u32,
-    /// How it ended; `None` while it runs.
+    /// The end; `None` while the poll runs.
     pub end: Option<PastEnd>,
 }
 
-/// How a listed poll ended.
+/// The end of a listed poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PastEnd {
-    /// From acceptance to the close, in milliseconds.
+    /// Time from acceptance to the close, in milliseconds.
     pub total_ms: u64,
-    /// What its owner was charged; until that is settled, and where nobody is charged, what its calls cost as
-    /// far as that is known.
+    /// The charge to the owner. Until the poll is settled, and for unbilled polls, the known cost of its
+    /// calls.
     pub cost: MicroUsd,
 }
 
-/// What the polls of one day came to that have ended.
+/// The totals of ended polls accepted on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DaySpending {
-    /// When the day begins (UTC).
+    /// Start of the day (UTC).
     pub day: Timestamp,
-    /// How many were accepted on it.
+    /// Number of polls.
     pub polls: u32,
-    /// What they cost: see [`PastEnd::cost`].
+    /// Their total cost: see [`PastEnd::cost`].
     pub cost: MicroUsd,
 }
 
 /// Lists polls.
 #[async_trait]
 pub trait PollHistory: Send + Sync {
-    /// Up to `limit` polls of this user, newest first, after `offset` newer ones.
+    /// Returns up to `limit` polls of this user, newest first, after `offset` newer ones.
     async fn polls_of(&self, user: UserId, limit: u32, offset: u32) -> Result<Vec<PastPoll>, StoreError>;
 
-    /// Up to `limit` polls of this user, newest first, that come after this one in the list; from the newest on without
-    /// one.
+    /// Returns up to `limit` polls of this user, newest first, after this one in the list, or from the
+    /// newest.
     async fn polls_after(
         &self,
         user: UserId,
@@ -64,8 +64,8 @@ pub trait PollHistory: Send + Sync {
         after: Option<(Timestamp, &PollId)>,
     ) -> Result<Vec<PastPoll>, StoreError>;
 
-    /// The same as [`polls_of`](Self::polls_of), of the polls alone whose question contains each of these words, in
-    /// whatever case; where `running`, of those alone that run.
+    /// Does the same as [`polls_of`](Self::polls_of), but only for polls with each of these words in the question, ignoring
+    /// case. With `running`, only running polls.
     async fn find_polls(
         &self,
         user: UserId,
@@ -75,6 +75,7 @@ pub trait PollHistory: Send + Sync {
         offset: u32,
     ) -> Result<Vec<PastPoll>, StoreError>;
 
-    /// What this user's polls came to that were accepted since then, by day, oldest first; days without any are left out.
+    /// Returns this user's totals per day of ended polls accepted since then, oldest first. Days without
+    /// polls are omitted.
     async fn spending(&self, user: UserId, since: Timestamp) -> Result<Vec<DaySpending>, StoreError>;
 }

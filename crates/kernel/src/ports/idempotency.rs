@@ -10,32 +10,32 @@ use ep_polling::time::Timestamp;
 /// The state of an idempotent request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClaimState {
-    /// It was not known, or nobody carries it out any more: now it is claimed by this caller, who does.
+    /// The request was new, or its claim had expired: now it is claimed by this caller, who must run it.
     Claimed(ClaimRecord),
-    /// Another caller is carrying it out.
+    /// Another caller is running it.
     Running(ClaimRecord),
     /// The key was used for a request with another fingerprint.
     Mismatch,
-    /// It was carried out; this is the reply given to [`IdempotencyStore::finish`].
+    /// The request was finished; this is the reply given to [`IdempotencyStore::finish`].
     Done(ClaimRecord, String),
 }
 
-/// What is stored about a request besides its reply.
+/// The stored properties of a request besides its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimRecord {
-    /// Counts how often the request has been claimed: only the last claimant may write.
+    /// Number of claims of the request. Only the last claimant may write.
     pub epoch: i64,
-    /// When the record ends. The same for every repetition of the request, and another one once the key is
-    /// used again after that.
+    /// Expiry of the record. The same for every repetition of the request, and a new one once the key is used
+    /// again after that.
     pub expires_at: Timestamp,
 }
 
-/// Keeps idempotency records.
+/// Stores idempotency records.
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
-    /// Claims a request for as long as `lasts`, by the database's clock, atomically. A record past its
-    /// `expires_at` counts as none. A claim without a reply that was not renewed in time, or was given up, is
-    /// granted again for the same fingerprint, and keeps its `expires_at`.
+    /// Claims a request for `lasts`, by the database's clock, atomically. A record past its `expires_at` is
+    /// ignored. A claim without a reply that expired or was released is granted again for the same
+    /// fingerprint, and keeps its `expires_at`.
     async fn begin(
         &self,
         scope: &str,
@@ -45,13 +45,13 @@ pub trait IdempotencyStore: Send + Sync {
         expires_at: Timestamp,
     ) -> Result<ClaimState, StoreError>;
 
-    /// Makes the claim of this epoch last this long from now. No time at all gives it up, so that the request
-    /// can be sent again.
+    /// Extends the claim of this epoch to `lasts` from now. Zero releases it, so that the request can be sent
+    /// again.
     async fn renew(&self, scope: &str, epoch: i64, lasts: Duration) -> Result<(), StoreError>;
 
     /// Stores the reply, if the claim is still of this epoch. Acknowledged once a power loss cannot undo it.
     async fn finish(&self, scope: &str, epoch: i64, reply: &str) -> Result<(), StoreError>;
 
-    /// Deletes expired records; returns how many.
+    /// Deletes expired records. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

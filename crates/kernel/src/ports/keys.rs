@@ -11,53 +11,53 @@ use crate::key_terms::KeyTerms;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// A new key, without its plaintext: that is never stored.
+/// A new key, without its plaintext, which is never stored.
 #[derive(Debug, Clone)]
 pub struct NewKey {
-    /// Its public id.
+    /// The public id.
     pub id: KeyId,
     /// The user it belongs to.
     pub user: UserId,
-    /// The hash it is found by.
+    /// The hash used for lookups.
     pub hash: KeyHash,
-    /// Its first characters.
+    /// The first characters.
     pub prefix: String,
-    /// What its owner calls it.
+    /// The owner's label.
     pub label: KeyLabel,
-    /// Its scope, expiry and caps.
+    /// The scope, expiry and caps.
     pub terms: KeyTerms,
     /// The credential that creates it.
     pub creator: Creator,
-    /// When it was issued.
+    /// The time of issue.
     pub created_at: Timestamp,
 }
 
-/// The account of a new pre-funded key, which alone spends from it.
+/// The account of a new pre-funded key. Only this key spends from it.
 #[derive(Debug, Clone)]
 pub struct KeyAccount {
     /// The account that pays.
     pub funder: UserId,
-    /// How much it moves onto the key.
+    /// The amount moved onto the key.
     pub amount: MicroUsd,
-    /// An address at which nobody can be reached.
+    /// An address that receives no mail.
     pub email: Email,
 }
 
 /// The money of a pre-funded key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyFunds {
-    /// What a new poll can use.
+    /// The amount available for a new poll.
     pub available: MicroUsd,
-    /// Set aside for running polls.
+    /// The amount held for running polls.
     pub held: MicroUsd,
 }
 
-/// What the polls of a capped key have cost, or hold.
+/// The cost and holds of the polls of a capped key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeySpending {
-    /// In all.
+    /// In total.
     pub total: MicroUsd,
-    /// Those opened today, in UTC.
+    /// Of polls opened today, in UTC.
     pub today: MicroUsd,
 }
 
@@ -68,64 +68,64 @@ pub struct KeyOwner {
     pub key: KeyId,
     /// The user.
     pub user: UserId,
-    /// Its scope, expiry and caps.
+    /// The scope, expiry and caps.
     pub terms: KeyTerms,
 }
 
-/// The most active keys of one account.
+/// Maximum number of active keys per account.
 pub const MAX_ACTIVE_KEYS: u32 = 100;
-/// The most keys that are listed, revoked ones included: the newest.
+/// Maximum number of keys listed, including revoked ones: the newest.
 pub const MAX_LISTED_KEYS: u32 = 1000;
 
-/// What became of a new key.
+/// The outcome of adding a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is active.
+    /// The key is active.
     Active,
-    /// The user has [`MAX_ACTIVE_KEYS`] active keys already.
+    /// The user already has [`MAX_ACTIVE_KEYS`] active keys.
     TooMany,
     /// The creating credential is no longer valid.
     CreatorEnded,
 }
 
-/// A key as its owner sees it.
+/// A key as shown to its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
-    /// Its public id.
+    /// The public id.
     pub id: KeyId,
-    /// Its first characters.
+    /// The first characters.
     pub prefix: String,
-    /// What its owner calls it; empty if nothing.
+    /// The owner's label; may be empty.
     pub label: String,
-    /// Its scope, expiry and caps.
+    /// The scope, expiry and caps.
     pub terms: KeyTerms,
-    /// Its own money; `None` if it spends its owner's.
+    /// The key's own money; `None` if it spends its owner's.
     pub funds: Option<KeyFunds>,
-    /// What it has spent, if it is capped; zero if it is not.
+    /// The spending of a capped key; zero without a cap.
     pub spent: KeySpending,
-    /// When it was last used, to within the time between two writes.
+    /// The time of the last use, to within the interval between two writes.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// The time of revocation.
     pub revoked_at: Option<Timestamp>,
-    /// When it was issued.
+    /// The time of issue.
     pub created_at: Timestamp,
 }
 
-/// Keeps API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
+/// Stores API keys. Adding and revoking are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
     /// Adds a key. [`StoreError::NotFound`] for an unknown user, [`StoreError::Conflict`] if the id or the
     /// hash exists.
     async fn add_key(&self, key: &NewKey) -> Result<Added, StoreError>;
 
-    /// Adds a pre-funded key, for whose user an account is made, and moves an amount from the funder's to it, in
-    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the funder has
-    /// less, [`StoreError::Frozen`] if it may not spend.
+    /// Adds a pre-funded key, creates its account, and moves an amount from the funder's account to it, in
+    /// one transaction. Otherwise like [`KeyStore::add_key`]; [`StoreError::InsufficientBalance`] if the
+    /// funder has less, [`StoreError::Frozen`] if the funder is frozen.
     async fn add_funded_key(&self, key: &NewKey, account: &KeyAccount) -> Result<Added, StoreError>;
 
-    /// Moves an amount from an account to an active pre-funded key that it has funded, once per `reference`; gives
-    /// what is on the key. [`StoreError::NotFound`] if there is no such key, [`StoreError::Conflict`] if the reference
-    /// was used for something else; otherwise like [`KeyStore::add_funded_key`].
+    /// Moves an amount from an account to its active pre-funded key, once per `reference`. Returns the money
+    /// on the key. [`StoreError::NotFound`] if the account has no such key, [`StoreError::Conflict`] if the
+    /// reference was used differently; otherwise like [`KeyStore::add_funded_key`].
     async fn fund_key(
         &self,
         funder: UserId,
@@ -135,20 +135,21 @@ pub trait KeyStore: Send + Sync {
         at: Timestamp,
     ) -> Result<KeyFunds, StoreError>;
 
-    /// The newest [`MAX_LISTED_KEYS`] keys of this user, those it has funded included, newest first.
+    /// Returns the newest [`MAX_LISTED_KEYS`] keys of this user, including those it has funded, newest first.
     async fn keys_of(&self, user: UserId, now: Timestamp) -> Result<Vec<StoredKey>, StoreError>;
 
-    /// The key with this hash and its user, unless it is revoked or has expired.
+    /// Returns the id, user and terms of the key with this hash, unless it is revoked or expired.
     async fn key_owner(&self, hash: &KeyHash, now: Timestamp) -> Result<Option<KeyOwner>, StoreError>;
 
-    /// Revokes a key of this user, or one that it has funded, for good; `false` if the user has no such active key.
-    /// What is left on a pre-funded key returns to the funder: what is held for running polls, when they are settled.
+    /// Revokes a key of this user, or one that it has funded, for good. Returns `false` if the user has no
+    /// such active key. The remaining money of a pre-funded key returns to the funder; holds return when
+    /// their polls are settled.
     async fn revoke_key(&self, user: UserId, key: KeyId, at: Timestamp) -> Result<bool, StoreError>;
 
-    /// Revokes all active keys of the new key's user, those it has funded included, and adds it, in one transaction; gives how many were
-    /// revoked. [`StoreError::NotFound`] for an unknown user.
+    /// Revokes all active keys of the new key's user, including those it has funded, and adds the new key, in
+    /// one transaction. Returns the number of revoked keys. [`StoreError::NotFound`] for an unknown user.
     async fn rotate_keys(&self, key: &NewKey) -> Result<u32, StoreError>;
 
-    /// Stores when keys were last used; unknown keys are ignored. A power loss may undo it.
+    /// Stores the times of the last uses of keys. Unknown keys are ignored. A power loss may undo it.
     async fn touch_keys(&self, used: &[(KeyId, Timestamp)]) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Money of accounts.
+//! The money of accounts.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use ep_polling::time::Timestamp;
 pub struct Balance {
     /// Credits minus debits.
     pub posted: MicroUsd,
-    /// Of that, set aside for running polls.
+    /// The part of it held for running polls.
     pub held: MicroUsd,
-    /// Everything captured for polls so far.
+    /// Total amount captured for polls.
     pub used: MicroUsd,
 }
 
 impl Balance {
-    /// What a new poll can use.
+    /// Returns the amount available for a new poll.
     pub const fn available(&self) -> MicroUsd {
         self.posted.minus(self.held)
     }
@@ -30,9 +30,9 @@ impl Balance {
 /// The result of a credit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreditOutcome {
-    /// The account has been credited.
+    /// The account was credited.
     Credited,
-    /// The same credit was made before; nothing changed.
+    /// The same credit was made earlier; nothing changed.
     AlreadyCredited,
 }
 
@@ -49,28 +49,28 @@ pub struct Audit {
     pub wrong_held: Vec<String>,
     /// Open holds of polls that are settled.
     pub orphaned_holds: Vec<String>,
-    /// Settled polls that were not charged what their calls cost, up to what was held for them.
+    /// Settled polls whose charge differs from the cost of their calls, limited to their hold.
     pub wrong_captures: Vec<String>,
-    /// Credits by card or in USDC without a payment that was made, and payments without their credit.
+    /// Credits by card or in USDC without a completed payment, and completed payments without a credit.
     pub unproven_credits: Vec<String>,
-    /// Deposits whose outcome nobody knows, although their authorization has expired.
+    /// Deposits of unknown outcome with an expired authorization.
     pub unknown_deposits: Vec<String>,
     /// Credited deposits whose transaction is no longer on the chain.
     pub vanished_deposits: Vec<String>,
-    /// Keys whose spending differs from that of their polls.
+    /// Keys whose spending differs from the sum over their polls.
     pub wrong_spending: Vec<String>,
-    /// Accounts of revoked pre-funded keys whose money has not returned.
+    /// Accounts of revoked pre-funded keys with unreturned money.
     pub unreturned_funds: Vec<String>,
-    /// Models whose sums differ from those over the ballots that they stand for; `service` for the service's own.
+    /// Models whose sums differ from those over their ballots; `service` for the sums of the service.
     pub wrong_reputation: Vec<String>,
-    /// Polls that are not settled although their time is long over: nobody runs them.
+    /// Polls not settled long after their deadline, because no process runs them.
     pub stranded_polls: Vec<String>,
-    /// Polls that are leased until a time that no correct clock can have written.
+    /// Polls with a lease that ends later than any correct clock allows.
     pub false_leases: Vec<String>,
 }
 
 impl Audit {
-    /// What was found, each with a name and a description.
+    /// Returns all findings, each with a name and a description.
     pub fn findings(&self) -> [(&'static str, &'static str, &[String]); 12] {
         [
             ("wrong_posted", "posted differs from the ledger", &self.wrong_posted),
@@ -88,25 +88,25 @@ impl Audit {
         ]
     }
 
-    /// Whether the ledger is consistent.
+    /// True if the ledger is consistent.
     pub fn is_clean(&self) -> bool {
         self.findings().iter().all(|(_, _, found)| found.is_empty())
     }
 }
 
-/// Reads balances, and changes nothing.
+/// Reads balances, without changes.
 #[async_trait]
 pub trait Balances: Send + Sync {
-    /// An account's money; `None` for an unknown user.
+    /// Returns an account's balance; `None` for an unknown user.
     async fn balance(&self, user: UserId) -> Result<Option<Balance>, StoreError>;
 }
 
 /// Moves money into accounts. [`PollStore`](super::PollStore) moves it out.
 #[async_trait]
 pub trait Ledger: Balances {
-    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power
-    /// loss cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
-    /// reference was used for another amount or another account.
+    /// Credits an account with an amount above zero, once per `reference`. Acknowledged once a power loss
+    /// cannot undo it. [`StoreError::NotFound`] for an unknown user; [`StoreError::Conflict`] if the
+    /// reference was used for another amount or account.
     async fn credit(
         &self,
         user: UserId,
@@ -115,11 +115,15 @@ pub trait Ledger: Balances {
         at: Timestamp,
     ) -> Result<CreditOutcome, StoreError>;
 
-    /// Checks in one snapshot that posted equals the transfers, that held equals the open holds, that every
-    /// open hold belongs to a poll that is not settled, that settled polls were charged what their calls cost, that
-    /// credits by card and payments belong together, that the spending of capped keys equals that of their polls, that
-    /// nothing is left on revoked pre-funded keys, that the sums of reputation are those over the ballots, and
-    /// that every poll is settled this long after its deadline (a poll that waits for its turn: after its lease), and
-    /// that no lease ends later than this long and [`CLOCKS_APART`](super::CLOCKS_APART) from now.
+    /// Checks in one snapshot that
+    /// - the posted amount equals the transfers, and the held amount equals the open holds,
+    /// - every open hold belongs to a poll that is not settled,
+    /// - settled polls were charged the cost of their calls,
+    /// - every credit by card or in USDC has its payment, and every payment its credit,
+    /// - the spending of capped keys equals that of their polls,
+    /// - revoked pre-funded keys have no money left,
+    /// - the sums of reputation equal those over the ballots,
+    /// - every poll is settled this long after its deadline (a waiting poll: after its lease),
+    /// - no lease ends later than this long and [`CLOCKS_APART`](super::CLOCKS_APART) from now.
     async fn audit(&self, settled_within: Duration) -> Result<Audit, StoreError>;
 }

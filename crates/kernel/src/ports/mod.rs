@@ -1,4 +1,4 @@
-//! What the kernel needs of the outside: small object-safe traits, held as `Arc<dyn …>`.
+//! The ports of the kernel: small object-safe traits for everything external, held as `Arc<dyn …>`.
 //!
 //! Each trait documents its contract. One conformance suite tests every database against it.
 
@@ -76,24 +76,24 @@ use crate::fault::{Fault, Kind};
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// Tells the time of day. Durations are measured by tokio's clock, which tests can pause.
+/// The time of day. Durations are measured by tokio's clock, which tests can pause.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// How far apart the clocks of two processes may be: each of them a minute wrong. A time that another one has written is
-/// read with this much room.
+/// Maximum difference between the clocks of two processes: each may be wrong by a minute. Times written by
+/// another process are read with this tolerance.
 pub const CLOCKS_APART: Duration = Duration::from_mins(2);
 
-/// Random bytes fit for secrets.
+/// A source of random bytes fit for secrets.
 pub trait Entropy: Send + Sync {
-    /// Fills the whole buffer.
+    /// Fills the buffer.
     fn fill(&self, bytes: &mut [u8]);
 }
 
 impl dyn Entropy + '_ {
-    /// `N` random bytes.
+    /// Returns `N` random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.fill(&mut bytes);
@@ -104,67 +104,67 @@ impl dyn Entropy + '_ {
 /// Counts requests per caller.
 #[async_trait]
 pub trait Limiter: Send + Sync {
-    /// Takes one request of `key` out of `policy`'s allowance. If the count is unavailable (the shared
-    /// store is down), the request is allowed: the limiter fails open.
+    /// Takes one request of `key` out of `policy`'s allowance. If the shared store of counts is unavailable,
+    /// the request is allowed: the limiter fails open.
     async fn take(&self, policy: &'static str, key: &str, per_minute: NonZeroU32) -> Allowance;
 
-    /// Forgets callers whose allowance is full again, where they are kept in memory. Called every few seconds.
+    /// Removes callers with a full allowance from memory, if they are stored there. Called every few seconds.
     fn sweep(&self) {}
 }
 
-/// What is left of an allowance.
+/// A rate limit and its remaining allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// The policy's name, as the headers show it.
+    /// The policy's name in the headers.
     pub policy: &'static str,
     /// Requests per window.
     pub limit: u32,
     /// The window.
     pub window: Duration,
-    /// Requests left right now.
+    /// Remaining requests.
     pub remaining: u32,
-    /// Until the allowance is full again.
+    /// Time until the allowance is full.
     pub reset: Duration,
-    /// Set when this request was one too many: until the next one is allowed.
+    /// Set if this request exceeded the limit: time until the next one is allowed.
     pub exhausted: Option<Duration>,
 }
 
-/// Why the store did not do what it was asked.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The account has less available than the poll needs to start.
+    /// The available balance is less than the poll needs to start.
     #[error("insufficient balance: {available} available, {needed} needed")]
     InsufficientBalance {
-        /// What the account has available.
+        /// The available balance.
         available: MicroUsd,
-        /// What the first calls may cost.
+        /// The maximum cost of the first calls.
         needed: MicroUsd,
     },
     /// The cap of the key leaves less than the poll needs to start.
     #[error("spending cap reached: {left} left, {needed} needed")]
     CapReached {
-        /// What the key may still spend.
+        /// The remaining amount under the cap.
         left: MicroUsd,
-        /// What the first calls may cost.
+        /// The maximum cost of the first calls.
         needed: MicroUsd,
     },
-    /// The account may not spend.
+    /// The account is frozen.
     #[error("the account is frozen")]
     Frozen,
     /// The account would hold more than [`MicroUsd::MAX`].
     #[error("the balance would exceed {}", MicroUsd::MAX)]
     BalanceLimit,
-    /// There is already something under that name.
+    /// An object with this name exists.
     #[error("conflict: {0}")]
     Conflict(&'static str),
-    /// What was named does not exist, or is no longer in the state the change needs.
+    /// The object does not exist, or is not in the state required by the change.
     #[error("not found: {0}")]
     NotFound(&'static str),
-    /// The poll is of a form that only newer versions of the program know.
+    /// The poll was stored in a format known only to newer versions of the program.
     #[error("a newer version of the program stored this poll")]
     UnknownForm,
-    /// The database cannot work at the moment; nothing was changed.
-    #[error("the database refused")]
+    /// The database rejected the operation; nothing was changed.
+    #[error("the database rejected the operation")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached, or violated the contract of its port.
     #[error("the database failed")]
@@ -196,7 +196,7 @@ impl From<StoreError> for Fault {
             ),
             StoreError::Frozen => Fault::new(
                 Kind::AccountFrozen,
-                "this account may not spend, because a payment to it was taken back; contact the operator, or choose \
+                "this account is frozen because a payment to it was reversed; contact the operator, or choose \
                  the preset free, which costs nothing",
             ),
             StoreError::BalanceLimit => Fault::new(
@@ -214,7 +214,7 @@ impl From<StoreError> for Fault {
             .retry_after(Duration::from_secs(5)),
             StoreError::Refused(source) | StoreError::Failed(source) => Fault::new(
                 Kind::Unavailable,
-                "the database is not available right now; try again in a moment",
+                "the database is not available; try again in a moment",
             )
             .retry_after(Duration::from_secs(2))
             .caused_by(source),

@@ -12,49 +12,49 @@ use ep_polling::ballot::{BallotView, ModelAnswer};
 use ep_polling::roster::{Member, ModelChoice, Roster};
 use ep_polling::time::Timestamp;
 
-/// The list of the models that an upstream offers.
+/// The models offered by an upstream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Registry {
-    /// When the list was fetched from the upstream.
+    /// Time when the list was fetched from the upstream.
     pub fetched_at: Timestamp,
-    /// When it will be fetched again.
+    /// Time when the list will be fetched again.
     pub cache_expires_at: Timestamp,
-    /// How many models follow.
+    /// Number of models.
     pub count: usize,
-    /// Same value as `count`; kept for compatibility.
+    /// Same value as `count`, for compatibility.
     pub model_count: Option<usize>,
-    /// Whether they are the simulated models of the demo roster.
+    /// True for the simulated models of the demo roster.
     pub simulated: bool,
-    /// The models, one entry for each id.
+    /// The models, one entry per id.
     pub variants: Vec<Variant>,
 }
 
 /// One model of a registry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
-    /// The name the upstream knows it by.
+    /// The model's id at the upstream.
     pub id: String,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
-    /// Who makes it or serves it.
+    /// The model's maker or provider.
     pub provider: String,
     /// Family of the model: models of one maker and product line.
     pub family: String,
-    /// Tokens it can read and write at once.
+    /// Maximum number of input and output tokens.
     pub context_length: Option<u64>,
     /// Price; null if unknown.
     pub pricing: Option<VariantPricing>,
-    /// Whether it is known to charge nothing.
+    /// True if the model is known to be free of charge.
     pub free: bool,
-    /// Whether it supports tools; null if unknown.
+    /// True if the model supports tools; null if unknown.
     pub supports_tools: Option<bool>,
-    /// Request parameters it is known to support.
+    /// Request parameters that the model is known to support.
     pub supported_parameters: Vec<String>,
-    /// The presets that ask it.
+    /// The presets that include the model.
     pub presets: Vec<String>,
 }
 
-/// What a model charges, in USD per token, as decimal text (floats would lose digits).
+/// The price of a model in USD per token, as decimal text, because floats would lose digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VariantPricing {
     /// Per prompt token.
@@ -65,21 +65,21 @@ pub struct VariantPricing {
     pub request: String,
 }
 
-/// What to do with a call whose answer is no longer wanted.
+/// The handling of a call with an unneeded response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Abandon {
-    /// Cancel the call: this saves the upstream work, and nothing is charged for it.
+    /// Cancel the call. This saves the upstream work, and the call is not charged.
     HangUp,
-    /// Wait for it: it is charged either way, and only its answer says how much.
+    /// Wait for the response. The call is charged either way, and only the response states the cost.
     Drain,
 }
 
-/// How long an answer is wanted.
+/// The time for which a response is wanted.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// From now on.
+    /// Time limit from now.
     pub within: Duration,
-    /// Cancelled when it is wanted no longer, because the poll has ended.
+    /// Cancelled when the poll has ended, so the response is no longer needed.
     pub dropped: CancellationToken,
 }
 
@@ -89,27 +89,27 @@ impl From<Duration> for Wanted {
     }
 }
 
-/// Finds and asks models.
+/// Lists and calls models.
 #[async_trait]
 pub trait Models: Send + Sync {
-    /// The models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) if there is no
+    /// Returns the models on offer. [`Kind::NotConfigured`](crate::fault::Kind::NotConfigured) without an
     /// upstream, [`Kind::Unavailable`](crate::fault::Kind::Unavailable) if it cannot be reached and no list
     /// is cached.
     async fn registry(&self) -> Result<Registry, Fault>;
 
-    /// The names of the presets, in the order in which they are documented.
+    /// Returns the names of the presets, in the order of their documentation.
     fn presets(&self) -> Vec<String>;
 
-    /// The roster of a choice. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for a preset that
-    /// does not exist, [`Kind::InvalidInput`](crate::fault::Kind::InvalidInput) for models that do not, and
-    /// the failures of [`Models::registry`].
+    /// Returns the roster of a choice. [`Kind::InvalidPreset`](crate::fault::Kind::InvalidPreset) for an
+    /// unknown preset, [`Kind::InvalidInput`](crate::fault::Kind::InvalidInput) for unknown models, and the
+    /// errors of [`Models::registry`].
     async fn roster(&self, choice: &ModelChoice) -> Result<Roster, Fault>;
 
-    /// Asks one model for its vote as long as that is wanted, using fallback levels, one repair and retries. Never
-    /// fails: a failure is an answer without a vote. Once it is dropped no request is sent any more; one that was sent
-    /// is waited for.
+    /// Requests a vote from one model within the limits of `wanted`, with fallback levels, one repair and
+    /// retries. Never fails: a failure is a response without a vote. After cancellation no further request is
+    /// sent; one already sent is waited for.
     async fn vote(&self, member: &Member, view: &BallotView, wanted: Wanted) -> ModelAnswer;
 
-    /// What to do with a call to this member that is no longer wanted.
+    /// Returns the handling of an unneeded call to this member.
     fn abandon(&self, member: &Member) -> Abandon;
 }

@@ -1,4 +1,4 @@
-//! What the operator does with accounts.
+//! The operator's view of accounts.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -9,25 +9,25 @@ use crate::caller::UserId;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-/// The most users that one page lists.
+/// Maximum number of users per page.
 pub const MAX_LISTED_USERS: u32 = 100;
 
-/// A user as the operator sees it.
+/// A user as shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserRecord {
-    /// Its id.
+    /// The user's id.
     pub id: UserId,
-    /// Its address.
+    /// The email address.
     pub email: String,
-    /// When it was created.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// Whether it may not spend.
+    /// True if the account is frozen and cannot spend.
     pub frozen: bool,
-    /// What signs in to it.
+    /// The identities that sign in to the account.
     pub identities: Vec<IdentityRecord>,
 }
 
-/// What signs in to an account.
+/// An identity that signs in to an account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct IdentityRecord {
@@ -37,7 +37,7 @@ pub struct IdentityRecord {
     pub issuer: String,
     /// The wallet's address, or the user's id at the provider.
     pub subject: String,
-    /// When it signed in first.
+    /// The time of the first sign-in.
     pub created_at: Timestamp,
 }
 
@@ -45,19 +45,19 @@ pub struct IdentityRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct TransferRecord {
-    /// What it was for.
+    /// The purpose of the transfer.
     pub reference: String,
-    /// Where the money came from.
+    /// The debited account.
     pub from: String,
-    /// Where it went.
+    /// The credited account.
     pub to: String,
-    /// How much, in micro-USD.
+    /// The amount, in micro-USD.
     pub amount_micro_usd: i64,
-    /// When.
+    /// The time of the transfer.
     pub at: Timestamp,
 }
 
-/// How much was revoked.
+/// The numbers of revoked credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockedOut {
     /// API keys.
@@ -66,26 +66,26 @@ pub struct LockedOut {
     pub sessions: u64,
 }
 
-/// Changes accounts for the operator. Changes are acknowledged once a power loss cannot undo them. An unknown user is
-/// [`StoreError::NotFound`].
+/// Changes accounts for the operator. Changes are acknowledged once a power loss cannot undo them. An unknown
+/// user is [`StoreError::NotFound`].
 #[async_trait]
 pub trait UserAdmin: Send + Sync {
-    /// Up to [`MAX_LISTED_USERS`] users in the order of their ids, after this one.
+    /// Returns up to [`MAX_LISTED_USERS`] users, ordered by id, after this one.
     async fn users(&self, after: Option<UserId>) -> Result<Vec<UserRecord>, StoreError>;
 
-    /// A user.
+    /// Returns a user.
     async fn user(&self, user: UserId) -> Result<UserRecord, StoreError>;
 
-    /// Checks the stored data for damage and describes each finding; an empty list if there is none. PostgreSQL checks
-    /// its own files, so nothing is checked there.
+    /// Checks the stored data for damage. Returns a description of each finding. Does nothing on PostgreSQL,
+    /// which checks its own files.
     async fn check_integrity(&self, check: IntegrityCheck) -> Result<Vec<String>, StoreError>;
 
-    /// Lets an account spend, or not.
+    /// Freezes or unfreezes an account. A frozen account cannot spend.
     async fn freeze(&self, user: UserId, frozen: bool) -> Result<(), StoreError>;
 
-    /// Takes an amount above zero of what an account has available, once per reference.
-    /// [`StoreError::InsufficientBalance`] if there is less, [`StoreError::Conflict`] if the reference was used for
-    /// something else.
+    /// Debits an amount above zero from the available balance of an account, once per reference.
+    /// [`StoreError::InsufficientBalance`] if less is available, [`StoreError::Conflict`] if the reference
+    /// was used differently.
     async fn debit(
         &self,
         user: UserId,
@@ -94,10 +94,10 @@ pub trait UserAdmin: Send + Sync {
         at: Timestamp,
     ) -> Result<CreditOutcome, StoreError>;
 
-    /// Revokes all keys of a user, and ends all its sessions.
+    /// Revokes all keys of a user, and ends all sessions.
     async fn lock_out(&self, user: UserId, at: Timestamp) -> Result<LockedOut, StoreError>;
 
-    /// Lets everything that signs in to one account sign in to another one, and ends the sessions of the first.
-    /// Money, keys and polls stay where they are. Returns how many identities have moved.
+    /// Moves all identities of one account to another, and ends the sessions of the first. Money, keys and
+    /// polls stay with the first account. Returns the number of identities moved.
     async fn merge_identities(&self, from: UserId, into: UserId) -> Result<u64, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Changes to polls, announced among the processes that share a database.
+//! Changes to polls, announced between processes that share a database.
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use ep_polling::poll_id::PollId;
 
-/// What has happened to a poll.
+/// The kind of a change to a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It has new ballots.
+    /// New ballots were recorded.
     Ballots,
-    /// It has ended.
+    /// The poll has ended.
     Ended,
-    /// It is to be ended.
+    /// The poll was cancelled.
     Cancelled,
-    /// Whoever ran it has given it up: another process can adopt it.
+    /// Its process released the poll: another process can adopt it.
     Released,
-    /// Its owner has deleted it.
+    /// Its owner deleted the poll.
     Deleted,
 }
 
@@ -28,21 +28,22 @@ pub enum Change {
 pub struct PollChange {
     /// The poll.
     pub poll: PollId,
-    /// What has happened to it.
+    /// The kind of the change.
     pub change: Change,
 }
 
-/// The most changes announced together.
+/// Maximum number of changes announced together.
 pub const MAX_ANNOUNCED: usize = 100;
 
 /// Announces changes to the processes that share a database.
 ///
-/// Announcements are hints: any of them can be lost, so whoever acts on one also looks by itself from time to time.
+/// Announcements are hints: any of them can be lost, so receivers also check periodically.
 #[async_trait]
 pub trait PollChanges: Send + Sync {
-    /// Announces up to [`MAX_ANNOUNCED`] changes to whoever listens, this process included.
+    /// Announces up to [`MAX_ANNOUNCED`] changes to all listeners, including this process.
     async fn announce(&self, changes: &[PollChange]) -> Result<(), StoreError>;
 
-    /// What is announced from now on. The stream ends when announcements may have been missed.
+    /// Returns a stream of the changes announced from now on. It ends when announcements may have been
+    /// missed.
     async fn listen(&self) -> Result<BoxStream<'static, PollChange>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Sums over the ballots of polls that have ended, and the times in which the service ran.
+//! Sums over the ballots of ended polls, and the minutes in which the service ran.
 
 use async_trait::async_trait;
 
@@ -6,39 +6,40 @@ use super::StoreError;
 use ep_polling::reputation::Sums;
 use ep_polling::time::Timestamp;
 
-/// In how many minutes the service ran.
+/// Counts of minutes in which the service ran.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Heartbeats {
-    /// The first minute of all in which it ran, since the epoch; `None` if it never did.
+    /// The first minute in which it ever ran, since the epoch; `None` if it never ran.
     pub first: Option<i64>,
-    /// In how many of the minutes that were asked about, for each question.
+    /// Number of minutes in each of the requested periods.
     pub counts: [u64; 2],
 }
 
-/// Keeps sums over the ballots of polls that have ended and count, so that reading them costs the same however many
-/// ballots there are.
+/// Stores sums over the ballots of counted polls, so that the cost of reading them does not depend on the
+/// number of ballots.
 #[async_trait]
 pub trait ReputationStore: Send + Sync {
-    /// Brings the sums up to date with up to `limit` polls that have ended, or on which there is new feedback: each in
-    /// the transaction that marks it as counted, so that it is counted once, whatever is interrupted and however many
-    /// processes count. Returns how many polls it has counted; fewer than `limit` where none are left, or another process
-    /// was counting them.
+    /// Adds up to `limit` ended polls, and polls with new feedback, to the sums. Each poll is marked as
+    /// counted in the same transaction, so it is counted once despite interruptions and concurrent processes.
+    /// Returns the number of polls counted: fewer than `limit` if no more are left, or another process was
+    /// counting them.
     async fn count_polls(&self, limit: u32) -> Result<u32, StoreError>;
 
-    /// What all counted polls tell, those that have been deleted since included.
+    /// Returns the sums over all counted polls, including polls deleted since.
     async fn sums(&self) -> Result<Sums, StoreError>;
 
-    /// Notes that the service runs in this minute since the epoch.
+    /// Records that the service runs in this minute since the epoch.
     async fn beat(&self, minute: i64) -> Result<(), StoreError>;
 
-    /// In how many of the minutes from each of these on, up to `now` and without it, the service ran.
+    /// Returns the numbers of minutes in which the service ran, from each of these on, up to but not
+    /// including `now`.
     async fn heartbeats(&self, since: [i64; 2], now: i64) -> Result<Heartbeats, StoreError>;
 
-    /// Forgets minutes before this one, but for the first of all.
+    /// Deletes minutes before this one, except the first of all.
     async fn delete_old_heartbeats(&self, before: i64) -> Result<(), StoreError>;
 }
 
-/// The minute since the epoch.
+/// Returns the minute since the epoch.
 pub const fn minute(at: Timestamp) -> i64 {
     at.millis().div_euclid(60_000)
 }

@@ -1,4 +1,4 @@
-//! Browser sessions, and what may be used once to start one.
+//! Browser sessions, and single-use nonces for starting one.
 
 use async_trait::async_trait;
 
@@ -7,52 +7,54 @@ use crate::caller::UserId;
 use crate::session_token::TokenHash;
 use ep_polling::time::Timestamp;
 
-/// A session that begins.
+/// A new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
     /// The hash of its token.
     pub hash: TokenHash,
-    /// Who is signed in.
+    /// The user.
     pub user: UserId,
-    /// When it begins.
+    /// The time of the start.
     pub created_at: Timestamp,
-    /// What the identity provider is signed out with, encrypted.
+    /// The token for signing out at the identity provider, encrypted.
     pub provider_token: Option<String>,
 }
 
-/// A session as it is kept.
+/// A session as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSession {
-    /// Who is signed in.
+    /// The user.
     pub user: UserId,
-    /// When it began.
+    /// The time of the start.
     pub created_at: Timestamp,
-    /// When it was last used, to within the time between two writes.
+    /// The time of the last use, to within the interval between two writes.
     pub used_at: Timestamp,
-    /// What the identity provider is signed out with, encrypted.
+    /// The token for signing out at the identity provider, encrypted.
     pub provider_token: Option<String>,
 }
 
-/// Keeps sessions and used nonces.
+/// Stores sessions and used nonces.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Begins a session. [`StoreError::NotFound`] for an unknown user.
+    /// Starts a session. [`StoreError::NotFound`] for an unknown user.
     async fn start_session(&self, session: &NewSession) -> Result<(), StoreError>;
 
-    /// The session with this hash.
+    /// Returns the session with this hash.
     async fn session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError>;
 
-    /// Notes that a session was used. A power loss may undo it.
+    /// Records a use of a session. A power loss may undo it.
     async fn touch_session(&self, hash: &TokenHash, at: Timestamp) -> Result<(), StoreError>;
 
-    /// Ends a session; gives it, unless it had ended. Acknowledged once a power loss cannot undo it.
+    /// Ends a session and returns it, or `None` if it had already ended. Acknowledged once a power loss
+    /// cannot undo it.
     async fn end_session(&self, hash: &TokenHash) -> Result<Option<StoredSession>, StoreError>;
 
-    /// Uses a nonce up; `false` if it was used before. Acknowledged once a power loss cannot undo it.
+    /// Uses up a nonce. Returns `false` if it was already used. Acknowledged once a power loss cannot undo
+    /// it.
     async fn use_nonce(&self, nonce: &str, expires_at: Timestamp) -> Result<bool, StoreError>;
 
-    /// Deletes sessions that were last used before `used_before` or began before `started_before`, and used
-    /// nonces that have expired.
+    /// Deletes sessions last used before `used_before` or started before `started_before`, and expired
+    /// nonces.
     async fn delete_old_sessions(
         &self,
         used_before: Timestamp,

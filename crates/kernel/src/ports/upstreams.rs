@@ -1,4 +1,4 @@
-//! What is cached about upstreams between starts.
+//! The cache of upstream data between starts.
 
 use async_trait::async_trait;
 
@@ -9,7 +9,7 @@ use ep_polling::time::Timestamp;
 /// A model list as it was last fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedModelList {
-    /// When it was fetched.
+    /// The time of the fetch.
     pub fetched_at: Timestamp,
     /// The upstream's response body, unchanged.
     pub body: String,
@@ -24,21 +24,22 @@ pub struct SavedFallbackLevel {
     pub level: u8,
     /// The optional parameters that it does not support, as a set of bits.
     pub unsupported_parameters: u8,
-    /// When it was saved.
+    /// The time of saving.
     pub saved_at: Timestamp,
 }
 
-/// Keeps, per upstream, its model list and the fallback level of each model. A power loss may undo the last
-/// changes.
+/// Stores the model list and the fallback levels of the models of each upstream. A power loss may undo the
+/// last changes.
 #[async_trait]
 pub trait UpstreamCache: Send + Sync {
-    /// The model list of this upstream, however old.
+    /// Returns the model list of this upstream, regardless of its age.
     async fn model_list(&self, upstream: &str) -> Result<Option<CachedModelList>, StoreError>;
 
     /// Replaces the model list of this upstream.
     async fn save_model_list(&self, upstream: &str, list: &CachedModelList) -> Result<(), StoreError>;
 
-    /// The fallback levels saved for this upstream, ordered by model. Models without one are at level 0.
+    /// Returns the fallback levels saved for this upstream, ordered by model. Models without one are at level
+    /// 0.
     async fn fallback_levels(&self, upstream: &str) -> Result<Vec<SavedFallbackLevel>, StoreError>;
 
     /// Saves a model's fallback level.

@@ -1,4 +1,4 @@
-//! Users, and what signs in to their accounts.
+//! Users and the identities that sign in to their accounts.
 
 use async_trait::async_trait;
 
@@ -12,83 +12,83 @@ use ep_polling::time::Timestamp;
 /// A new user.
 #[derive(Debug, Clone)]
 pub struct NewUser {
-    /// Its id.
+    /// The user's id.
     pub id: UserId,
-    /// Its address; other users may have the same.
+    /// The email address; other users may have the same.
     pub email: Email,
-    /// Credited at once, unless zero, under a reference that makes it happen once per user.
+    /// Amount of the starter credit, if not zero. Its reference ensures that it is credited once per user.
     pub starter_credit: MicroUsd,
-    /// When it is created.
+    /// The time of creation.
     pub created_at: Timestamp,
 }
 
-/// A user that signs up by itself.
+/// A self-service sign-up.
 #[derive(Debug, Clone)]
 pub struct NewSignUp {
-    /// What it signs in with.
+    /// The identity.
     pub identity: Identity,
-    /// The user. Its starter credit is given as far as the limits allow.
+    /// The user. Gets its starter credit only within the limits.
     pub user: NewUser,
-    /// Its first API key, if it gets one.
+    /// The first API key, if requested.
     pub key: Option<NewKey>,
-    /// How many starter credits may be given in a day.
+    /// The daily limits of starter credits.
     pub limits: StarterCreditLimits,
-    /// The hash of the client's address, by which its starter credits are counted.
+    /// Hash of the client's address, for counting its starter credits.
     pub client: String,
-    /// The hash of the client's network, by which its starter credits are counted.
+    /// Hash of the client's network, for counting its starter credits.
     pub network: String,
 }
 
-/// How many starter credits are given in a day (UTC); 0 is no limit.
+/// Maximum number of starter credits in a day (UTC); 0 means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StarterCreditLimits {
-    /// By the service.
+    /// Of the service.
     pub per_day: u32,
-    /// To one network: see [`Caller::network`](crate::caller::Caller::network).
+    /// Per network: see [`Caller::network`](crate::caller::Caller::network).
     pub per_network_and_day: u32,
-    /// To one client address.
+    /// Per client address.
     pub per_address_and_day: u32,
 }
 
-/// What became of a sign-up.
+/// The outcome of a sign-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignedUp {
-    /// The user, its account and its key exist now.
+    /// The user, the account and the key were created.
     New {
-        /// What the account has been credited.
+        /// The amount credited.
         starter_credit: MicroUsd,
     },
-    /// The identity belongs to this user already; nothing has changed.
+    /// The identity already belongs to this user; nothing changed.
     Known(UserId),
 }
 
-/// Reads what is known of users.
+/// Reads user profiles.
 #[async_trait]
 pub trait Profiles: Send + Sync {
-    /// The address of a user; `None` for an unknown one.
+    /// Returns the email address of a user; `None` for an unknown user.
     async fn email_of(&self, user: UserId) -> Result<Option<Email>, StoreError>;
 }
 
-/// Keeps users. Changes are acknowledged once a power loss cannot undo them.
+/// Stores users. Changes are acknowledged once a power loss cannot undo them.
 #[async_trait]
 pub trait UserStore: Profiles {
-    /// Creates a user, its account and its starter credit in one transaction. [`StoreError::Conflict`] if
-    /// the id exists.
+    /// Creates a user with its account and starter credit in one transaction. [`StoreError::Conflict`] if the
+    /// id exists.
     async fn create_user(&self, user: &NewUser) -> Result<(), StoreError>;
 
-    /// Creates the user of an identity with its account, its starter credit and its key in one transaction,
-    /// unless the identity belongs to a user already.
+    /// Creates the user of an identity with its account, starter credit and key in one transaction, unless
+    /// the identity already belongs to a user.
     async fn sign_up(&self, sign_up: &NewSignUp) -> Result<SignedUp, StoreError>;
 
-    /// The user that this identity belongs to.
+    /// Returns the user that this identity belongs to.
     async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError>;
 
-    /// The oldest [`MAX_USERS_OF_EMAIL`] users with this address.
+    /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
     async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError>;
 
-    /// Forgets how many starter credits were given before this day.
+    /// Deletes the counts of starter credits given before this day.
     async fn delete_old_starter_credits(&self, now: Timestamp) -> Result<(), StoreError>;
 }
 
-/// The most users that are found by an address.
+/// Maximum number of users returned for an address.
 pub const MAX_USERS_OF_EMAIL: u32 = 20;

@@ -1,4 +1,4 @@
-//! Messages that wallets sign (Sign-In with Ethereum, EIP-4361).
+//! Messages signed by wallets (Sign-In with Ethereum, EIP-4361).
 
 use async_trait::async_trait;
 
@@ -6,36 +6,36 @@ use crate::fault::Fault;
 use crate::identity::{Purpose, WalletAddress};
 use ep_polling::time::Timestamp;
 
-/// What a message says, once its form, domain, URI, chain and times have been checked.
+/// A message with a valid form, domain, URI, chain and time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletMessage {
-    /// The wallet that is to sign it.
+    /// The wallet that must sign it.
     pub address: WalletAddress,
-    /// Its nonce; nobody has checked it yet.
+    /// The nonce, not checked yet.
     pub nonce: String,
 }
 
-/// Why a message cannot be used.
+/// The reason for rejecting a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// It is not a message of EIP-4361, or too long.
-    #[error("the message does not follow EIP-4361 to the letter")]
+    /// The message does not follow EIP-4361, or is too long.
+    #[error("the message does not follow EIP-4361 exactly")]
     Form,
-    /// It signs in to another service.
-    #[error("the message names another domain or URI than this service's")]
+    /// The message is for another service.
+    #[error("the domain or URI of the message is not this service's")]
     Domain,
-    /// It is for another chain.
-    #[error("the message names another chain than the challenge did")]
+    /// The message is for another chain.
+    #[error("the chain of the message differs from the challenge's")]
     Chain,
-    /// It is too old, is not valid yet, or comes from the future.
+    /// The message is too old or not valid yet.
     #[error("the message has expired, or is not valid yet")]
     Time,
 }
 
-/// Writes, reads and proves messages.
+/// Writes, reads and verifies messages.
 #[async_trait]
 pub trait WalletMessages: Send + Sync {
-    /// The text for a wallet to sign.
+    /// Returns the text for a wallet to sign.
     fn write(
         &self,
         address: WalletAddress,
@@ -48,7 +48,7 @@ pub trait WalletMessages: Send + Sync {
     /// Reads a message and checks everything but its nonce and its signature.
     fn read(&self, text: &str, now: Timestamp) -> Result<WalletMessage, MessageError>;
 
-    /// Whether the wallet that the message names has signed it: by its key (EIP-191), or as a contract
-    /// (EIP-1271, EIP-6492) where a node of the chain can be asked. A failure says that it cannot be asked now.
+    /// True if the wallet named in the message signed it: with its key (EIP-191), or as a contract (EIP-1271,
+    /// EIP-6492) if a chain node is configured. Fails if the node is unavailable.
     async fn is_signed(&self, text: &str, signature: &str) -> Result<bool, Fault>;
 }

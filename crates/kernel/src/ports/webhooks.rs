@@ -1,4 +1,4 @@
-//! Webhooks: what accounts want to be told, and who tells them.
+//! Webhooks: their settings, notifications and delivery.
 
 use std::time::Duration;
 
@@ -10,104 +10,103 @@ use crate::webhook_url::WebhookUrl;
 use ep_polling::poll_id::PollId;
 use ep_polling::time::Timestamp;
 
-/// What an account has set.
+/// The webhook settings of an account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Webhook {
-    /// Where it hears of all its polls; `None` for nowhere.
+    /// URL for the end notifications of all its polls; `None` without a webhook.
     pub url: Option<WebhookUrl>,
-    /// The secret that signs.
+    /// The signing secret.
     pub secret: WebhookSecretNumber,
 }
 
-/// Which secret of an account signs: they are counted.
+/// The number of an account's signing secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WebhookSecretNumber {
-    /// Its number; the first is 0.
+    /// The number, from 0.
     pub number: u32,
-    /// When it replaced the one before.
+    /// The time when it replaced the previous secret.
     pub replaced_at: Option<Timestamp>,
 }
 
-/// A notification to be sent now.
+/// A notification due now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueNotification {
-    /// The poll that has ended.
+    /// The ended poll.
     pub poll: PollId,
     /// The account.
     pub user: UserId,
-    /// Where to send it.
+    /// The receiver's URL.
     pub url: WebhookUrl,
-    /// How many attempts there were, this one included.
+    /// Number of attempts, including this one.
     pub attempts: u32,
-    /// The secret that signs.
+    /// The signing secret.
     pub secret: WebhookSecretNumber,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attempted {
-    /// The receiver has it.
+    /// Delivered to the receiver.
     Delivered,
-    /// It is sent again after this time.
+    /// To be retried.
     Again {
-        /// Why it was not delivered.
+        /// The reason for the failure.
         error: String,
-        /// How long until then.
+        /// Time until the next attempt.
         after: Duration,
     },
-    /// It is not sent again.
+    /// Not delivered and not retried.
     Failed {
-        /// Why it was not delivered.
+        /// The reason for the failure.
         error: String,
     },
 }
 
-/// How far a notification is.
+/// The state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum NotificationState {
-    /// It waits for the end of its poll, or for the next attempt.
+    /// Waiting for the end of the poll, or for the next attempt.
     Waiting,
-    /// The receiver has it.
+    /// Delivered to the receiver.
     Delivered,
-    /// It could not be delivered for a day, or the receiver wants no more.
+    /// Not delivered within a day, or refused for good by the receiver.
     Failed,
 }
 
-/// A notification as its account sees it.
+/// A notification as shown to its account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotificationRecord {
-    /// Its poll, which has no other one.
+    /// The poll. Each poll has at most one notification.
     pub poll: PollId,
-    /// Where it is sent.
+    /// The receiver's URL.
     pub url: WebhookUrl,
-    /// How far it is.
+    /// The state.
     pub state: NotificationState,
-    /// How many attempts there were.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Why the last one failed.
+    /// The error of the last attempt.
     pub last_error: Option<String>,
-    /// When its poll was opened.
+    /// The time when the poll was opened.
     pub created_at: Timestamp,
 }
 
-/// Keeps webhooks and notifications. A notification is stored with its poll: see
+/// Stores webhooks and notifications. A notification is stored with its poll: see
 /// [`NewPoll::notify`](super::NewPoll::notify).
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
-    /// What this account has set.
+    /// Returns the webhook settings of this account.
     async fn webhook(&self, user: UserId) -> Result<Webhook, StoreError>;
 
-    /// Sets where an account hears of all its polls that are opened from now on.
+    /// Sets the webhook URL of an account, for polls opened from now on.
     async fn set_webhook_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), StoreError>;
 
-    /// Replaces an account's secret by the next one; gives its number.
+    /// Replaces an account's secret by the next one. Returns its number.
     async fn replace_webhook_secret(&self, user: UserId, at: Timestamp) -> Result<u32, StoreError>;
 
-    /// Takes up to `limit` notifications of polls that have ended whose time has come, up to `per_account` of each
-    /// account but those that are `busy`, and counts an attempt for each. No one else is given them until `lasts` has
-    /// passed.
+    /// Claims up to `limit` due notifications of ended polls, at most `per_account` per account and none of
+    /// `busy` accounts. Counts an attempt for each. Nobody else can claim them until `lasts` has passed.
     async fn due_notifications(
         &self,
         limit: u32,
@@ -116,21 +115,21 @@ pub trait WebhookStore: Send + Sync {
         lasts: Duration,
     ) -> Result<Vec<DueNotification>, StoreError>;
 
-    /// Stores what became of an attempt.
+    /// Stores the outcome of an attempt.
     async fn attempted(&self, poll: &PollId, attempted: &Attempted) -> Result<(), StoreError>;
 
-    /// The newest notifications of an account, newest first.
+    /// Returns the newest notifications of an account, newest first.
     async fn notifications_of(&self, user: UserId, limit: u32)
     -> Result<Vec<NotificationRecord>, StoreError>;
 
-    /// Deletes notifications that need no further attempt, of polls opened before a time.
+    /// Deletes notifications without further attempts, of polls opened before a time.
     async fn delete_old_notifications(&self, before: Timestamp) -> Result<u64, StoreError>;
 }
 
-/// A notification, ready to be sent.
+/// A signed notification.
 #[derive(Clone)]
 pub struct PreparedNotification {
-    /// Where to send it.
+    /// The receiver's URL.
     pub url: WebhookUrl,
     /// The media type of the body.
     pub media_type: &'static str,
@@ -140,23 +139,23 @@ pub struct PreparedNotification {
     pub body: String,
 }
 
-/// Why a notification was not delivered, in words that its account may read.
+/// The failure of a delivery, worded for the account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotDelivered {
-    /// Why.
+    /// The reason.
     pub error: String,
-    /// Whether the receiver said that it wants no more.
+    /// True if the receiver rejects all further notifications.
     pub gone: bool,
-    /// How long the receiver asked to be left alone.
+    /// The delay requested by the receiver.
     pub retry_after: Option<Duration>,
 }
 
-/// Sends notifications to where accounts want them.
+/// Sends notifications to the URLs of accounts.
 #[async_trait]
 pub trait WebhookSender: Send + Sync {
-    /// Checks a URL that an account names; says what is wrong with it.
+    /// Validates a URL from an account. Returns a description of the problem on failure.
     fn check(&self, url: &str) -> Result<WebhookUrl, String>;
 
-    /// Sends a notification, within a time limit of its own.
+    /// Sends a notification, within the sender's time limit.
     async fn send(&self, notification: &PreparedNotification) -> Result<(), NotDelivered>;
 }

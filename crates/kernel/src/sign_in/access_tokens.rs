@@ -12,15 +12,15 @@ use crate::ports::{ProvenToken, TokenVerifier};
 
 /// Finds the accounts of access tokens.
 pub struct AccessTokens {
-    /// Proves them.
+    /// Verifies the tokens.
     pub verifier: Arc<dyn TokenVerifier>,
-    /// The accounts: those of the people who sign in at the same issuer.
+    /// Finds or creates the accounts, shared with users who sign in at the same issuer.
     pub sign_ups: Arc<SignUps>,
 }
 
 impl AccessTokens {
-    /// Who calls with this token. Its holder gets an account, as by signing in, if there is none yet. Fails as
-    /// [`TokenVerifier::verify`] does.
+    /// Returns the caller with this token. Creates an account for its holder if there is none yet, as signing
+    /// in does. Fails as [`TokenVerifier::verify`] does.
     pub async fn caller(&self, token: &SecretString, address: IpAddr) -> Result<Caller, Fault> {
         let ProvenToken { identity, email, scope } = self.verifier.verify(token).await?;
         let client = Caller::Anonymous { address };

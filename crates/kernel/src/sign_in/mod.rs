@@ -1,4 +1,4 @@
-//! Signing in: the accounts of identities, the sessions of browsers, and wallets.
+//! Signing in: the accounts of identities, browser sessions and wallets.
 
 mod access_tokens;
 mod nonces;

@@ -1,7 +1,7 @@
 //! Nonces of sign-in messages.
 //!
-//! A nonce carries its expiry and a code that only this service can make, over everything it is bound to. So
-//! asking for one stores nothing; the database keeps those that were used, until they expire.
+//! A nonce carries its expiry and an authentication code of this service over everything it is bound to.
+//! Issuing one stores nothing. The database stores used nonces until they expire.
 
 use std::time::Duration;
 
@@ -12,30 +12,31 @@ use sha2::{Digest, Sha256, Sha512};
 use crate::identity::{Purpose, WalletAddress};
 use ep_polling::time::Timestamp;
 
-/// How long a nonce can be used.
+/// Time for which a nonce can be used.
 pub const NONCE_LIFETIME: Duration = Duration::from_mins(5);
 
 /// Bytes of the expiry in a nonce: seconds since the epoch.
 const EXPIRY: usize = 5;
 /// Random bytes of a nonce.
 const RANDOM: usize = 9;
-/// Bytes of the code; the full one is cut (RFC 2104 §5).
+/// Bytes of the authentication code; the full code is truncated (RFC 2104 §5).
 const CODE: usize = 16;
 
-/// Makes and checks nonces.
+/// Issues and checks nonces.
 pub struct ChallengeNonces {
     key: SecretBox<[u8; 64]>,
     domain: String,
 }
 
 impl ChallengeNonces {
-    /// Nonces for messages to this domain, under a key derived from the service's secret.
+    /// Creates nonces for messages to this domain, under a key derived from the service's secret.
     pub fn derive(secret: &[u8], domain: &str) -> Self {
         let key = Sha512::new().chain_update(b"ep sign-in nonces v1\0").chain_update(secret).finalize();
         Self { key: SecretBox::new(Box::new(key.into())), domain: domain.to_owned() }
     }
 
-    /// A nonce for this address and purpose, in hexadecimal digits, as EIP-4361 allows; and when it expires.
+    /// Returns a nonce for this address and purpose, in hexadecimal digits, as EIP-4361 allows, and its
+    /// expiry.
     pub fn issue(
         &self,
         address: WalletAddress,
@@ -50,8 +51,8 @@ impl ChallengeNonces {
         (hex::encode(nonce), Timestamp::from_millis(expires_s * 1000))
     }
 
-    /// When a nonce expires; `None` if it was not issued in exactly this form, for this address and this purpose, or
-    /// has expired.
+    /// Returns the expiry of a nonce; `None` if it has expired, or was not issued in exactly this form for
+    /// this address and purpose.
     pub fn check(
         &self,
         nonce: &str,
@@ -113,7 +114,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_795_262_400_000);
 
     #[test]
-    fn a_nonce_fits_its_address_purpose_domain_and_time() {
+    fn a_nonce_is_bound_to_its_address_purpose_domain_and_time() {
         let nonces = ChallengeNonces::derive(b"secret", "ep.example");
         let (address, other) = (WalletAddress::new([1; 20]), WalletAddress::new([2; 20]));
         let (nonce, expires_at) = nonces.issue(address, Purpose::SignIn, NOW, [7; RANDOM]);
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_purpose_it_fits_each() {
+    fn a_nonce_for_any_purpose_is_valid_for_each() {
         let nonces = ChallengeNonces::derive(b"secret", "ep.example");
         let address = WalletAddress::new([1; 20]);
         let (nonce, _) = nonces.issue(address, Purpose::Any, NOW, [7; RANDOM]);

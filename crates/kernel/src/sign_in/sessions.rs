@@ -1,4 +1,5 @@
-//! Browser sessions: a cookie that holds a random token, encrypted, and a row by the hash of that token.
+//! Browser sessions: a cookie holds an encrypted random token, and a row is stored under the hash of the
+//! token.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,23 +14,23 @@ use crate::sealing::Sealer;
 use crate::session_token::TokenHash;
 use ep_polling::time::Timestamp;
 
-/// What the cookie's encryption is bound to: its name.
+/// Encryption context of the cookie: its name.
 const COOKIE: &str = "ep_session";
-/// What the encryption of the provider's token is bound to.
+/// Encryption context of the provider's token.
 const PROVIDER_TOKEN: &str = "provider token";
-/// A use is written when the last one written is older than this part of the idle lifetime.
+/// Number of writes of the last use per idle lifetime, at most.
 const TOUCHES_PER_LIFETIME: u32 = 50;
 
-/// How long sessions last.
+/// Lifetimes of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Lifetimes {
-    /// Unused; up to a fiftieth more, because not every use is written.
+    /// Maximum time without use. A session may last a fiftieth longer, because not every use is written.
     pub idle: Duration,
-    /// In all.
+    /// Maximum total time.
     pub absolute: Duration,
 }
 
-/// Begins, proves and ends sessions.
+/// Starts, verifies and ends sessions.
 pub struct Sessions {
     store: Arc<dyn SessionStore>,
     clock: Arc<dyn Clock>,
@@ -39,7 +40,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Sessions whose cookies are encrypted by `sealer`.
+    /// Creates the service. `sealer` encrypts the cookies.
     pub fn new(
         store: Arc<dyn SessionStore>,
         clock: Arc<dyn Clock>,
@@ -50,8 +51,8 @@ impl Sessions {
         Self { store, clock, entropy, sealer, lifetimes }
     }
 
-    /// Begins a session with a token of its own. `provider_token` is what the identity provider is signed out
-    /// with. [`Kind::NotFound`] for an unknown user.
+    /// Starts a session with a new token. `provider_token` is the token for signing out at the identity
+    /// provider. [`Kind::NotFound`] for an unknown user.
     pub async fn start(&self, user: UserId, provider_token: Option<&str>) -> Result<SessionChange, Fault> {
         let token = hex::encode(self.entropy.bytes::<32>());
         let seal = |text: &str, context| self.sealer.seal(text, context, self.entropy.bytes());
@@ -71,7 +72,7 @@ impl Sessions {
         Ok(SessionChange::Start { token, lifetime: self.lifetimes.absolute })
     }
 
-    /// Who is signed in with this cookie; `None` if it is forged, or its session has ended.
+    /// Returns the user of this cookie; `None` if it is forged or its session has ended.
     pub async fn user(&self, cookie: &SecretString) -> Result<Option<UserId>, Fault> {
         let Some(hash) = self.hash(cookie) else { return Ok(None) };
         let now = self.clock.now();
@@ -85,8 +86,8 @@ impl Sessions {
         Ok(Some(session.user))
     }
 
-    /// Ends the session of this cookie, wherever the cookie is. What the identity provider is signed out with,
-    /// if it signed in.
+    /// Ends the session of this cookie, also for copies of the cookie. Returns the token for signing out at
+    /// the identity provider, if any.
     pub async fn end(&self, cookie: &SecretString) -> Result<Option<SecretString>, Fault> {
         let Some(hash) = self.hash(cookie) else { return Ok(None) };
         let ended = self.store.end_session(&hash).await?;
@@ -94,11 +95,11 @@ impl Sessions {
         sealed.map(|sealed| Ok(self.sealer.open(&sealed, PROVIDER_TOKEN)?.into())).transpose()
     }
 
-    /// Deletes sessions that have ended by time, and used nonces that have expired.
+    /// Deletes expired sessions and expired nonces.
     pub async fn sweep(&self) -> Result<(), Fault> {
         let now = self.clock.now();
         let (idle, absolute) = (now.before(self.idle()), now.before(self.lifetimes.absolute));
-        // A nonce is remembered until no process takes it any more.
+        // A nonce is stored until no process accepts it any more.
         self.store.delete_old_sessions(idle, absolute, now.before(CLOCKS_APART)).await?;
         Ok(())
     }
@@ -108,7 +109,7 @@ impl Sessions {
         Some(TokenHash::of(&token))
     }
 
-    /// The idle lifetime, and what the last use may be later than it was written.
+    /// Returns the idle lifetime plus the maximum delay of writing a use.
     fn idle(&self) -> Duration {
         self.lifetimes.idle + self.lifetimes.idle / TOUCHES_PER_LIFETIME
     }

@@ -1,4 +1,4 @@
-//! Finds the account of an identity, or makes one.
+//! Finds or creates the account of an identity.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy, NewSignUp, NewUser, SignedUp, StarterCreditLimits, UserStore};
 use ep_polling::money::MicroUsd;
 
-/// What new accounts are given.
+/// The starter credit of new accounts.
 #[derive(Debug, Clone, Copy)]
 pub struct StarterCredit {
-    /// How much.
+    /// The amount.
     pub amount: MicroUsd,
-    /// How often in a day: identities are cheap to make.
+    /// The daily limits, needed because identities are cheap to create.
     pub limits: StarterCreditLimits,
 }
 
-/// Accounts that their holders make by signing in.
+/// Finds and creates accounts at sign-in.
 pub struct SignUps {
     users: Arc<dyn UserStore>,
     keys: Arc<Keys>,
@@ -31,21 +31,21 @@ pub struct SignUps {
     starter_credit: StarterCredit,
 }
 
-/// Who has signed in.
+/// An account that has signed in.
 #[derive(Debug)]
 pub struct SignedIn {
     /// The account.
     pub user: UserId,
-    /// Whether it has just been made.
+    /// True if the account was just created.
     pub is_new: bool,
-    /// Its first key, where a new account gets one.
+    /// The first key, if a new account gets one.
     pub key: Option<IssuedKey>,
-    /// What the holder should know.
+    /// A notice for the account's holder.
     pub notice: Option<&'static str>,
 }
 
 impl SignUps {
-    /// Accounts get this starter credit.
+    /// Creates the service. New accounts get this starter credit.
     pub fn new(
         users: Arc<dyn UserStore>,
         keys: Arc<Keys>,
@@ -56,8 +56,8 @@ impl SignUps {
         Self { users, keys, clock, entropy, starter_credit }
     }
 
-    /// The account of an identity that has been proven; a new one with this address if there is none yet.
-    /// `with_key`: whether a new account gets an API key at once.
+    /// Returns the account of a verified identity. Creates one with this address if there is none yet, with
+    /// an API key if `with_key`.
     pub async fn sign_in(
         &self,
         identity: Identity,
@@ -77,7 +77,7 @@ impl SignUps {
             SignedUp::New { starter_credit } => {
                 let withheld = starter_credit < amount;
                 let notice = withheld.then_some(
-                    "this account has no starter credit: too many were given today; \
+                    "this account has no starter credit: the daily limit is reached; \
                      add funds, or choose the preset free, which costs nothing",
                 );
                 SignedIn { user, is_new: true, key, notice }
@@ -85,8 +85,8 @@ impl SignUps {
         })
     }
 
-    /// The sign-up of a wallet that has paid and perhaps has no account: without starter credit, which is for those
-    /// who sign in.
+    /// Creates the sign-up of a paying wallet that may have no account. It has no starter credit, which
+    /// requires signing in.
     pub(crate) fn draw_payer(&self, payer: WalletAddress, with_key: bool) -> (NewSignUp, Option<IssuedKey>) {
         let (identity, email) = (Identity::Wallet(payer), Email::of_wallet(payer));
         self.draw(identity, email, with_key, MicroUsd::ZERO, None)
@@ -123,7 +123,7 @@ impl SignUps {
     }
 }
 
-/// The hash by which a client or a network is counted: counting does not need the address itself.
+/// Returns the hash for counting a client or a network, because counting does not need the address itself.
 fn hashed(scope: Option<String>) -> String {
     hex::encode(Sha256::digest(scope.unwrap_or_default()))
 }

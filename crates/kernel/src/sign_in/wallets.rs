@@ -1,4 +1,4 @@
-//! Wallets: Sign-In with Ethereum (EIP-4361), and what a signature may do to an account's keys.
+//! Wallets: Sign-In with Ethereum (EIP-4361), and key management by signature.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::keys::{IssuedKey, Keys};
 use crate::ports::{Clock, Entropy, SessionStore, UserStore, WalletMessage, WalletMessages};
 use ep_polling::time::Timestamp;
 
-/// The texts and signatures of wallets, and what they lead to.
+/// Verifies signatures of wallets, and signs in or manages keys with them.
 pub struct Wallets {
-    /// Writes and proves messages.
+    /// Writes and verifies messages.
     pub messages: Arc<dyn WalletMessages>,
-    /// Makes each message usable once.
+    /// Ensures that each message is used only once.
     pub nonces: ChallengeNonces,
-    /// Keeps the nonces that were used.
+    /// Stores used nonces.
     pub used_nonces: Arc<dyn SessionStore>,
     /// Finds users.
     pub users: Arc<dyn UserStore>,
-    /// Finds or makes accounts.
+    /// Finds or creates accounts.
     pub sign_ups: Arc<SignUps>,
-    /// Begins sessions.
+    /// Starts sessions.
     pub sessions: Arc<Sessions>,
     /// Revokes and issues keys.
     pub keys: Arc<Keys>,
@@ -40,9 +40,9 @@ pub struct Wallets {
 pub struct Challenge {
     /// The text.
     pub message: String,
-    /// Its nonce.
+    /// The nonce of the message.
     pub nonce: String,
-    /// Until when it can be used.
+    /// The time when it expires.
     pub expires_at: Timestamp,
 }
 
@@ -51,23 +51,23 @@ pub struct Challenge {
 pub struct WalletSignIn {
     /// The wallet.
     pub address: WalletAddress,
-    /// Its account.
+    /// The account.
     pub account: SignedIn,
-    /// The session that begins.
+    /// The new session.
     pub session: SessionChange,
 }
 
-/// All keys of an account have been replaced by one.
+/// The result of replacing all keys of an account.
 #[derive(Debug)]
 pub struct RotatedKeys {
-    /// How many were revoked.
+    /// Number of revoked keys.
     pub revoked: u32,
-    /// The new one.
+    /// The new key.
     pub key: IssuedKey,
 }
 
 impl Wallets {
-    /// A message for this wallet to sign.
+    /// Returns a message for this wallet to sign.
     pub fn challenge(&self, address: WalletAddress, purpose: Purpose) -> Result<Challenge, Fault> {
         let now = self.clock.now();
         let (nonce, expires_at) = self.nonces.issue(address, purpose, now, self.entropy.bytes());
@@ -75,7 +75,7 @@ impl Wallets {
         Ok(Challenge { message, nonce, expires_at })
     }
 
-    /// Signs a wallet in; a wallet without an account gets one, with an API key.
+    /// Signs a wallet in. Creates an account with an API key if there is none.
     pub async fn sign_in(
         &self,
         message: &str,
@@ -89,14 +89,15 @@ impl Wallets {
         Ok(WalletSignIn { address, account, session })
     }
 
-    /// Revokes a key of the wallet's account. [`Kind::NotFound`] if the wallet has no account, or the account no
-    /// such active key.
+    /// Revokes a key of the wallet's account. [`Kind::NotFound`] if the wallet has no account, or the account
+    /// has no such active key.
     pub async fn revoke_key(&self, message: &str, signature: &str, key: Option<KeyId>) -> Result<(), Fault> {
         let user = self.prove_account(message, signature, Purpose::RevokeKey).await?;
         self.keys.revoke(user, key.ok_or_else(Keys::not_found)?).await
     }
 
-    /// Revokes all keys of the wallet's account and issues one. [`Kind::NotFound`] if the wallet has no account.
+    /// Revokes all keys of the wallet's account and issues a new one. [`Kind::NotFound`] if the wallet has no
+    /// account.
     pub async fn rotate_key(&self, message: &str, signature: &str) -> Result<RotatedKeys, Fault> {
         let user = self.prove_account(message, signature, Purpose::RotateKey).await?;
         let label: KeyLabel = "rotated key".parse().unwrap_or_default();
@@ -111,25 +112,26 @@ impl Wallets {
         user.ok_or_else(|| Fault::new(Kind::NotFound, text))
     }
 
-    /// The wallet that has signed this message, which can be used once.
+    /// Returns the wallet that signed this message. Each message can be used only once.
     async fn prove(&self, message: &str, signature: &str, purpose: Purpose) -> Result<WalletAddress, Fault> {
         let now = self.clock.now();
-        let refused = |why: &str| {
+        let rejected = |why: &str| {
             Fault::new(Kind::Unauthenticated, format!("{why}; ask for a new challenge and sign it"))
         };
         let WalletMessage { address, nonce } =
-            self.messages.read(message, now).map_err(|why| refused(&why.to_string()))?;
-        // Before the signature: a contract's signature is checked on its chain, which not anybody may cause.
+            self.messages.read(message, now).map_err(|why| rejected(&why.to_string()))?;
+        // Checked before the signature: a contract's signature is checked on its chain, which must not be
+        // open to everyone.
         let expires_at = self.nonces.check(&nonce, address, purpose, now).ok_or_else(|| {
-            refused("the nonce of the message was not issued for this wallet and purpose, or has expired")
+            rejected("the nonce of the message was not issued for this wallet and purpose, or has expired")
         })?;
         if !self.messages.is_signed(message, signature).await? {
-            return Err(refused("the signature is not this wallet's signature of this message"));
+            return Err(rejected("the signature is not this wallet's signature of this message"));
         }
         if self.used_nonces.use_nonce(&nonce, expires_at).await? {
             Ok(address)
         } else {
-            Err(refused("this message has been used already"))
+            Err(rejected("this message has already been used"))
         }
     }
 }

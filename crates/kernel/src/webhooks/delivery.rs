@@ -1,4 +1,4 @@
-//! Delivers what is due, again and again until it has arrived or a day has passed.
+//! Delivers due notifications, with retries for a day.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::fault::Fault;
 use crate::ports::{Attempted, Entropy, NotDelivered, StoreError};
 use crate::tasks::Tasks;
 
-/// How long after each attempt the next one is made: a little less than a day in all.
-const PAUSES: [Duration; 10] = [
+/// Delay after each attempt: a little less than a day in total.
+const RETRY_DELAYS: [Duration; 10] = [
     Duration::from_secs(5),
     Duration::from_secs(30),
     Duration::from_mins(2),
@@ -26,26 +26,27 @@ const PAUSES: [Duration; 10] = [
     Duration::from_hours(8),
     Duration::from_hours(8),
 ];
-/// The longest pause that a receiver can ask for.
-const LONGEST_PAUSE: Duration = Duration::from_hours(8);
-/// Attempts that this process makes at once.
-const AT_ONCE: usize = 64;
-/// Notifications of one account that are begun at once, so that slow receivers do not hold up those of others.
-const AT_ONCE_PER_ACCOUNT: u32 = 4;
-/// How long an attempt belongs to the process that makes it: longer than sending takes.
+/// Maximum delay that a receiver can request.
+const MAX_REQUESTED_DELAY: Duration = Duration::from_hours(8);
+/// Maximum concurrent attempts of this process.
+const MAX_ATTEMPTS: usize = 64;
+/// Maximum concurrent attempts per account, so that slow receivers do not delay those of other accounts.
+const MAX_ATTEMPTS_PER_ACCOUNT: u32 = 4;
+/// Duration of the claim on an attempt: longer than sending takes.
 const CLAIM: Duration = Duration::from_mins(1);
-/// How often it is looked for what other processes have closed, and for attempts whose time has come.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Interval of looking for due attempts, including those of polls closed by other processes.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What is to be delivered to others, by attempts that are stored.
+/// A queue of notifications with stored delivery attempts.
 #[async_trait]
 pub trait Outbox: Send + Sync + 'static {
-    /// The counter of attempts, among the metrics.
+    /// Name of the metric that counts attempts.
     const COUNTER: &'static str;
-    /// Something to be delivered now.
+    /// A due notification.
     type Due: Send + Sync + 'static;
 
-    /// Takes what is due: see [`WebhookStore::due_notifications`](crate::ports::WebhookStore::due_notifications).
+    /// Claims due notifications: see
+    /// [`WebhookStore::due_notifications`](crate::ports::WebhookStore::due_notifications).
     async fn due(
         &self,
         limit: u32,
@@ -54,29 +55,30 @@ pub trait Outbox: Send + Sync + 'static {
         lasts: Duration,
     ) -> Result<Vec<Self::Due>, StoreError>;
 
-    /// The account that it is for.
+    /// Returns the account of the notification.
     fn account(due: &Self::Due) -> UserId;
 
-    /// What it is about, and how many attempts there were, this one included.
+    /// Returns the subject of the notification, and the number of attempts, including this one.
     fn attempt(due: &Self::Due) -> (&str, u32);
 
     /// Randomness.
     fn entropy(&self) -> &dyn Entropy;
 
-    /// Makes one attempt. A fault of ours leaves it to the next one.
+    /// Makes one attempt. An internal fault leaves the notification to the next attempt.
     async fn send(&self, due: &Self::Due) -> Result<Result<(), NotDelivered>, Fault>;
 
-    /// Stores what became of it.
+    /// Stores the outcome of an attempt.
     async fn attempted(&self, due: &Self::Due, attempted: &Attempted) -> Result<(), StoreError>;
 }
 
-/// Delivers until the service stops, and then ends the attempts that have begun. `wake` says that something may be due.
+/// Delivers until the service stops, then waits for running attempts. `wake` signals that notifications may
+/// be due.
 pub async fn deliver<O: Outbox>(outbox: Arc<O>, wake: Arc<Notify>, tasks: Tasks) {
     register_metrics::<O>();
     let mut attempts = Attempts::default();
-    let mut ticks = tokio::time::interval(LOOK_EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // Whether the last look found something: then there can be more.
+    // True if the last look-up found notifications, so there can be more.
     let mut found = false;
     loop {
         tokio::select! {
@@ -90,14 +92,14 @@ pub async fn deliver<O: Outbox>(outbox: Arc<O>, wake: Arc<Notify>, tasks: Tasks)
     while attempts.ended().await.is_some() {}
 }
 
-/// Begins the attempts whose time has come, as far as there is room; `false` if there were none.
+/// Starts due attempts, up to the limit. Returns `false` if none were due.
 async fn begin_due<O: Outbox>(outbox: &Arc<O>, attempts: &mut Attempts) -> bool {
-    let room = AT_ONCE.saturating_sub(attempts.running.len()) as u32;
+    let room = MAX_ATTEMPTS.saturating_sub(attempts.running.len()) as u32;
     if room == 0 {
         return true;
     }
     let busy = attempts.busy();
-    match outbox.due(room, AT_ONCE_PER_ACCOUNT, &busy, CLAIM).await {
+    match outbox.due(room, MAX_ATTEMPTS_PER_ACCOUNT, &busy, CLAIM).await {
         Ok(due) => {
             let found = !due.is_empty();
             for due in due {
@@ -107,7 +109,7 @@ async fn begin_due<O: Outbox>(outbox: &Arc<O>, attempts: &mut Attempts) -> bool 
             found
         }
         Err(error) => {
-            tracing::warn!(error = %error, "notifications cannot be read");
+            tracing::warn!(error = %error, "failed to load notifications");
             false
         }
     }
@@ -128,9 +130,9 @@ async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
     let (about, attempts) = O::attempt(due);
     let attempted = match outbox.send(due).await {
         Ok(Ok(())) => Attempted::Delivered,
-        Ok(Err(refused)) => after(outbox.entropy(), attempts, refused),
-        // It is tried again once the claim has ended.
-        Err(fault) => return tracing::warn!(about, error = %fault, "a notification cannot be prepared"),
+        Ok(Err(failure)) => next_step(outbox.entropy(), attempts, failure),
+        // Retried once the claim has expired.
+        Err(fault) => return tracing::warn!(about, error = %fault, "failed to prepare a notification"),
     };
     let outcome = match &attempted {
         Attempted::Delivered => DELIVERED,
@@ -145,22 +147,22 @@ async fn attempt<O: Outbox>(outbox: &O, due: &O::Due) {
         }
     }
     if let Err(error) = outbox.attempted(due, &attempted).await {
-        tracing::warn!(about, error = %error, "the outcome of a notification cannot be stored; it is sent again");
+        tracing::warn!(about, error = %error, "failed to store the outcome of a notification; it is sent again");
     }
 }
 
-/// What follows an attempt that failed.
-fn after(entropy: &dyn Entropy, attempts: u32, refused: NotDelivered) -> Attempted {
-    let NotDelivered { error, gone, retry_after } = refused;
-    let pause = (attempts as usize).checked_sub(1).and_then(|before| PAUSES.get(before));
-    let Some(pause) = pause.filter(|_| !gone) else { return Attempted::Failed { error } };
+/// Returns the outcome of a failed attempt: a retry or the final failure.
+fn next_step(entropy: &dyn Entropy, attempts: u32, failure: NotDelivered) -> Attempted {
+    let NotDelivered { error, gone, retry_after } = failure;
+    let delay = (attempts as usize).checked_sub(1).and_then(|before| RETRY_DELAYS.get(before));
+    let Some(delay) = delay.filter(|_| !gone) else { return Attempted::Failed { error } };
     let [random] = entropy.bytes();
-    let pause = *pause + pause.mul_f64(f64::from(random) / 2560.0);
-    let asked = retry_after.unwrap_or_default().min(LONGEST_PAUSE);
-    Attempted::Again { error, after: pause.max(asked) }
+    let delay = *delay + delay.mul_f64(f64::from(random) / 2560.0);
+    let requested = retry_after.unwrap_or_default().min(MAX_REQUESTED_DELAY);
+    Attempted::Again { error, after: delay.max(requested) }
 }
 
-/// The attempts under way.
+/// The running attempts.
 #[derive(Default)]
 struct Attempts {
     running: JoinSet<()>,
@@ -173,13 +175,13 @@ impl Attempts {
         self.accounts.insert(id, user);
     }
 
-    /// Waits for one to end; `None` if there is none.
+    /// Waits for an attempt to end; `None` if none is running.
     async fn ended(&mut self) -> Option<()> {
         let ended = self.running.join_next_with_id().await?;
         let id = match &ended {
             Ok((id, ())) => *id,
             Err(error) => {
-                tracing::error!(error = %error, "an attempt to send a notification ended early; it is made again");
+                tracing::error!(error = %error, "an attempt to send a notification panicked; it is retried");
                 error.id()
             }
         };
@@ -187,13 +189,13 @@ impl Attempts {
         Some(())
     }
 
-    /// Accounts for which as many are made as may be.
+    /// Returns the accounts at their limit of concurrent attempts.
     fn busy(&self) -> Vec<UserId> {
         let mut counts: HashMap<UserId, u32> = HashMap::new();
         for user in self.accounts.values() {
             *counts.entry(*user).or_default() += 1;
         }
-        counts.retain(|_, count| *count >= AT_ONCE_PER_ACCOUNT);
+        counts.retain(|_, count| *count >= MAX_ATTEMPTS_PER_ACCOUNT);
         counts.into_keys().collect()
     }
 }

@@ -1,7 +1,7 @@
-//! Webhooks: accounts are told that their polls have ended, by signed POST requests.
+//! Webhooks: accounts are notified of the ends of their polls by signed POST requests.
 //!
-//! A notification is stored in the transaction that opens its poll and sent once the poll has ended, by any process,
-//! at least once: an attempt that a crash interrupts is repeated. Attempts go on for a day.
+//! A notification is stored in the transaction that opens its poll. Once the poll has ended, any process
+//! sends it, at least once: an attempt interrupted by a crash is repeated. Attempts continue for a day.
 
 mod delivery;
 mod signing;
@@ -26,12 +26,12 @@ use crate::webhook_url::WebhookUrl;
 pub use delivery::{Outbox, deliver};
 pub use signing::{HEADERS, WebhookSecrets};
 
-/// How long notifications are kept.
-const KEEP: Duration = Duration::from_hours(24 * 7);
-/// Notifications that are shown to their account.
+/// Time for which notifications are stored.
+const STORED_FOR: Duration = Duration::from_hours(24 * 7);
+/// Number of notifications shown to their account.
 const SHOWN: u32 = 20;
 
-/// What [`Webhooks`] works with.
+/// The dependencies of [`Webhooks`].
 pub struct Ports {
     /// Webhooks and notifications.
     pub store: Arc<dyn WebhookStore>,
@@ -43,55 +43,55 @@ pub struct Ports {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// The secrets that sign.
+    /// The signing secrets.
     pub secrets: WebhookSecrets,
-    /// What is told of a poll that has ended; `None` while it runs.
+    /// Creates the payload for an ended poll; returns `None` while it runs.
     pub describe: Describe,
 }
 
-/// Describes a poll that has ended, in JSON.
+/// Describes an ended poll, in JSON.
 pub type Describe = Box<dyn Fn(&PollState) -> Option<Value> + Send + Sync>;
 
-/// Tells accounts that their polls have ended.
+/// Notifies accounts of the ends of their polls.
 pub struct Webhooks {
     ports: Ports,
 }
 
 impl Webhooks {
-    /// The service.
+    /// Creates the service.
     pub fn new(ports: Ports) -> Self {
         Self { ports }
     }
 
-    /// Checks a URL that a caller named in this field.
+    /// Validates a URL from this field of a request.
     pub fn check(&self, field: &str, url: &str) -> Result<WebhookUrl, Fault> {
         self.ports.sender.check(url).map_err(|rule| Fault::invalid(field, rule))
     }
 
-    /// What an account has set, and its newest notifications.
+    /// Returns the settings of an account, and its newest notifications.
     pub async fn of(&self, user: UserId) -> Result<(Webhook, Vec<NotificationRecord>), Fault> {
         let store = &self.ports.store;
         Ok((store.webhook(user).await?, store.notifications_of(user, SHOWN).await?))
     }
 
-    /// Sets where an account hears of all its polls that are opened from now on.
+    /// Sets the webhook URL of an account, for polls opened from now on.
     pub async fn set_url(&self, user: UserId, url: Option<&WebhookUrl>) -> Result<(), Fault> {
         Ok(self.ports.store.set_webhook_url(user, url).await?)
     }
 
-    /// Replaces an account's secret, which goes on signing for a day beside the new one.
+    /// Replaces an account's secret. The old one continues to sign for a day beside the new one.
     pub async fn replace_secret(&self, user: UserId) -> Result<SecretString, Fault> {
         let number = self.ports.store.replace_webhook_secret(user, self.ports.clock.now()).await?;
         Ok(self.ports.secrets.shown(user, number))
     }
 
-    /// Deletes notifications that are no longer of interest.
+    /// Deletes notifications that are too old.
     pub async fn sweep(&self) -> Result<(), Fault> {
-        let before = self.ports.clock.now().before(KEEP);
+        let before = self.ports.clock.now().before(STORED_FOR);
         Ok(self.ports.store.delete_old_notifications(before).await.map(drop)?)
     }
 
-    /// Sends notifications until the service stops, and then ends the attempts that have begun.
+    /// Sends notifications until the service stops, then waits for running attempts.
     pub async fn run(self: Arc<Self>, tasks: Tasks) {
         let closed = self.ports.polls.closed();
         deliver(self, closed, tasks).await;
@@ -131,10 +131,10 @@ impl Outbox for Webhooks {
 
     async fn send(&self, due: &DueNotification) -> Result<Result<(), NotDelivered>, Fault> {
         let DueNotification { poll, user, url, secret, .. } = due.clone();
-        // It is due because the database says that the poll has ended.
+        // It is due because the poll has ended in the database.
         let state = self.ports.polls.stored(&poll).await?;
         let Some(body) = state.and_then(|state| (self.ports.describe)(&state)) else {
-            let error = "the poll is gone".to_owned();
+            let error = "the poll no longer exists".to_owned();
             return Ok(Err(NotDelivered { error, gone: true, retry_after: None }));
         };
         let what = (poll.as_str(), url, body.to_string());

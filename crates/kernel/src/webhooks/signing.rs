@@ -13,23 +13,23 @@ use crate::ports::{PreparedNotification, WebhookSecretNumber};
 use crate::webhook_url::WebhookUrl;
 use ep_polling::time::Timestamp;
 
-/// The headers of a notification: its id, the seconds since 1970 at which it was sent, and its signatures.
+/// The headers of a notification: its id, the time of sending in seconds since 1970, and its signatures.
 pub const HEADERS: [&str; 3] = ["webhook-id", "webhook-timestamp", "webhook-signature"];
 
-/// How long a replaced secret goes on signing, so that receivers have time to take the new one.
+/// Time for which a replaced secret continues to sign, so that receivers can switch to the new one.
 const OVERLAP: Duration = Duration::from_hours(24);
 
-/// The secrets of all accounts: derived from the service's own, so that none is stored.
+/// The secrets of all accounts, derived from the service's own, so that none is stored.
 pub struct WebhookSecrets(SecretBox<[u8; 64]>);
 
 impl WebhookSecrets {
-    /// Secrets derived from the service's.
+    /// Derives the secrets from the service's own.
     pub fn derive(secret: &[u8]) -> Self {
         let key = Sha512::new().chain_update(b"ep webhook secrets v1\0").chain_update(secret).finalize();
         Self(SecretBox::new(Box::new(key.into())))
     }
 
-    /// An account's secret, as receivers are given it.
+    /// Returns an account's secret in the format for receivers.
     pub(super) fn shown(&self, user: UserId, number: u32) -> SecretString {
         format!("whsec_{}", STANDARD.encode(self.bytes(user, number))).into()
     }
@@ -38,7 +38,7 @@ impl WebhookSecrets {
         mac(self.0.expose_secret(), &[user.to_string().as_bytes(), b"\0", &number.to_be_bytes()])
     }
 
-    /// Signs a notification, with the secret before the current one too while that is new.
+    /// Signs a notification, also with the previous secret while the current one is new.
     pub(super) fn sign(
         &self,
         (user, secret): (UserId, WebhookSecretNumber),
@@ -76,7 +76,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_795_262_400_000);
 
     #[test]
-    fn every_account_and_number_has_a_secret_of_its_own() {
+    fn every_account_and_number_has_its_own_secret() {
         let secrets = WebhookSecrets::derive(b"secret");
         let shown = |user, number| secrets.shown(UserId::from_random([user; 16]), number);
         let all = [shown(1, 0), shown(1, 1), shown(2, 0), shown(2, 1)];

@@ -1,4 +1,4 @@
-//! A budget is never exceeded, whatever the models charge within their price lists.
+//! A budget is never exceeded at any charges within the price lists.
 
 use ep_polling::money::MicroUsd;
 use ep_polling::stopping::{Pace, TerminationReason};
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::scripted::{Case, finish_and_drain};
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_stops_before_the_call_that_might_not_fit() {
+async fn a_poll_stops_before_a_call_that_might_exceed_the_budget() {
     let votes: Vec<Option<usize>> = (0..50).map(|i| Some(i % 2)).collect();
     let mut case = Case::new(&votes);
     let worst = case.plan().worst_case(0);
@@ -18,7 +18,7 @@ async fn a_poll_stops_before_the_call_that_might_not_fit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cheap_answers_leave_room_for_more_than_the_worst_case_promised() {
+async fn cheap_votes_leave_budget_for_more_calls_than_the_worst_case() {
     let votes: Vec<Option<usize>> = (0..50).map(|i| Some(i % 2)).collect();
     let mut case = Case::new(&votes);
     case.threshold = 1.0;
@@ -29,7 +29,7 @@ async fn cheap_answers_leave_room_for_more_than_the_worst_case_promised() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unknown_prices_do_not_hold_a_poll_back() {
+async fn unknown_prices_do_not_limit_a_poll() {
     let mut case = Case::new(&vec![Some(0); 50]);
     (case.price, case.budget) = (None, MicroUsd::new(1));
     let (finished, _, _) = case.run().await;
@@ -38,8 +38,8 @@ async fn unknown_prices_do_not_hold_a_poll_back() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Spent, in flight and unused together never exceed the ceiling, at any pace and price, whatever the models
-    /// claim to have cost.
+    /// Spent, in flight and unused amounts together never exceed the ceiling, at any pace, price and claimed
+    /// cost.
     #[test]
     fn the_ceiling_holds(
         votes in prop::collection::vec(prop::option::weighted(0.9, 0_usize..3), 5..60),

@@ -1,4 +1,4 @@
-//! A poll ends by its deadline, whatever its models do.
+//! A poll ends by its deadline even if its models do not respond.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn silent_models_fail_with_a_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_thrifty_poll_hurries_in_the_second_half_of_its_time() {
+async fn a_slow_thrifty_poll_launches_all_calls_in_the_second_half_of_its_time() {
     let votes: Vec<Option<usize>> = (0..50).map(|i| Some(i % 2)).collect();
     let mut case = Case::new(&votes);
     (case.takes, case.pace, case.threshold) = (Duration::from_secs(40), Pace::Thrifty, 1.0);
@@ -34,7 +34,7 @@ async fn a_slow_thrifty_poll_hurries_in_the_second_half_of_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_in_flight_is_measured_once_however_many_calls_share_it() {
+async fn time_in_flight_is_counted_once_for_concurrent_calls() {
     let mut case = Case::new(&vec![Some(0); 30]);
     (case.pace, case.threshold) = (Pace::Fast, 1.0);
     let plan = case.plan();

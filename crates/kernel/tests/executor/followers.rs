@@ -1,4 +1,4 @@
-//! Polls that one process runs and others follow: each is read once for all who follow it there.
+//! Polls run by one process and followed in others. Each is read once for all its followers in a process.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::memory::{Database, LEASE, Replica};
 use super::scripted::{Case, Script};
 
-/// A poll that asks all its twenty members, some at a time, each a little longer than this.
+/// A poll that calls all its twenty models, a few at a time. Each call takes a little longer than `takes`.
 fn case(takes: Duration) -> (Case, Arc<Script>) {
     let votes: Vec<Option<usize>> = (0..20).map(|i| Some(i % 2)).collect();
     let mut case = Case::new(&votes);
@@ -24,7 +24,8 @@ fn case(takes: Duration) -> (Case, Arc<Script>) {
     (case, Arc::new(script))
 }
 
-/// How often the database was read for this many followers, all of whom saw the whole poll.
+/// Returns the number of database reads for this many followers, and the number of changes, after all have
+/// seen the whole poll.
 async fn reads_for(followers: usize, database: &Arc<Database>) -> (u32, u32) {
     let (case, script) = case(Duration::from_millis(300));
     let (runs, follows) = (Replica::new(1, database, &script), Replica::new(2, database, &script));
@@ -53,17 +54,17 @@ async fn reads_for(followers: usize, database: &Arc<Database>) -> (u32, u32) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_read_a_change_serves_everyone_who_follows() {
+async fn one_read_per_change_serves_all_followers() {
     let (alone, changes) = reads_for(1, &Database::announcing()).await;
     let (many, _) = reads_for(1000, &Database::announcing()).await;
-    // Each opening reads the poll before it finds that it is followed already.
+    // Each new follower reads the poll before it finds that it is already followed.
     assert!(changes >= 8, "{changes}");
     assert!(alone <= changes + 6, "{alone} reads for {changes} changes");
     assert!(many <= alone + 1000, "{many} reads for 1,000 followers, {alone} for one");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_announces_is_found_within_a_second() {
+async fn unannounced_changes_are_found_within_a_second() {
     let (case, script) = case(Duration::from_millis(2500));
     let database = Arc::default();
     let (runs, follows) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
@@ -87,7 +88,7 @@ async fn what_nobody_announces_is_found_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_without_followers_is_read_no_more() {
+async fn a_poll_without_followers_is_no_longer_read() {
     let (case, script) = case(Duration::from_secs(20));
     let database = Database::announcing();
     let (runs, follows) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
@@ -103,7 +104,7 @@ async fn a_poll_without_followers_is_read_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn polls_of_a_stopping_process_are_taken_over_at_once() {
+async fn polls_of_a_stopping_process_are_adopted_immediately() {
     let (case, script) = case(Duration::from_secs(2));
     let database = Database::announcing();
     let (stops, goes_on) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
@@ -124,12 +125,12 @@ async fn polls_of_a_stopping_process_are_taken_over_at_once() {
         }
         seen += ballots.len();
     }
-    assert_eq!(seen, 20, "whoever followed sees each vote once");
+    assert_eq!(seen, 20, "every follower sees each vote once");
     assert!(released.elapsed() < LEASE);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_is_cancelled_elsewhere_at_once() {
+async fn a_cancellation_reaches_other_processes_immediately() {
     let (case, script) = case(Duration::from_secs(5));
     let database = Database::announcing();
     let (runs, cancels) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
@@ -145,14 +146,14 @@ async fn a_poll_is_cancelled_elsewhere_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn followers_learn_that_their_process_stops() {
+async fn followers_are_notified_when_their_process_stops() {
     let (case, script) = case(Duration::from_secs(20));
     let database = Database::announcing();
     let (runs, stops) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
     let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
     let mut follow = stops.executor.follow(&id).await.unwrap().unwrap();
     let (stopped, followed) = tokio::join!(stops.tasks.shut_down(Duration::from_secs(1)), follow.next());
-    assert!(stopped, "nothing of it runs on");
+    assert!(stopped, "no task is left");
     let fault = followed.unwrap_err();
     assert_eq!(fault.kind(), Kind::PollFailed);
     assert!(fault.message().contains("is stopping"), "{}", fault.message());

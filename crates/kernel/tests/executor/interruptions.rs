@@ -1,5 +1,5 @@
-//! A database that fails in the middle of polls, and processes that pause or stop: polls go on, and ask nobody
-//! twice who has answered.
+//! Failures of the database during polls, and processes that pause or stop. Polls continue, and models that
+//! have responded are not called again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::memory::{DEADLINE, Database, LEASE, Replica};
 use super::scripted::{Case, Script};
 
-/// A poll that asks all its members, a few at a time, each for this long.
+/// A poll that calls all its models, a few at a time. Each call takes this many seconds.
 fn long(members: usize, takes: u64) -> (Case, Arc<Script>, Arc<Database>) {
     let votes: Vec<Option<usize>> = (0..members).map(|i| Some(i % 2)).collect();
     let mut case = Case::new(&votes);
@@ -44,12 +44,12 @@ async fn a_poll_survives_every_failing_write() {
         let mut positions: Vec<u32> = stored.iter().map(|ballot| ballot.position).collect();
         positions.sort_unstable();
         assert_eq!(positions, (0..30).collect::<Vec<_>>());
-        assert_eq!(asked(&script), 30, "no model is asked again by the process that asked it, {fails_every}");
+        assert_eq!(asked(&script), 30, "the process calls no model twice, {fails_every}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_opening_whose_answer_is_lost_is_found_and_run() {
+async fn an_opening_with_a_lost_response_is_found_and_run() {
     let (case, script, database) = long(10, 1);
     let replica = Replica::new(1, &database, &script);
     replica.store.loses_opening.store(true, Ordering::SeqCst);
@@ -64,12 +64,12 @@ async fn an_opening_whose_answer_is_lost_is_found_and_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_that_nobody_was_told_of_is_closed_unless_its_request_can_be_repeated() {
+async fn a_poll_with_a_failed_response_is_closed_unless_its_request_can_be_repeated() {
     for request_ref in [None, Some("request".to_owned())] {
         let (case, script, database) = long(10, 1);
         let replica = Replica::new(1, &database, &script);
         replica.store.loses_opening.store(true, Ordering::SeqCst);
-        let refused = replica
+        let rejected = replica
             .executor
             .open(
                 case.plan(),
@@ -77,7 +77,7 @@ async fn a_poll_that_nobody_was_told_of_is_closed_unless_its_request_can_be_repe
             )
             .await
             .unwrap_err();
-        assert_eq!(refused.kind(), Kind::Unavailable);
+        assert_eq!(rejected.kind(), Kind::Unavailable);
         replica.store.down.store(false, Ordering::SeqCst);
         sleep(LEASE).await;
         let rows: Vec<_> = database.rows().values().cloned().collect();
@@ -88,7 +88,7 @@ async fn a_poll_that_nobody_was_told_of_is_closed_unless_its_request_can_be_repe
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_poll_that_cannot_be_read_keeps_no_other_from_being_resumed() {
+async fn an_unreadable_poll_does_not_prevent_others_from_resuming() {
     let (case, script, database) = long(10, 1);
     let dead = Replica::new(1, &database, &script);
     let mut ids = Vec::new();
@@ -102,7 +102,7 @@ async fn one_poll_that_cannot_be_read_keeps_no_other_from_being_resumed() {
     for id in [&ids[0], &ids[2]] {
         successor.ended(id).await;
     }
-    // It is not leased for ever by a process that does not run it.
+    // No process that does not run it keeps its lease.
     sleep(LEASE).await;
     database.unreadable.lock().unwrap().clear();
     assert_eq!(successor.executor.resume().await.unwrap(), 1);
@@ -110,7 +110,7 @@ async fn one_poll_that_cannot_be_read_keeps_no_other_from_being_resumed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes() {
+async fn a_stalled_replica_stops_calling_models_and_another_one_finishes() {
     let (mut case, script, database) = long(50, 5);
     case.pace = Pace::Thrifty;
     let (slow, other) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
@@ -127,8 +127,8 @@ async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes()
     let row = database.row(&id);
     assert_eq!((row.ballots.len(), row.epoch), (50, Epoch::new(2)));
     let lost = asked(&script) - 50;
-    assert!(lost <= in_flight, "{lost} calls more than members, {in_flight} were in flight");
-    // Who watched the slow replica learns of the end from the database.
+    assert!(lost <= in_flight, "{lost} more calls than members, {in_flight} were in flight");
+    // Watchers at the slow replica receive the end from the database.
     let mut watching = watching;
     while !watching.next().await.unwrap().is_empty() {}
     assert!(watching.state().record.closing.is_some());
@@ -136,7 +136,7 @@ async fn a_replica_whose_database_stalls_stops_asking_and_another_one_finishes()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_ended_unnoticed_is_taken_up_again() {
+async fn a_lease_that_ended_unnoticed_is_renewed() {
     let (case, script, database) = long(50, 5);
     let replica = Replica::new(1, &database, &script);
     let id = replica.executor.open(case.plan(), Opener::default()).await.unwrap();
@@ -145,12 +145,12 @@ async fn a_lease_that_ended_unnoticed_is_taken_up_again() {
     sleep(LEASE + Duration::from_secs(5)).await;
     let calls = asked(&script);
     sleep(LEASE).await;
-    assert_eq!(asked(&script), calls, "nobody is asked without a lease");
+    assert_eq!(asked(&script), calls, "no model is called without a lease");
     replica.store.stalled.send_replace(false);
     replica.ended(&id).await;
     let row = database.row(&id);
     assert_eq!((row.ballots.len(), row.epoch, row.record.settled), (50, Epoch::FIRST, true));
-    assert_eq!(asked(&script), 50, "answers that arrived meanwhile count");
+    assert_eq!(asked(&script), 50, "responses that arrived meanwhile count");
 }
 
 fn billed() -> Opener {
@@ -165,7 +165,7 @@ async fn pause(replica: &Replica) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_pause_answers_in_flight_are_taken_and_charged_as_reported() {
+async fn after_a_pause_responses_in_flight_count_and_are_charged_as_reported() {
     for resumes in [false, true] {
         let (mut case, script, database) = long(40, 10);
         case.pace = Pace::Fast;
@@ -188,7 +188,7 @@ async fn after_a_pause_answers_in_flight_are_taken_and_charged_as_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_in_flight_are_taken_even_if_the_time_of_the_poll_is_over() {
+async fn responses_in_flight_count_even_after_the_deadline() {
     let (mut case, script, database) = long(40, 170);
     case.pace = Pace::Fast;
     let replica = Replica::new(1, &database, &script);
@@ -204,7 +204,7 @@ async fn answers_in_flight_are_taken_even_if_the_time_of_the_poll_is_over() {
     assert_eq!(row.captured.unwrap().micro(), 40 * 50);
 }
 
-/// Fifty models that agree. Seven answer at once, and the others after a minute.
+/// Fifty models that agree. Seven respond immediately, and the others after a minute.
 fn seven_quick() -> (Plan, Arc<Script>, Arc<Database>) {
     let mut case = Case::new(&vec![Some(0); 50]);
     case.pace = Pace::Fast;
@@ -216,7 +216,7 @@ fn seven_quick() -> (Plan, Arc<Script>, Arc<Database>) {
     (plan, Arc::new(script), Arc::default())
 }
 
-/// The poll is closed after seven answers, while 43 calls are in flight for a minute.
+/// Closes a poll after seven responses, while 43 calls are in flight for a minute.
 async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica)) {
     let (plan, script, database) = seven_quick();
     let replica = Replica::new(1, &database, &script);
@@ -230,7 +230,7 @@ async fn unused_calls_are_charged_as_reported(interrupt: impl AsyncFn(&Replica))
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_after_the_close_costs_nobody_an_estimate() {
+async fn a_pause_after_the_close_is_not_charged_by_estimate() {
     unused_calls_are_charged_as_reported(async |replica| {
         sleep(Duration::from_secs(2)).await;
         pause(replica).await;
@@ -239,7 +239,7 @@ async fn a_pause_after_the_close_costs_nobody_an_estimate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_close_that_fails_costs_nobody_an_estimate() {
+async fn a_failed_close_is_not_charged_by_estimate() {
     for fails_every in [2, 3] {
         unused_calls_are_charged_as_reported(async |replica| {
             replica.store.fails_every.store(fails_every, Ordering::SeqCst);
@@ -249,13 +249,13 @@ async fn a_close_that_fails_costs_nobody_an_estimate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_adopted_poll_is_left_alone_even_if_its_process_never_noticed() {
+async fn an_adopted_poll_is_released_by_a_process_that_missed_the_end_of_its_lease() {
     let (case, script, database) = long(30, 5);
     let former = Replica::new(1, &database, &script);
     let id = former.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(1)).await;
     let in_flight = script.in_flight.load(Ordering::SeqCst);
-    // Its lease ends in the database alone, as after a pause that it slept through.
+    // Its lease ends only in the database, as after an unnoticed pause of the process.
     database.rows().get_mut(&id).unwrap().lease_until = Instant::now();
     let successor = Replica::new(2, &database, &script);
     assert_eq!(successor.executor.resume().await.unwrap(), 1);
@@ -280,7 +280,7 @@ async fn a_poll_keeps_its_first_deadline_through_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_past_its_deadline_is_closed_with_what_it_has() {
+async fn a_poll_past_its_deadline_is_closed_with_its_votes_so_far() {
     let (case, script, database) = long(40, 5);
     let dead = Replica::new(1, &database, &script);
     let id = dead.executor.open(case.plan(), Opener::default()).await.unwrap();
@@ -293,12 +293,12 @@ async fn a_poll_past_its_deadline_is_closed_with_what_it_has() {
     successor.executor.resume().await.unwrap();
     let closing = successor.ended(&id).await;
     assert_eq!((closing.reason, database.row(&id).ballots.len()), (None, had));
-    assert_eq!(asked(&script), calls, "nobody is asked any more");
+    assert_eq!(asked(&script), calls, "no further model is called");
     assert!(database.row(&id).record.settled);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resumed_poll_has_only_the_time_that_is_left() {
+async fn a_resumed_poll_has_only_the_remaining_time() {
     let (case, script, database) = long(60, 170);
     let dead = Replica::new(1, &database, &script);
     let opened = Instant::now();
@@ -327,7 +327,7 @@ async fn a_resumed_poll_never_has_more_time_than_a_new_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopping_service_keeps_its_polls_until_its_grace_is_over() {
+async fn a_stopping_service_runs_its_polls_until_its_grace_period_ends() {
     let (case, script, database) = long(40, 20);
     let stopping = Replica::new(1, &database, &script);
     let id = stopping.executor.open(case.plan(), Opener::default()).await.unwrap();
@@ -336,19 +336,19 @@ async fn a_stopping_service_keeps_its_polls_until_its_grace_is_over() {
     other.resumes();
     let grace = LEASE * 2;
     assert!(!stopping.tasks.shut_down(grace).await, "the poll takes longer");
-    assert_eq!(database.row(&id).epoch, Epoch::FIRST, "nobody else has run it meanwhile");
+    assert_eq!(database.row(&id).epoch, Epoch::FIRST, "no other process has run it meanwhile");
     stopping.executor.release().await.unwrap();
     let calls = asked(&script);
     sleep(LEASE / 2).await;
     assert_eq!((stopping.executor.running(), database.row(&id).epoch), (0, Epoch::new(2)));
-    assert!(asked(&script) > calls, "the other one asks who has not answered");
+    assert!(asked(&script) > calls, "the other one calls the models that have not responded");
     other.ended(&id).await;
     let models: HashSet<_> = database.row(&id).ballots.iter().map(|ballot| ballot.position).collect();
     assert_eq!(models.len(), 40);
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_lost_with_their_process_are_charged_an_estimate() {
+async fn calls_lost_with_their_process_are_charged_by_estimate() {
     let (plan, script, database) = seven_quick();
     let dead = Replica::new(1, &database, &script);
     let id = dead.executor.open(plan.clone(), billed()).await.unwrap();
@@ -365,14 +365,14 @@ async fn calls_lost_with_their_process_are_charged_an_estimate() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_lost_in_the_middle_of_a_poll_are_charged_an_estimate() {
+async fn calls_lost_in_the_middle_of_a_poll_are_charged_by_estimate() {
     let mut case = Case::new(&[Some(0); 20]);
     (case.threshold, case.pace) = (1.0, Pace::Fast);
     let plan = case.plan();
     let mut script = case.script();
     for (position, member) in plan.roster.iter().enumerate() {
         let line = script.lines.get_mut(member.model.as_str()).unwrap();
-        // Every third member of the order answers late; the others are undecided.
+        // Every third member of the order responds late; the others are split.
         line.vote = Some(position % 2);
         if position % 3 == 0 {
             line.takes = Duration::from_secs(60);
@@ -391,37 +391,38 @@ async fn calls_lost_in_the_middle_of_a_poll_are_charged_an_estimate() {
     let successor = Replica::new(2, &database, &script);
     assert_eq!(successor.executor.resume().await.unwrap(), 1);
     let closing = successor.ended(&id).await;
-    // Seven were asked twice: the answers that came are paid, and so are those that were lost.
+    // Seven were called twice: both the received and the lost responses are charged.
     assert_eq!((database.row(&id).ballots.len(), asked(&script)), (20, 27));
     let lost = 7 * plan.charged(0, ep_polling::money::Spend::UNKNOWN).amount.micro();
     assert_eq!(closing.unused_calls_cost.unwrap().micro(), lost);
     assert_eq!(database.row(&id).captured.unwrap().micro(), 20 * 50 + lost);
 }
 
-/// Whoever runs the poll ends it within a second, and asks nobody more; so does a process that takes it over.
+/// The process of a poll closes it within a second and calls no further model. A process that adopts it does
+/// the same.
 #[tokio::test(start_paused = true)]
-async fn a_poll_is_cancelled_wherever_it_runs() {
+async fn a_poll_is_cancelled_in_any_process() {
     let (case, script, database) = long(40, 10);
-    let (runs, hears) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
+    let (runs, cancels) = (Replica::new(1, &database, &script), Replica::new(2, &database, &script));
     let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     let before = asked(&script);
-    assert!(hears.executor.cancel(&id).await.unwrap());
+    assert!(cancels.executor.cancel(&id).await.unwrap());
     let since = Instant::now();
     let closing = runs.ended(&id).await;
     assert!(since.elapsed() <= Duration::from_secs(1), "{:?}", since.elapsed());
     assert_eq!((closing.reason, closing.cancelled, asked(&script)), (None, true, before));
-    assert!(hears.executor.cancel(&id).await.unwrap(), "it was what ended it");
+    assert!(cancels.executor.cancel(&id).await.unwrap(), "the cancellation ended it");
 
     let id = runs.executor.open(case.plan(), Opener::default()).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     let before = asked(&script);
     runs.store.down.store(true, Ordering::SeqCst);
-    assert!(hears.executor.cancel(&id).await.unwrap());
+    assert!(cancels.executor.cancel(&id).await.unwrap());
     sleep(LEASE + Duration::from_secs(1)).await;
     let during = asked(&script);
-    // The first one may be settled late, too.
-    assert!(hears.executor.resume().await.unwrap() >= 1);
-    assert!(hears.ended(&id).await.cancelled);
+    // The first poll may be settled late, too.
+    assert!(cancels.executor.resume().await.unwrap() >= 1);
+    assert!(cancels.ended(&id).await.cancelled);
     assert_eq!(asked(&script), during, "of {before}");
 }

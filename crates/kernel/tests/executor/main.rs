@@ -1,4 +1,4 @@
-//! Carrying polls through, against models that answer from a script, on a paused clock.
+//! Runs polls with scripted models, on a paused clock.
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod budgets;

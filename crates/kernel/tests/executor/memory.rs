@@ -1,4 +1,5 @@
-//! A store in memory that fails as databases do: before a change, after it, for a while, or for one row.
+//! A store in memory that fails as databases do: before a change, after a change, for a while, or for one
+//! row.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -41,18 +42,18 @@ pub struct Row {
     pub worker: String,
 }
 
-/// What all replicas share.
+/// The database shared by all replicas.
 #[derive(Default)]
 pub struct Database {
     rows: Mutex<HashMap<PollId, Row>>,
     /// Rows that cannot be decoded.
     pub unreadable: Mutex<HashSet<PollId>>,
-    /// Where changes are announced, if they are.
+    /// Channel of announced changes, if any.
     pub changes: Option<broadcast::Sender<PollChange>>,
 }
 
 impl Database {
-    /// One whose processes hear of each other's changes.
+    /// Creates a database that announces changes between its processes.
     pub fn announcing() -> Arc<Self> {
         Arc::new(Self { changes: Some(broadcast::channel(1024).0), ..Self::default() })
     }
@@ -66,19 +67,19 @@ impl Database {
     }
 }
 
-/// One replica's connection to it.
+/// The connection of one replica to the database.
 pub struct Connection {
     pub database: Arc<Database>,
     writes: AtomicU32,
-    /// Reads of how far a poll is and of its ballots.
+    /// Number of reads of progress and ballots.
     pub reads: AtomicU32,
-    /// Every n-th write fails, every other one of them after it was done; 0 is never.
+    /// Every n-th write fails, and every other failure happens after the write; 0 means never.
     pub fails_every: AtomicU32,
-    /// Whether every operation fails.
+    /// True if every operation fails.
     pub down: AtomicBool,
-    /// Whether the answer to the next opening is lost after the commit.
+    /// True if the response to the next opening is lost after the commit.
     pub loses_opening: AtomicBool,
-    /// Whether operations wait.
+    /// True if operations wait.
     pub stalled: watch::Sender<bool>,
 }
 
@@ -108,7 +109,7 @@ impl Connection {
             return change();
         }
         if number.is_multiple_of(2) {
-            // Done, but nobody hears of it.
+            // Committed, but the response is lost.
             change()?;
         }
         Err(broken())
@@ -172,10 +173,12 @@ impl PollStore for Connection {
         self.write(|| {
             self.change(poll, epoch, |row| {
                 let taken = |ballot: &Ballot| {
-                    row.ballots.iter().any(|kept| kept.seq == ballot.seq || kept.position == ballot.position)
+                    row.ballots
+                        .iter()
+                        .any(|stored| stored.seq == ballot.seq || stored.position == ballot.position)
                 };
                 if ballots.iter().any(taken) {
-                    return Err(StoreError::Conflict("this member has a ballot already"));
+                    return Err(StoreError::Conflict("this member already has a ballot"));
                 }
                 row.ballots.extend_from_slice(ballots);
                 Ok(())
@@ -327,7 +330,7 @@ impl PollChanges for Connection {
     }
 }
 
-/// A process: an executor and what it works with.
+/// A process: an executor and its dependencies.
 pub struct Replica {
     pub executor: PollExecutor,
     pub store: Arc<Connection>,
@@ -335,7 +338,7 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Replicas draw from different seeds.
+    /// Creates a replica with its own random seed.
     pub fn new(seed: u64, database: &Arc<Database>, script: &Arc<Script>) -> Self {
         Self::limited(seed, database, script, PollLimits::default())
     }
@@ -355,7 +358,7 @@ impl Replica {
         Self { executor, store, tasks }
     }
 
-    /// Resumes polls whenever this process would.
+    /// Resumes polls periodically, as a process does.
     pub fn resumes(&self) {
         let executor = self.executor.clone();
         self.tasks.every("resume polls", LEASE / 2, move || {

@@ -1,4 +1,4 @@
-//! What ends a poll, and how many it asks.
+//! The ends of polls, and the number of models they call.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ async fn unanimity_stops_by_confidence_after_the_fewest_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn certainty_needs_the_lock() {
+async fn full_confidence_requires_a_lock() {
     let mut case = Case::new(&vec![Some(0); 20]);
     case.threshold = 1.0;
     let (finished, _, _) = case.run().await;
@@ -29,7 +29,7 @@ async fn certainty_needs_the_lock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dead_heat_asks_everyone_at_every_pace() {
+async fn a_tie_calls_every_model_at_every_pace() {
     let votes: Vec<Option<usize>> = (0..30).map(|i| Some(i % 2)).collect();
     for pace in [Pace::Thrifty, Pace::Balanced, Pace::Fast] {
         let mut case = Case::new(&votes);
@@ -40,13 +40,13 @@ async fn a_dead_heat_asks_everyone_at_every_pace() {
         let tally = Tally::of(2, finished.ballots.iter().map(|ballot| ballot.vote.as_ref().ok().copied()));
         assert_eq!(tally.outcome(), Outcome::Tie);
         let most = script.most_in_flight.load(Ordering::SeqCst);
-        // The lock needs 16 of 30, and no stop is possible before.
+        // The lock needs 16 of 30 votes, and no stop is possible before.
         assert_eq!(most, if pace == Pace::Thrifty { 16 } else { 30 }, "{pace:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_votes_the_roster_is_exhausted_and_nothing_is_sure() {
+async fn without_votes_the_roster_is_exhausted_without_confidence() {
     let (finished, _, _) = Case::new(&[None; 12]).run().await;
     assert_eq!(finished.decision.reason, TerminationReason::RosterExhausted);
     assert_eq!((finished.decision.option, finished.decision.p), (None, 1.0));
@@ -54,12 +54,12 @@ async fn without_votes_the_roster_is_exhausted_and_nothing_is_sure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn models_that_cannot_be_heard_leave_no_confidence() {
+async fn models_without_a_response_leave_no_confidence() {
     let case = Case::new(&vec![Some(0); 50]);
     let plan = case.plan();
-    for heard in [1, 20, 26, 50] {
+    for responding in [1, 20, 26, 50] {
         let mut script = case.script();
-        for line in plan.roster[heard..].iter().map(|member| member.model.as_str()) {
+        for line in plan.roster[responding..].iter().map(|member| member.model.as_str()) {
             script.lines.get_mut(line).unwrap().takes = Duration::from_secs(10_000);
         }
         let models: Arc<Script> = Arc::new(script);
@@ -67,17 +67,17 @@ async fn models_that_cannot_be_heard_leave_no_confidence() {
         let votes = finished.ballots.iter().filter(|ballot| ballot.vote.is_ok()).count();
         let Decision { reason, option, p, standing } = finished.decision;
         assert_eq!(standing.leader, Some(0));
-        match heard {
+        match responding {
             1 => {
                 assert_eq!((reason, option, p, votes), (TerminationReason::RosterExhausted, Some(0), 1.0, 1));
             }
-            _ => assert!(reason == TerminationReason::Confidence && p <= 0.05, "{heard}: {reason}, {p}"),
+            _ => assert!(reason == TerminationReason::Confidence && p <= 0.05, "{responding}: {reason}, {p}"),
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_were_not_needed_are_counted_apart() {
+async fn unneeded_calls_are_counted_separately() {
     let mut case = Case::new(&vec![Some(1); 50]);
     case.pace = Pace::Fast;
     let plan = case.plan();
@@ -92,7 +92,7 @@ async fn calls_that_were_not_needed_are_counted_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn members_are_asked_strictly_in_the_drawn_order() {
+async fn models_are_called_strictly_in_the_drawn_order() {
     let votes: Vec<Option<usize>> = (0..40).map(|i| Some(i % 2)).collect();
     let (_, script, plan) = Case::new(&votes).run().await;
     let order: Vec<String> = plan.roster.iter().map(|member| member.model.to_string()).collect();
@@ -102,12 +102,12 @@ async fn members_are_asked_strictly_in_the_drawn_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_in_flight_at_the_stop_counts_as_skipped_but_is_paid() {
+async fn calls_in_flight_at_the_stop_are_charged_but_do_not_count() {
     let mut case = Case::new(&vec![Some(0); 50]);
     case.pace = Pace::Fast;
     let plan = case.plan();
     let mut script = case.script();
-    // All but the first seven of the order are slow.
+    // All models after the first seven are slow.
     for member in &plan.roster[7..] {
         script.lines.get_mut(member.model.as_str()).unwrap().takes = std::time::Duration::from_secs(5);
     }

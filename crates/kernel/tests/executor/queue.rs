@@ -1,4 +1,4 @@
-//! Polls that wait for their turn.
+//! Queued polls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::scripted::{Case, Script};
 
 const LIMITS: PollLimits = PollLimits { running: 1, waiting: 4 };
 
-/// Polls of fifteen seconds.
+/// Polls that take fifteen seconds.
 fn case() -> (Case, Arc<Script>, Arc<Database>) {
     let mut case = Case::new(&[Some(0); 3]);
     (case.threshold, case.takes, case.pace) =
@@ -38,13 +38,13 @@ async fn position(replica: &Replica, id: &PollId) -> Option<u32> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn accounts_take_turns_and_a_full_queue_says_so() {
+async fn accounts_take_turns_and_a_full_queue_rejects_polls() {
     let (case, script, database) = case();
     let replica = Replica::limited(1, &database, &script, LIMITS);
     let first = open(&replica, &case, 1).await.unwrap();
     let second = open(&replica, &case, 1).await.unwrap();
     let third = open(&replica, &case, 1).await.unwrap();
-    assert_eq!(open(&replica, &case, 1).await, Err(Kind::Busy), "half of the places are for others");
+    assert_eq!(open(&replica, &case, 1).await, Err(Kind::Busy), "half of the queue is reserved for others");
     let other = open(&replica, &case, 2).await.unwrap();
     assert_eq!(position(&replica, &first).await, None);
     assert_eq!(position(&replica, &second).await, Some(2));
@@ -54,14 +54,14 @@ async fn accounts_take_turns_and_a_full_queue_says_so() {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(script.asked.lock().unwrap().len(), 3, "one poll runs");
     replica.ended(&other).await;
-    assert!(database.row(&third).record.closing.is_none(), "the other account came before");
+    assert!(database.row(&third).record.closing.is_none(), "the other account was served first");
     replica.ended(&third).await;
-    assert_eq!(database.rows().len(), 4, "a refused poll is not opened");
+    assert_eq!(database.rows().len(), 4, "a rejected poll is not opened");
     assert_eq!(script.asked.lock().unwrap().len(), 12);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_poll_begins_with_its_turn() {
+async fn the_time_of_a_poll_starts_with_its_turn() {
     let (mut case, _, database) = case();
     case.takes = DEADLINE.saturating_sub(Duration::from_secs(5));
     let script = Arc::new(case.script());
@@ -76,7 +76,7 @@ async fn the_time_of_a_poll_begins_with_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_poll_can_be_cancelled_and_leaves_the_queue() {
+async fn a_cancelled_poll_leaves_the_queue() {
     let (case, script, database) = case();
     let replica = Replica::limited(1, &database, &script, LIMITS);
     open(&replica, &case, 1).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_waiting_poll_can_be_cancelled_and_leaves_the_queue() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopping_service_hands_waiting_polls_on_at_once() {
+async fn a_stopping_service_releases_queued_polls_immediately() {
     let (case, script, database) = case();
     let stopping = Replica::limited(1, &database, &script, LIMITS);
     open(&stopping, &case, 1).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_stopping_service_hands_waiting_polls_on_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_process_leaves_abandoned_polls_to_others_but_not_for_ever() {
+async fn a_busy_process_adopts_abandoned_polls_only_after_a_while() {
     let (case, script, database) = case();
     let dead = Replica::new(1, &database, &script);
     let orphans = [open(&dead, &case, 1).await.unwrap(), open(&dead, &case, 2).await.unwrap()];
@@ -111,7 +111,7 @@ async fn a_busy_process_leaves_abandoned_polls_to_others_but_not_for_ever() {
     let busy = Replica::limited(2, &database, &script, LIMITS);
     assert_eq!(busy.executor.resume().await.unwrap(), 1);
     assert_eq!(busy.executor.resume().await.unwrap(), 0);
-    // Its own queue is never empty.
+    // The busy process's own queue is never empty.
     let mut own = Vec::new();
     for _ in 0..8 {
         own.extend(open(&busy, &case, 3).await);
@@ -127,7 +127,7 @@ async fn a_busy_process_leaves_abandoned_polls_to_others_but_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_poll_whose_time_is_over_is_closed_without_a_turn() {
+async fn a_poll_past_its_deadline_is_closed_without_a_turn() {
     let (case, script, database) = case();
     let dead = Replica::new(1, &database, &script);
     let orphan = open(&dead, &case, 1).await.unwrap();

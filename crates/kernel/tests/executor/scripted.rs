@@ -1,4 +1,4 @@
-//! Models that answer from a script, and a book that keeps ballots.
+//! Scripted models, and a recorder in memory.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,18 +21,18 @@ use ep_polling::threshold::Threshold;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What one model does.
+/// The behaviour of one model.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// The option it chooses, or no vote.
+    /// The chosen option; `None` for no vote.
     pub vote: Option<usize>,
-    /// How long it takes.
+    /// The response time.
     pub takes: Duration,
-    /// What it charges.
+    /// The charge.
     pub costs: MicroUsd,
 }
 
-/// Models that answer from a script, and remember how they were asked.
+/// Scripted models that record their calls.
 #[derive(Default)]
 pub struct Script {
     pub lines: HashMap<String, Line>,
@@ -66,7 +66,7 @@ impl Models for Script {
         let now = self.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_in_flight.fetch_max(now, Ordering::SeqCst);
         let line = self.lines[member.model.as_str()].clone();
-        // Counted down even if the call is given up.
+        // Decremented even if the call is cancelled.
         let _in_flight = InFlight(&self.in_flight);
         tokio::time::sleep(line.takes.min(within)).await;
         let spend = Spend { amount: line.costs, basis: SpendBasis::Reported };
@@ -82,7 +82,7 @@ impl Models for Script {
     }
 }
 
-/// Keeps ballots in memory.
+/// Records ballots in memory.
 #[derive(Default)]
 pub struct Book(pub Mutex<Vec<Ballot>>);
 
@@ -108,7 +108,7 @@ pub struct Case {
     pub seed: [u8; 32],
 }
 
-/// A price at which a vote's worst case is about 2,000 micro-USD.
+/// A price with a worst case of about 2,000 micro-USD per vote.
 pub const PRICE: Price =
     Price { prompt: PicoUsd::new(200_000), completion: PicoUsd::new(2_000_000), request: PicoUsd::new(0) };
 
@@ -157,7 +157,7 @@ impl Case {
         Plan::new(draft, roster, Seed::new(self.seed), Duration::from_secs(180))
     }
 
-    /// Runs it to its end.
+    /// Runs the poll to its end.
     pub async fn run(&self) -> (Finished, Arc<Script>, Plan) {
         let (plan, script) = (self.plan(), Arc::new(self.script()));
         let finished = finish(&plan, &script, Vec::new(), plan.budget.amount()).await;
@@ -169,7 +169,7 @@ pub async fn finish(plan: &Plan, script: &Arc<Script>, prior: Vec<Ballot>, ceili
     finish_and_drain(plan, script, prior, ceiling).await.0
 }
 
-/// Runs a poll to its end and waits for its unused calls. Returns what these cost.
+/// Runs a poll to its end and waits for its unused calls. Returns the cost of these.
 pub async fn finish_and_drain(
     plan: &Plan,
     script: &Arc<Script>,
