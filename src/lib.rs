@@ -12,6 +12,7 @@ pub mod documents;
 pub mod limiter;
 pub mod pages;
 pub mod server;
+pub mod site;
 pub mod surface;
 pub mod telemetry;
 mod unread;

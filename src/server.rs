@@ -56,7 +56,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         pictures: Pictures::default(),
         example: Arc::default(),
         usdc: service.usdc.clone(),
-        mcp_accepts_user_ids: config.accounts.mcp_accept_user_id,
+        accepts_user_ids: config.accounts.mcp_accept_user_id,
     };
     let cors = cors(state.web.clone(), Arc::clone(&service.site));
     router::router(&state, &service.site)

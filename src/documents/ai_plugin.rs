@@ -48,14 +48,12 @@ fn contact(site: &Site) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ep_kernel::method::Method;
-    use ep_kernel::tool::{Access, Rate};
     use serde_json::Value;
 
     use super::*;
     use crate::config;
     use crate::documents::{DOCUMENTS, SiteSettings};
-    use crate::surface::route::{Route, RouteKind};
+    use crate::site::{Route, RouteKind};
 
     /// The manifest of a service with a description, at this base URL, with this contact.
     fn of(base_url: &str, contact: &str) -> Value {
@@ -67,15 +65,7 @@ mod tests {
         };
         let settings = SiteSettings::new(&config::load(read).unwrap());
         let place = DOCUMENTS.iter().position(|document| document.name == LOGO).unwrap();
-        let route = |name, path: &'static str| Route {
-            name,
-            method: Method::Get,
-            path: path.into(),
-            access: Access::PUBLIC,
-            rate: Rate::Public,
-            kind: RouteKind::Document(place),
-            summary: "".into(),
-        };
+        let route = |name, path: &'static str| Route::get(name, path, RouteKind::Document(place), "");
         let routes = vec![
             route(OPENAPI, "/description.json"),
             route(LOGO, "/logo.svg"),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::openapi::{self, Schemas, Side};
 use super::{Document, Form, Site, json_text, owner};
-use crate::surface::route::{Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     super::ASYNCAPI,

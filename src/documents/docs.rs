@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::guides::{GUIDES, Guide};
 use super::page::{HTML, bytes, layout};
 use super::{
-    API_REFERENCE, ASYNCAPI, DOCS, Document, Form, MARKDOWN as MARKDOWN_TYPE, MCP_PAGE, OPENAPI, Site,
-    openapi, prose, tool_reference,
+    API_REFERENCE, ASYNCAPI, DOCS, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site, openapi, prose,
+    tool_reference,
 };
 use crate::pages::{Layout, Section, text, title};
-use crate::surface::route::RouteKind;
+use crate::site::RouteKind;
+use crate::site::names::MCP_PAGE;
 
 const MARKDOWN_NAME: &str = "docs_markdown";
 const TITLE: &str = "Documentation";

@@ -11,9 +11,8 @@ use serde_json::Value;
 
 use super::{AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKDOWN_TYPE, OPENAPI, Site};
 use crate::config::Operator;
+use crate::site::names::HOME;
 
-/// The name of the page, which `surface::web` serves.
-pub const NAME: &str = "home";
 /// The name of the same in Markdown.
 pub const MARKDOWN_NAME: &str = "home_markdown";
 
@@ -24,7 +23,7 @@ pub(super) const MARKDOWN: Document = Document::new(
     &[Form::new(MARKDOWN_TYPE, markdown)],
 )
 .headers(|site| {
-    site.url_of(NAME).into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
+    site.url_of(HOME).into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
 });
 
 /// What agents look for from the start page, as the value of a `Link` header (RFC 8288).

@@ -4,7 +4,8 @@ use axum::body::Bytes;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use serde_json::json;
 
-use super::{Document, Form, HOME, LOGO, Site, json_text};
+use super::{Document, Form, LOGO, Site, json_text};
+use crate::site::names::HOME;
 
 const MARK: &str = include_str!("../../well-known/logo.svg");
 

@@ -5,18 +5,17 @@ use axum::body::Bytes;
 
 use super::page::{HTML, Page};
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, guides};
+use crate::site::names::MCP_PAGE;
 
 /// What the headings of the sections begin with that are shown.
 const SECTIONS: &str = "MCP";
 const TITLE: &str = "Ensemble Poll over MCP";
 const ABOUT: &str = "This address is for programs: add it to an MCP client, with an API key.";
 
-/// The name of the page, which the endpoint serves.
-pub const NAME: &str = "mcp_page";
 const MARKDOWN_NAME: &str = "mcp_guide";
 
 pub(super) const DOCUMENT: Document = Document::new(
-    NAME,
+    MCP_PAGE,
     "How to connect an MCP client, for people.",
     |_| Vec::new(),
     &[Form::new(HTML, html), Form::markdown(markdown)],
@@ -37,7 +36,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
 
 fn html(site: &Site) -> Option<Bytes> {
     let markdown = &text(site);
-    let page = Page { name: NAME, title: TITLE, description: ABOUT, markdown, twin: MARKDOWN_NAME };
+    let page = Page { name: MCP_PAGE, title: TITLE, description: ABOUT, markdown, twin: MARKDOWN_NAME };
     page.html(site)
 }
 

@@ -11,8 +11,8 @@ use secrecy::ExposeSecret;
 
 use super::NO_ISSUER;
 use crate::config::{BillingMode, Config, Demo};
-use crate::surface::route::{Route, RouteKind};
-use crate::surface::web::{DEPOSIT, LOGIN};
+use crate::site::names::{DEPOSIT, LOGIN};
+use crate::site::{Route, RouteKind};
 
 /// Source of the models of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,17 +138,17 @@ impl Offer {
     pub fn lacks_route(&self, route: &Route) -> Option<Unavailable> {
         match route.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
-            RouteKind::Payment(_) if route.name == DEPOSIT && self.usdc.is_none() => Some(Unavailable::new(
+            RouteKind::Payment if route.name == DEPOSIT && self.usdc.is_none() => Some(Unavailable::new(
                 Kind::NotConfigured,
                 self.no_payment("deposits of USDC are not configured"),
             )),
             // It takes reports of payments that were begun while polls were charged.
-            RouteKind::Webhook(_) if !self.charges && self.card_reports => Some(CHARGES_NOBODY),
-            RouteKind::Webhook(_) => self.without_cards(),
-            RouteKind::Redirect(_) if !self.sign_in && route.name == LOGIN => {
+            RouteKind::Webhook if !self.charges && self.card_reports => Some(CHARGES_NOBODY),
+            RouteKind::Webhook => self.without_cards(),
+            RouteKind::Redirect if !self.sign_in && route.name == LOGIN => {
                 Some(Unavailable::new(Kind::NotConfigured, "no identity provider is configured for browsers"))
             }
-            RouteKind::Mirror(_) if self.issuer.is_none() => {
+            RouteKind::ProxiedDocument if self.issuer.is_none() => {
                 Some(Unavailable::new(Kind::NotFound, NO_ISSUER))
             }
             _ => None,

@@ -14,8 +14,8 @@ use ep_polling::threshold::Threshold;
 use serde_json::Value;
 
 use super::{DOCUMENTS, Site, SiteSettings};
-use crate::surface::route::{Route, RouteKind};
-use crate::surface::web::DEPOSITS;
+use crate::site::deposit::DEPOSITS;
+use crate::site::{Route, RouteKind};
 
 /// What templates see as `p`.
 pub(super) struct Prose<'a> {

@@ -1,53 +1,10 @@
 //! Metadata of the service as an OAuth protected resource (RFC 9728), where an issuer is configured.
 
 use axum::body::Bytes;
-use ep_kernel::key_terms::KeyScope;
-use ep_kernel::links::Links;
 use serde_json::{Value, json};
 
 use super::{Document, Form, NO_ISSUER, Site, json_text};
-
-/// A part of the service that clients ask access tokens for. A token for one of them is accepted by all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtectedResource {
-    /// All of it.
-    Api,
-    /// The MCP endpoint.
-    Mcp,
-    /// The A2A endpoint.
-    A2a,
-}
-
-impl ProtectedResource {
-    /// Each of them.
-    pub const ALL: [Self; 3] = [Self::Api, Self::Mcp, Self::A2a];
-
-    /// The name of its document.
-    pub const fn document(self) -> &'static str {
-        match self {
-            Self::Api => "protected_resource",
-            Self::Mcp => "protected_resource_mcp",
-            Self::A2a => "protected_resource_a2a",
-        }
-    }
-
-    /// Its resource identifier, without a slash at the end (RFC 9728 §1.2).
-    pub fn identifier(self, links: &Links) -> String {
-        match self {
-            Self::Api => links.base_url().to_owned(),
-            Self::Mcp => links.url("mcp", &[]),
-            Self::A2a => links.url("a2a", &[]),
-        }
-    }
-
-    /// The widest scope that is of use there.
-    const fn scope(self) -> KeyScope {
-        match self {
-            Self::Api => KeyScope::All,
-            Self::Mcp | Self::A2a => KeyScope::Polls,
-        }
-    }
-}
+use crate::site::ProtectedResource;
 
 pub(super) const API: Document = Document::new(
     "protected_resource",

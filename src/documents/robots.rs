@@ -11,8 +11,7 @@ use ep_kernel::tool::{Effect, Rate};
 
 use super::{Document, Form, Site};
 use crate::config::Content;
-use crate::surface::route::{Route, RouteKind};
-use crate::surface::web::UNLISTED_PATHS;
+use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "robots",
@@ -107,7 +106,8 @@ fn rules(site: &Site) -> String {
     for folder in &folders {
         let _ = writeln!(rules, "Disallow: {folder}");
     }
-    for path in UNLISTED_PATHS {
+    let personal = site.routes.iter().filter(|route| route.personal).map(|route| &route.path);
+    for path in personal.collect::<BTreeSet<_>>() {
         let _ = writeln!(rules, "Disallow: {path}");
     }
     let _ = writeln!(rules, "Allow: /");
@@ -117,7 +117,7 @@ fn rules(site: &Site) -> String {
 /// Whether this is for everybody to read, and costs nobody anything.
 fn is_public(route: &Route) -> bool {
     match route.kind {
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_) | RouteKind::Form(_) => true,
+        RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page | RouteKind::Form => true,
         RouteKind::Operation(entry, _) => {
             route.access.anonymous && entry.spec.effect == Effect::Read && route.rate != Rate::SignIn
         }

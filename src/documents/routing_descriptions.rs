@@ -10,8 +10,7 @@ use ep_tools::polls::EstimatePoll;
 use serde_json::{Value, json};
 
 use super::{DOCUMENTS, Document, Form, Site, json_text, openapi};
-use crate::surface::a2a::HttpOperation;
-use crate::surface::route::{Protocol, Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     "routing_descriptions",
@@ -26,9 +25,9 @@ fn descriptions(site: &Site) -> Option<Bytes> {
     // A document may be served at many addresses; its first one says all.
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
-        RouteKind::Webhook(_) | RouteKind::Form(_) => false,
+        RouteKind::Webhook | RouteKind::Form => false,
         RouteKind::Document(place) => site.has(&DOCUMENTS[place]),
-        RouteKind::Mirror(_) => site.settings.offer.issuer.is_some(),
+        RouteKind::ProxiedDocument => site.settings.offer.issuer.is_some(),
         _ => true,
     });
     let routes: Vec<Value> =
@@ -73,14 +72,14 @@ fn description(site: &Site, route: &Route) -> Value {
     }
     if matches!(
         route.kind,
-        RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_) | RouteKind::Probe(_)
+        RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page | RouteKind::Probe
     ) {
         described["read_only"] = true.into();
     }
     let (price, class) = match route.kind {
         // What is paid is credited to the account.
-        RouteKind::Payment(_) => (free(), Latency::Models),
-        RouteKind::Protocol(protocol) if polls(protocol) => (metered(site), Latency::Models),
+        RouteKind::Payment => (free(), Latency::Models),
+        RouteKind::Protocol(endpoint) if endpoint.opens_polls => (metered(site), Latency::Models),
         _ => (free(), Latency::Instant),
     };
     described["cost"] = price;
@@ -93,13 +92,13 @@ const fn kind(route: &Route) -> &'static str {
         RouteKind::Operation(..) => "operation",
         RouteKind::Stream(..) => "event_stream",
         RouteKind::Protocol(_) => "protocol",
-        RouteKind::Document(_) | RouteKind::Mirror(_) => "document",
-        RouteKind::Redirect(_) => "redirect",
-        RouteKind::Webhook(_) => "webhook",
-        RouteKind::Payment(_) => "payment",
-        RouteKind::Page(_) => "page",
-        RouteKind::Form(_) => "form",
-        RouteKind::Probe(_) => "probe",
+        RouteKind::Document(_) | RouteKind::ProxiedDocument => "document",
+        RouteKind::Redirect => "redirect",
+        RouteKind::Webhook => "webhook",
+        RouteKind::Payment => "payment",
+        RouteKind::Page => "page",
+        RouteKind::Form => "form",
+        RouteKind::Probe => "probe",
     }
 }
 
@@ -143,16 +142,6 @@ fn metered(site: &Site) -> Value {
         });
     }
     cost
-}
-
-/// Whether polls are asked through requests of a protocol.
-const fn polls(protocol: Protocol) -> bool {
-    match protocol {
-        Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend => true,
-        Protocol::A2aHttp { operation, .. } => {
-            matches!(operation, HttpOperation::Send | HttpOperation::Stream)
-        }
-    }
 }
 
 fn latency(site: &Site, latency: Latency) -> Value {

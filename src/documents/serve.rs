@@ -1,6 +1,5 @@
 //! Serves documents: rendered once, with entity tags.
 
-use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use axum::body::Body;
@@ -10,13 +9,11 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::method::Method;
-use ep_kernel::tool::{Access, Rate};
 use ep_polling::time::Timestamp;
 
 use super::{Changes, DOCUMENTS, Document, Form, Mirrors, Site};
 use crate::pages::protect;
-use crate::surface::route::{Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 /// The routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
@@ -44,15 +41,10 @@ pub(super) fn families() -> Vec<Route> {
 }
 
 fn route(place: usize, document: &'static Document, path: String) -> Route {
-    Route {
-        name: document.name,
-        method: Method::Get,
-        path: path.into(),
-        access: Access::PUBLIC,
-        rate: Rate::Public,
-        kind: RouteKind::Document(place),
-        summary: Cow::Borrowed(document.summary),
-    }
+    let kind = RouteKind::Document(place);
+    let for_people = document.forms[0].media_type.starts_with("text/html");
+    let route = Route::get(document.name, "", kind, document.summary);
+    Route { path: path.into(), for_people, ..route }
 }
 
 /// Answers a request for the document at this place of the table, in the form that its headers ask for.

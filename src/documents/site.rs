@@ -20,9 +20,9 @@ use url::Url;
 
 use super::{Changes, DOCUMENTS, Document, Form, Offer, PollPrice, serve};
 use crate::config::{Config, Content, Limits, Operator, Sessions};
+use crate::site::names::{DASHBOARD, DEPOSIT, FUNDS};
+use crate::site::{Route, RouteKind};
 use crate::surface::http::Rendered;
-use crate::surface::route::{Route, RouteKind};
-use crate::surface::web::{DASHBOARD, DEPOSIT, FUNDS};
 
 /// The settings that documents depend on.
 #[derive(Debug, Clone)]
@@ -208,7 +208,7 @@ impl Site {
         };
         let open = |route: &&Route| matches!(route.kind, RouteKind::Document(place) if DOCUMENTS[place].open);
         self.open = routes.iter().filter(open).map(|route| route.path.to_string()).collect();
-        let form = |route: &&Route| matches!(route.kind, RouteKind::Form(_));
+        let form = |route: &&Route| matches!(route.kind, RouteKind::Form);
         self.forms = routes.iter().filter(form).map(|route| route.path.to_string()).collect();
         self.routes = routes;
         self

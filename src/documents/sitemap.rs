@@ -5,7 +5,7 @@ use std::fmt::Write;
 use axum::body::Bytes;
 
 use super::{Document, Form, Site};
-use crate::surface::web::LISTED_PAGES;
+use crate::site::names::LISTED_PAGES;
 
 pub(super) const DOCUMENT: Document = Document::new(
     "sitemap",

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DOCUMENTS, Document, Form, Site, openapi};
-use crate::surface::route::{Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 /// What the descriptors say. Artifacts are named; `{name}` in a rule is the URL of what has this name, `{stream:name}` that
 /// of an operation's event stream.

@@ -7,7 +7,7 @@ use ep_kernel::fault::Kind;
 use ep_kernel::tool::{Access, Agents, Entry};
 
 use super::{Document, Form, Site};
-use crate::surface::route::{Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::kept(
     "tool_reference",

@@ -8,10 +8,11 @@ use ep_tools::wallets::{ChallengeWallet, VerifyWallet};
 use serde_json::{Map, Value, json};
 
 use super::routing_descriptions::credentials;
-use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, ProtectedResource, Site, json_text, mcp_card};
+use super::{AGENT_CARD, ASYNCAPI, Document, Form, OPENAPI, Site, json_text, mcp_card};
+use crate::site::ProtectedResource;
+use crate::site::names::{DEPOSIT, LOGIN};
 use crate::surface::http::SESSION_COOKIE;
 use crate::surface::mcp;
-use crate::surface::web::{DEPOSIT, LOGIN};
 
 pub(super) const NAME: &str = "unified_agent_card";
 

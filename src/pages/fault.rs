@@ -7,7 +7,7 @@ use ep_kernel::links::Links;
 use super::Layout;
 use super::layout::own;
 use crate::documents::{self, Site};
-use crate::surface::web::{DASHBOARD, FUNDS, LOGIN_PAGE};
+use crate::site::names::{DASHBOARD, FUNDS, HOME, LOGIN_PAGE};
 
 /// A fault as a page.
 #[derive(Template)]
@@ -50,7 +50,7 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
             let behind = wanted.map_or_else(String::new, return_to);
             return vec![
                 page("Sign in, and come back.", LOGIN_PAGE, &behind),
-                page("Ask the free models, without an account.", documents::HOME, ""),
+                page("Ask the free models, without an account.", HOME, ""),
             ];
         }
         Kind::InsufficientBalance => {
@@ -64,14 +64,14 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
         }
         Kind::UnknownRoute => {
             return vec![
-                page("Go to the start page.", documents::HOME, ""),
+                page("Go to the start page.", HOME, ""),
                 page("Look into the documentation.", documents::DOCS, ""),
             ];
         }
         Kind::NotFound => {
             return vec![
                 page("Sign in, if it is yours.", LOGIN_PAGE, &wanted.map_or_else(String::new, return_to)),
-                page("Ask a question of your own.", documents::HOME, ""),
+                page("Ask a question of your own.", HOME, ""),
             ];
         }
         _ => {}

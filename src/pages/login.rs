@@ -8,7 +8,7 @@ use super::Layout;
 use super::fault::return_to;
 use super::layout::{Renders, own};
 use crate::documents::Site;
-use crate::surface::web::LOGIN;
+use crate::site::names::LOGIN;
 
 /// The page where people sign in.
 #[derive(Template)]

@@ -20,8 +20,8 @@ use super::layout::{linked_data, own};
 use super::result::View;
 use super::{Layout, ResultPage};
 use crate::documents::{self, HOME_MARKDOWN, Site, Way};
+use crate::site::names::{ASK, HOME};
 use crate::surface::http::Form;
-use crate::surface::web::ASK;
 
 /// The start page.
 #[derive(Template)]
@@ -231,7 +231,7 @@ impl<'a> StartPage<'a> {
         let owner = documents::owner();
         let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
         let page = Layout {
-            canonical: site.url_of(documents::HOME),
+            canonical: site.url_of(HOME),
             markdown: site.url_of(HOME_MARKDOWN),
             ..Layout::new(site, text("tagline"), text("description"))
         };

@@ -9,7 +9,6 @@ pub mod cli;
 pub mod http;
 pub mod mcp;
 pub mod rest;
-pub mod route;
 pub mod router;
 pub mod routes;
 mod unknown_path;

@@ -12,17 +12,19 @@ use axum::http::{Method, Response, StatusCode};
 use axum::routing::any;
 use ep_kernel::caller::Caller;
 use ep_kernel::fault::{Fault, Kind, RecoveryAction};
-use ep_kernel::guard::{Admission, Credential, Policy};
+use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
-use futures::FutureExt;
-use futures::future::BoxFuture;
 
-use super::http::{AppState, Exchange, PathParams, RequestHead, Stopping, counted, fault, rpc_fault};
-use super::rest::Binding;
-use super::route::{Protocol, Route, RouteKind};
+use super::http::{
+    AppState, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault, rpc_fault,
+};
+use super::rest::{self, Binding};
+use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
-use super::{a2a, mcp, rest, web};
+use super::web;
 use crate::documents::{self, Site};
+use crate::site::protocol::ErrorFormat;
+use crate::site::{Route, RouteKind};
 
 /// The routes of one path.
 struct PathRoutes {
@@ -55,51 +57,28 @@ struct Candidate {
     responder: Responder,
 }
 
-/// What answers a route.
+/// The code that answers a route.
 enum Responder {
     /// The operation's own dispatch, which passes the guard itself.
     Operation(Binding),
-    /// Anything else, once the guard has admitted the request.
-    Admitted(Arc<dyn Fn(Exchange, Admission) -> Answered + Send + Sync>),
+    /// A handler for requests that the guard has admitted.
+    Admitted(Handler),
 }
 
-type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
-
-/// A router over these routes.
+/// A router over these routes. Routes without a handler are left out; a test finds them.
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
-    let endpoint = mcp::Endpoint::new(&state.app, state.tools, &state.web);
+    let handlers = Handlers::new(state);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
     for route in site.routes.iter().chain(&documents::mirrors()) {
         let responder = match route.kind {
-            RouteKind::Operation(entry, rest) => Responder::Operation(Binding::new(entry, rest, false)),
-            RouteKind::Stream(entry, rest) => Responder::Operation(Binding::new(entry, rest, true)),
-            RouteKind::Protocol(Protocol::Mcp) => {
-                let endpoint = endpoint.clone();
-                Responder::Admitted(Arc::new(move |exchange, admission| {
-                    endpoint.clone().serve(exchange, admission).boxed()
-                }))
-            }
-            RouteKind::Protocol(Protocol::A2a) => Responder::Admitted(Arc::new(a2a::serve)),
-            RouteKind::Protocol(Protocol::A2aHttp { operation, older }) => {
-                Responder::Admitted(Arc::new(move |exchange, admission| {
-                    a2a::serve_http(exchange, admission, operation, older)
-                }))
-            }
-            RouteKind::Protocol(Protocol::A2aTasksSend) => {
-                Responder::Admitted(Arc::new(a2a::serve_tasks_send))
-            }
-            RouteKind::Document(place) => Responder::Admitted(Arc::new(move |exchange, admission| {
-                web::document(place, exchange, admission).boxed()
-            })),
-            RouteKind::Mirror(handler)
-            | RouteKind::Redirect(handler)
-            | RouteKind::Webhook(handler)
-            | RouteKind::Payment(handler)
-            | RouteKind::Page(handler)
-            | RouteKind::Form(handler)
-            | RouteKind::Probe(handler) => Responder::Admitted(Arc::new(handler)),
+            RouteKind::Operation(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, false))),
+            RouteKind::Stream(entry, rest) => Some(Responder::Operation(Binding::new(entry, rest, true))),
+            _ => handlers.of(route).map(Responder::Admitted),
         };
-        paths.entry(route.path.to_string()).or_default().push(Candidate { route: route.clone(), responder });
+        if let Some(responder) = responder {
+            let candidate = Candidate { route: route.clone(), responder };
+            paths.entry(route.path.to_string()).or_default().push(candidate);
+        }
     }
     let router = paths.into_iter().fold(Router::new(), |router, (path, candidates)| {
         let allow = allowed(&candidates);
@@ -116,17 +95,17 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// What no route matches is judged by this.
+/// The policy of unknown paths.
 const UNKNOWN: Policy = Policy::instant("unknown_route", Access::PUBLIC, Rate::Public);
 /// The policy of paths with a trailing slash.
 const MOVED: Policy = Policy::instant("trailing_slash", Access::PUBLIC, Rate::Public);
-/// A path asked for with another method is judged by this.
+/// The policy of known paths with a wrong method.
 const WRONG_METHOD: Policy = Policy::instant("wrong_method", Access::PUBLIC, Rate::Public);
-
-/// Redirects a path with a trailing slash to the served path without it (308, so that the method and the body stay).
-/// Refuses every other unknown path, and names the nearest one./// New requests to a service that is stopping are judged by this.
+/// The policy of new requests to a service that is stopping.
 const STOPPING: Policy = Policy::instant("stopping", Access::PUBLIC, Rate::Public);
 
+/// Redirects a path with a trailing slash to the served path without it (308, so that the method and the body stay).
+/// Refuses every other unknown path, and names the nearest one.
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
     let uri = request.uri();
     let mirrors = documents::mirrors();
@@ -198,41 +177,36 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
-    if stopping && !matches!(route.kind, RouteKind::Probe(_)) {
+    if stopping && !matches!(route.kind, RouteKind::Probe) {
         return refuse(&exchange.state, &exchange.head, STOPPING, web::stopping()).await;
     }
-    let answer = match &candidate.responder {
+    let handler = match &candidate.responder {
         Responder::Operation(binding) => {
-            if let Some(response) = web::to_page(route.name, &exchange) {
+            if let Some(response) = web::to_page(route, &exchange) {
                 return response;
             }
             let mut response = rest::serve(binding, route, exchange).await;
-            if web::page_of(route.name).is_some() {
+            if route.page.is_some() {
                 response.headers_mut().append(VARY, HeaderValue::from_static("accept"));
             }
             return response;
         }
-        Responder::Admitted(answer) => answer,
+        Responder::Admitted(handler) => handler,
     };
     let app = Arc::clone(&exchange.state.app);
-    // Documents are the same for everyone, also for a caller whose credential is wrong, and who signs in or out
-    // may have an old cookie.
     let credential = match route.kind {
-        RouteKind::Document(_)
-        | RouteKind::Mirror(_)
-        | RouteKind::Redirect(_)
-        | RouteKind::Webhook(_)
-        | RouteKind::Page(_)
-        | RouteKind::Form(_)
-        | RouteKind::Probe(_) => Credential::None,
-        RouteKind::Protocol(Protocol::Mcp) => exchange.state.mcp_credential(&exchange.head),
+        _ if route.ignores_credentials() => Credential::None,
+        RouteKind::Protocol(endpoint) if endpoint.protocol.accepts_user_ids => {
+            exchange.state.credential_or_user_id(&exchange.head)
+        }
         _ => exchange.head.credential.clone(),
     };
     let request = exchange.head.guarded(route.surface(), credential);
-    let guarded = app.guard.run(route.policy(), request, |admission| answer(exchange, admission)).await;
-    let refuse = match route.kind {
-        RouteKind::Protocol(Protocol::Mcp) => rpc_fault,
-        _ => fault,
+    let handle = |admission| handler.handle(exchange, admission);
+    let guarded = app.guard.run(route.policy(), request, handle).await;
+    let refuse = match route.errors() {
+        ErrorFormat::JsonRpc => rpc_fault,
+        ErrorFormat::Negotiated => fault,
     };
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
 }

@@ -1,13 +1,19 @@
-//! The one table of everything that is served.
+//! The table of everything that is served, and the handlers of its routes.
 //!
-//! The router, `Allow`, documents, links and the tests that check access and refusals of every route are
-//! derived from it. Paths are declared in the tools, the documents and the protocol modules.
+//! The router, `Allow`, documents, links and the tests that check access and refusals of every route are derived from the
+//! table. Paths are declared in the tools, the documents and the modules of protocols and pages.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ep_kernel::method::Method;
 use ep_kernel::tool::Entry;
+use futures::FutureExt;
 
-use super::route::Route;
+use super::http::{AppState, Handler};
 use super::{a2a, mcp, web};
 use crate::documents::{self, Site, SiteSettings};
+use crate::site::{Route, RouteKind};
 
 /// The site of a service with these settings and operations: its documents know every route.
 pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
@@ -21,15 +27,43 @@ fn table(site: &Site) -> Vec<Route> {
     let mut routes: Vec<Route> =
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
     routes.extend(mcp::ROUTES.iter().cloned());
-    routes.extend(a2a::ROUTES.iter().cloned());
-    routes.extend(web::ROUTES.iter().cloned());
+    routes.extend(a2a::endpoints().into_iter().map(|(route, _)| route));
+    routes.extend(web::endpoints().map(|(route, _)| route));
     routes.extend(documents::routes(site));
     routes
 }
 
 /// The routes of one operation: its REST binding and its event stream, as far as it has them.
 fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<Item = Route> {
-    let rest = entry.spec.rest.map(|rest| Route::of(entry, rest, false, keys_read_account));
-    let stream = entry.spec.stream.map(|rest| Route::of(entry, rest, true, keys_read_account));
+    let page = web::page_of(entry.spec.name);
+    let rest = entry.spec.rest.map(|rest| {
+        let route = Route::operation(entry, rest, false, keys_read_account);
+        Route { page, ..route }
+    });
+    let stream = entry.spec.stream.map(|rest| Route::operation(entry, rest, true, keys_read_account));
     rest.into_iter().chain(stream)
+}
+
+/// The handlers of the routes that are not operations, by method and path.
+pub struct Handlers(HashMap<(Method, Cow<'static, str>), Handler>);
+
+impl Handlers {
+    /// The handlers of a service.
+    pub fn new(state: &AppState) -> Self {
+        let endpoints = mcp::endpoints(&state.app, state.tools, &state.web)
+            .chain(a2a::endpoints())
+            .chain(web::endpoints())
+            .map(|(route, handler)| ((route.method, route.path), handler));
+        Self(endpoints.collect())
+    }
+
+    /// The handler of a route that is not an operation.
+    pub fn of(&self, route: &Route) -> Option<Handler> {
+        if let RouteKind::Document(index) = route.kind {
+            return Some(Handler::new(move |exchange, admission| {
+                web::document(index, exchange, admission).boxed()
+            }));
+        }
+        self.0.get(&(route.method, route.path.clone())).cloned()
+    }
 }

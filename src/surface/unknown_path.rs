@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::route::Route;
+use crate::site::{Route, RouteKind};
 
 /// The lowest similarity of a suggestion, from 0 to 1.
 const SIMILAR: f64 = 0.7;
@@ -30,7 +30,7 @@ pub(super) fn nearest<'a>(routes: &'a [Route], method: &str, path: &str) -> Opti
     let rest = below.strip_prefix("/v1").unwrap_or(path);
     let prefixed = format!("/api{rest}");
     let forms = [path, rest, prefixed.as_str()];
-    let scored = routes.iter().filter(|route| !matches!(route.kind, super::route::RouteKind::Form(_)));
+    let scored = routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form));
     let scored = scored.flat_map(|route| {
         forms.iter().map(move |form| {
             let of_method = if route.method.as_str() == method { SAME_METHOD } else { 0.0 };

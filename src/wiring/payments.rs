@@ -12,7 +12,8 @@ use secrecy::ExposeSecret;
 use super::Shared;
 use crate::config::{self, BillingMode, ConfigError};
 use crate::documents::Site;
-use crate::surface::web::{self, Usdc};
+use crate::site::names::DEPOSIT;
+use crate::surface::web::Usdc;
 
 /// Payments by card.
 pub(super) struct Card {
@@ -49,7 +50,7 @@ pub(super) fn usdc(
     site: &Site,
     sign_ups: &Arc<SignUps>,
 ) -> Result<Option<Usdc>, ConfigError> {
-    let settings = shared.config.x402(site.links.url(web::DEPOSIT, &[]))?;
+    let settings = shared.config.x402(site.links.url(DEPOSIT, &[]))?;
     Ok(settings.map(|settings| {
         let x402 = Arc::new(X402::new(settings, shared.client.clone(), shared.node.clone()));
         let (clock, entropy) = (Arc::clone(shared.clock), Arc::clone(shared.entropy));

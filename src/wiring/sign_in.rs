@@ -14,7 +14,9 @@ use ep_kernel::tasks::Tasks;
 
 use super::Shared;
 use crate::config::Auth;
-use crate::documents::{ProtectedResource, Site};
+use crate::documents::Site;
+use crate::site::ProtectedResource;
+use crate::site::names::CALLBACK;
 use crate::surface::web;
 
 /// What signing in needs.
@@ -73,7 +75,7 @@ pub(super) fn oidc(
     if client_id.is_empty() {
         return Ok(None);
     }
-    let redirect_url = site.links.url(web::CALLBACK, &[]);
+    let redirect_url = site.links.url(CALLBACK, &[]);
     let signed_out_url = web::start_page(&shared.config.base_url());
     let config = OidcConfig { client_id, client_secret, redirect_url, signed_out_url };
     let ports = OidcPorts {

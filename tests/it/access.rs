@@ -1,6 +1,6 @@
 //! Walks the route table: who is let in, who is refused, and what every response carries.
 
-use ensemble_poll::surface::route::{Protocol, Route, RouteKind};
+use ensemble_poll::site::{Route, RouteKind};
 use ep_kernel::tool::{Access, Agents, Rate, Task};
 use ep_polling::money::MicroUsd;
 use ep_tools::TOOLS;
@@ -41,7 +41,7 @@ async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply
     };
     let request = client.request(method(route), &filled(route));
     let request = match (route.method, route.kind) {
-        (_, RouteKind::Form(_)) => request.form(&[("", "")]),
+        (_, RouteKind::Form) => request.form(&[("", "")]),
         (ep_kernel::method::Method::Post, _) => request.json(&body),
         _ => request,
     };
@@ -69,12 +69,12 @@ fn ignores_credentials(route: &Route) -> bool {
     matches!(
         route.kind,
         RouteKind::Document(_)
-            | RouteKind::Mirror(_)
-            | RouteKind::Redirect(_)
-            | RouteKind::Webhook(_)
-            | RouteKind::Page(_)
-            | RouteKind::Form(_)
-            | RouteKind::Probe(_)
+            | RouteKind::ProxiedDocument
+            | RouteKind::Redirect
+            | RouteKind::Webhook
+            | RouteKind::Page
+            | RouteKind::Form
+            | RouteKind::Probe
     )
 }
 
@@ -84,7 +84,7 @@ fn signs_in(route: &Route) -> bool {
 }
 
 fn is_mcp(route: &Route) -> bool {
-    matches!(route.kind, RouteKind::Protocol(Protocol::Mcp))
+    matches!(route.kind, RouteKind::Protocol(endpoint) if endpoint.protocol.surface == "mcp")
 }
 
 /// Who may call the routes that a request with this credential can lead to.
@@ -213,7 +213,7 @@ async fn no_website_reaches_a_service_on_loopback() {
             assert!(!reply.headers.contains_key("access-control-allow-origin"), "{what}");
             assert!(!reply.header("x-request-id").is_empty(), "{what}");
         }
-        if matches!(route.kind, RouteKind::Form(_)) {
+        if matches!(route.kind, RouteKind::Form) {
             // Forms are sent by pages of the service alone.
             continue;
         }
@@ -241,7 +241,8 @@ async fn every_website_reads_what_a_public_service_behind_a_proxy_shows() {
     let foreign = [("host", "polls.example.com"), ("origin", "https://elsewhere.example")];
     let mut read = 0;
     for route in &service.site.routes {
-        let public = matches!(route.kind, RouteKind::Document(_) | RouteKind::Mirror(_) | RouteKind::Page(_));
+        let public =
+            matches!(route.kind, RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page);
         if !public {
             continue;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ensemble_poll::surface::route::RouteKind;
+use ensemble_poll::site::RouteKind;
 use ep_kernel::method::Method as RouteMethod;
 use futures::future::join_all;
 use reqwest::Method;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ensemble_poll::surface::route::RouteKind;
+use ensemble_poll::site::RouteKind;
 use ep_kernel::method::Method as RouteMethod;
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::Script;
@@ -265,7 +265,7 @@ async fn no_other_website_sends_a_form_of_the_service() {
     let (visitor, owner) = Visitor::new(&service, 5).await;
     let mut tried = 0;
     for route in &service.site.routes {
-        if !matches!((route.kind, route.method), (RouteKind::Form(_), RouteMethod::Post)) {
+        if !matches!((route.kind, route.method), (RouteKind::Form, RouteMethod::Post)) {
             continue;
         }
         let session = ("cookie", visitor.cookie.as_str());

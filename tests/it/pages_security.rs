@@ -1,7 +1,7 @@
 //! What every page keeps to, whatever is sent to it: its headers, and that nothing of a request becomes markup.
 
-use ensemble_poll::surface::route::{Route, RouteKind};
-use ensemble_poll::surface::web::EMBED;
+use ensemble_poll::site::names::EMBED;
+use ensemble_poll::site::{Route, RouteKind};
 use ep_kernel::method::Method as Known;
 use reqwest::Method;
 use serde_json::json;
@@ -27,8 +27,7 @@ async fn addresses(service: &Service) -> Vec<(&'static str, String)> {
     let said = json!({ "poll_id": id, "outcome_correct": true, "notes": format!("{SCRIPT}<img src=x>") });
     service.user().await.post("/api/feedback", &said).await.expect(201);
     let read = |route: &&Route| {
-        let shown =
-            matches!(route.kind, RouteKind::Page(_) | RouteKind::Document(_) | RouteKind::Redirect(_));
+        let shown = matches!(route.kind, RouteKind::Page | RouteKind::Document(_) | RouteKind::Redirect);
         route.method == Known::Get && shown
     };
     let routes = service.site.routes.iter().filter(read);

@@ -14,7 +14,7 @@ use self::markup::Markup;
 use super::page::{HTML, bytes, layout};
 use super::{API_REFERENCE, Document, Form, OPENAPI, Site, tool_reference};
 use crate::pages::{Layout, below};
-use crate::surface::route::{Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 pub(super) const DOCUMENT: Document = Document::new(
     API_REFERENCE,
@@ -76,7 +76,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
     text.push_str("\n## What else is served\n\n");
     // Forms belong to their page.
     let further =
-        |route: &&Route| !tool_reference::is_operation(route) && !matches!(route.kind, RouteKind::Form(_));
+        |route: &&Route| !tool_reference::is_operation(route) && !matches!(route.kind, RouteKind::Form);
     for route in site.routes.iter().filter(further) {
         let about = match site.settings.offer.lacks_route(route) {
             Some(lack) => lack.sentence(),

@@ -8,14 +8,13 @@ use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Rate};
 use serde_json::{Value, json};
 
-use super::super::{DOCUMENTS, MCP_PAGE};
+use super::super::DOCUMENTS;
 use super::headers::{self, CHALLENGE, RETRY_AFTER};
 use super::pieces::Pieces;
-use super::routes::{self, A2A_JSON};
 use super::schemas::Side;
 use super::success::any_of;
-use crate::surface::route::{Protocol, Route, RouteKind};
-use crate::surface::web::{MODELS_MARKDOWN, MODELS_PAGE};
+use crate::site::names::{MCP_PAGE, MODELS_MARKDOWN, MODELS_PAGE};
+use crate::site::{Route, RouteKind};
 
 /// Whether an operation takes an idempotency key at this method.
 pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
@@ -27,20 +26,18 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     let own: &[Kind] = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
         RouteKind::Document(place) if !DOCUMENTS[place].absent.is_empty() => &[Kind::NotFound],
-        RouteKind::Document(_) | RouteKind::Form(_) => &[],
+        RouteKind::Document(_) | RouteKind::Form => &[],
         // For programs that open a page of a protocol.
-        RouteKind::Page(_) if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
-        RouteKind::Page(_) if [MODELS_PAGE, MODELS_MARKDOWN].contains(&route.name) => {
+        RouteKind::Page if route.name == MCP_PAGE => &[Kind::MethodNotAllowed],
+        RouteKind::Page if [MODELS_PAGE, MODELS_MARKDOWN].contains(&route.name) => {
             &[Kind::NotConfigured, Kind::Unavailable]
         }
-        RouteKind::Page(_) => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
-        RouteKind::Probe(_) => &[Kind::Unavailable],
-        RouteKind::Mirror(_) => &[Kind::NotFound, Kind::Unavailable],
-        RouteKind::Redirect(_) => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Webhook(_) => &[Kind::NotConfigured, Kind::Unavailable],
-        RouteKind::Payment(_) => {
-            &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable]
-        }
+        RouteKind::Page => &[Kind::NotFound, Kind::InvalidInput, Kind::Busy, Kind::Unavailable],
+        RouteKind::Probe => &[Kind::Unavailable],
+        RouteKind::ProxiedDocument => &[Kind::NotFound, Kind::Unavailable],
+        RouteKind::Redirect => &[Kind::Unauthenticated, Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Webhook => &[Kind::NotConfigured, Kind::Unavailable],
+        RouteKind::Payment => &[Kind::AccountFrozen, Kind::Conflict, Kind::NotConfigured, Kind::Unavailable],
         RouteKind::Protocol(_) => &[
             Kind::NotFound,
             Kind::NotAcceptable,
@@ -61,7 +58,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
 /// Whether a kind can happen whatever the route does: in the layer, the guard, while the body is read, in dispatch.
 fn everywhere(route: &Route, kind: Kind) -> bool {
     let has_body = route.method == Method::Post;
-    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook(_));
+    let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook);
     let (operation, with_key) = match route.kind {
         RouteKind::Operation(entry, rest) | RouteKind::Stream(entry, rest) => {
             (true, takes_key(entry.spec.effect, rest.method))
@@ -71,12 +68,12 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
     let unidentified = matches!(
         route.kind,
         RouteKind::Document(_)
-            | RouteKind::Mirror(_)
-            | RouteKind::Redirect(_)
-            | RouteKind::Webhook(_)
-            | RouteKind::Page(_)
-            | RouteKind::Form(_)
-            | RouteKind::Probe(_)
+            | RouteKind::ProxiedDocument
+            | RouteKind::Redirect
+            | RouteKind::Webhook
+            | RouteKind::Page
+            | RouteKind::Form
+            | RouteKind::Probe
     ) || route.rate == Rate::SignIn;
     match kind {
         // Of the headers Host and Origin.
@@ -142,15 +139,14 @@ fn content(pieces: &mut Pieces<'_>, route: &Route) -> (&'static str, Value) {
         })
     };
     match route.kind {
-        RouteKind::Protocol(Protocol::Mcp | Protocol::A2a | Protocol::A2aTasksSend) => {
-            let error = pieces.schemas.add(&routes::rpc_response(), Side::Response);
-            ("Rpc", forms(error))
-        }
-        RouteKind::Protocol(Protocol::A2aHttp { .. }) => {
-            let error = pieces.schemas.add(&routes::agent_error(), Side::Response);
+        RouteKind::Protocol(endpoint) => {
+            let own = (endpoint.describe)(route.method, &route.path).error;
+            let error = pieces.schemas.add(&own.schema, Side::Response);
             let mut forms = forms(error.clone());
-            forms[A2A_JSON] = json!({ "schema": error });
-            ("Agent", forms)
+            for media_type in own.media_types {
+                forms[*media_type] = json!({ "schema": error });
+            }
+            (own.name, forms)
         }
         _ => ("", forms(plain.clone())),
     }

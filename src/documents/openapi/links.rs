@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::operation::Described;
 use super::paths::placeholders;
 use super::schemas::Schemas;
-use crate::surface::route::RouteKind;
+use crate::site::RouteKind;
 
 /// The links of each operation: from what makes or changes something to what takes its id in the path.
 pub(super) fn between(schemas: &Schemas, described: &[Described<'_>]) -> Vec<Map<String, Value>> {

@@ -13,8 +13,7 @@ use super::pieces::Pieces;
 use super::schemas::Side;
 use super::success::{self, Success, any_of};
 use super::{errors, routes, security, tags};
-use crate::surface::route::{Route, RouteKind};
-use crate::surface::web;
+use crate::site::{Route, RouteKind};
 
 /// An endpoint and its operation.
 pub(super) struct Described<'a> {
@@ -101,8 +100,8 @@ fn part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part
 
 fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_>) -> Part {
     match route.kind {
-        RouteKind::Operation(entry, rest) => of_entry(pieces, entry, rest, false),
-        RouteKind::Stream(entry, rest) => of_entry(pieces, entry, rest, true),
+        RouteKind::Operation(entry, rest) => of_entry(pieces, route, entry, rest, false),
+        RouteKind::Stream(entry, rest) => of_entry(pieces, route, entry, rest, true),
         _ => {
             let part = routes::part(pieces, route);
             let parameters = parameters::of_path(&route.path, |name| routes::placeholder(route, name))
@@ -115,7 +114,7 @@ fn described_part(pieces: &mut Pieces<'_>, route: &Route, endpoint: &Endpoint<'_
     }
 }
 
-fn of_entry(pieces: &mut Pieces<'_>, entry: &Entry, rest: Rest, streamed: bool) -> Part {
+fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, streamed: bool) -> Part {
     let spec = &entry.spec;
     let has_body = rest.method == ep_kernel::method::Method::Post;
     let mut parameters = parameters::of(entry, rest.path, has_body);
@@ -127,7 +126,7 @@ fn of_entry(pieces: &mut Pieces<'_>, entry: &Entry, rest: Rest, streamed: bool) 
         parameters.push(parameters::header(IF_NONE_MATCH));
         successes.push(routes::not_modified());
     }
-    if !streamed && web::page_of(spec.name).is_some() {
+    if !streamed && route.page.is_some() {
         successes.push(Success {
             status: 303,
             description: "A browser goes on to the page for people.".to_owned(),
@@ -218,10 +217,10 @@ fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
 fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
     match route.kind {
         RouteKind::Document(_)
-        | RouteKind::Mirror(_)
-        | RouteKind::Redirect(_)
-        | RouteKind::Webhook(_)
-        | RouteKind::Probe(_) => Vec::new(),
+        | RouteKind::ProxiedDocument
+        | RouteKind::Redirect
+        | RouteKind::Webhook
+        | RouteKind::Probe => Vec::new(),
         _ if route.rate == ep_kernel::tool::Rate::SignIn => Vec::new(),
         _ => security::alternatives(pieces.site, route.access),
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ep_kernel::method::Method;
 
 use super::super::Site;
-use crate::surface::route::{Protocol, Route, RouteKind};
+use crate::site::{Route, RouteKind};
 
 /// A method at a path, and every route that answers it: more than one where callers with and without a credential are
 /// answered differently.
@@ -53,7 +53,7 @@ pub(in super::super) fn shown(path: &str) -> String {
 /// Everything that is served. A path with a slash at its end that is served without it, too, is the same one.
 pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
-    let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form(_));
+    let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form);
     for route in site.routes.iter().chain(&site.families).filter(for_programs) {
         let path = shown(&route.path);
         let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&path).to_owned();
@@ -91,7 +91,7 @@ fn names(endpoint: &Endpoint<'_>) -> Vec<String> {
     let mut names = vec![path, method];
     match route.kind {
         // Each of its paths is something else.
-        RouteKind::Protocol(Protocol::A2aHttp { .. }) => {}
+        RouteKind::Protocol(endpoint) if endpoint.shares_name => {}
         RouteKind::Stream(..) => drop(names.splice(..0, [name.to_owned(), format!("{name}_stream")])),
         _ => names.insert(0, name.to_owned()),
     }

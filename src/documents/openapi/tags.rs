@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::operation::Described;
 use super::paths::Endpoint;
-use crate::surface::route::{Protocol, RouteKind};
+use crate::site::RouteKind;
 
 /// The first part of an operation's path, its group, and what the group is about.
 const GROUPS: [(&str, &str, &str); 8] = [
@@ -33,16 +33,15 @@ const SAME: [(&str, &str); 8] = [
 /// The group of an endpoint, and what it is about.
 pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
     match endpoint.routes[0].kind {
-        RouteKind::Protocol(Protocol::Mcp) => ("MCP".into(), "Model Context Protocol.".into()),
-        RouteKind::Protocol(_) => ("A2A".into(), "Agent2Agent: JSON-RPC and HTTP+JSON.".into()),
-        RouteKind::Document(_) | RouteKind::Mirror(_) => {
+        RouteKind::Protocol(endpoint) => (endpoint.protocol.group.into(), endpoint.protocol.about.into()),
+        RouteKind::Document(_) | RouteKind::ProxiedDocument => {
             ("Documents".into(), "What machines read about the service.".into())
         }
-        RouteKind::Page(_) | RouteKind::Form(_) => ("Pages".into(), "Pages for people.".into()),
-        RouteKind::Probe(_) => ("Service".into(), "The service itself.".into()),
-        RouteKind::Redirect(_)
-        | RouteKind::Webhook(_)
-        | RouteKind::Payment(_)
+        RouteKind::Page | RouteKind::Form => ("Pages".into(), "Pages for people.".into()),
+        RouteKind::Probe => ("Service".into(), "The service itself.".into()),
+        RouteKind::Redirect
+        | RouteKind::Webhook
+        | RouteKind::Payment
         | RouteKind::Operation(..)
         | RouteKind::Stream(..) => {
             let part = endpoint.path.split('/').nth(2).unwrap_or_default();

@@ -14,8 +14,9 @@ use super::Layout;
 use super::fault::message;
 use super::layout::{Renders, own};
 use crate::documents::{self, Site, Way};
+use crate::site::deposit::DEPOSITS;
+use crate::site::names::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, LOGOUT, RESULT_PAGE};
 use crate::surface::http::Form;
-use crate::surface::web::{ACCOUNT_FORMS, DASHBOARD, DEPOSIT, DEPOSITS, LOGOUT, RESULT_PAGE};
 
 pub use signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 

@@ -7,8 +7,8 @@ use crate::documents::Site;
 use crate::pages::fault::message;
 use crate::pages::layout::{Renders, own};
 use crate::pages::{Article, Layout};
+use crate::site::names::{DASHBOARD, LOGIN_PAGE};
 use crate::surface::http::Form;
-use crate::surface::web::{DASHBOARD, LOGIN_PAGE};
 
 /// A form that could not be carried out, because the session has ended or too much was asked: what was typed is kept.
 #[derive(Template)]

@@ -168,7 +168,7 @@ pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
 }
 
 /// Longest id that a client may choose, in characters.
-pub const MAX_ID: usize = 256;
+pub(super) const MAX_ID: usize = 256;
 
 /// An id that a client has chosen; an empty one is none.
 pub(super) fn identifier<'a>(

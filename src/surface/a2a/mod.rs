@@ -6,6 +6,7 @@
 //! answer with a message. gRPC is not offered.
 
 mod conversation;
+mod description;
 mod dialect;
 mod endpoint;
 mod envelope;
@@ -24,30 +25,44 @@ mod request;
 mod sending;
 mod task;
 
-use std::borrow::Cow;
+use std::time::Duration;
 
-use axum::body::Body;
-use axum::http::Response;
-use ep_kernel::fault::Fault;
-use ep_kernel::guard::Admission;
 use ep_kernel::method::Method::{self, Delete, Get, Post};
 use ep_kernel::tool::Rate;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 
-use super::http::Exchange;
-use super::route::{Protocol, Route, RouteKind};
+use self::endpoint::{serve, serve_tasks_send};
+use self::http_json::HttpOperation;
+use super::http::{Answered, Handler};
+use crate::site::protocol::{Description, ErrorFormat};
+use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 
-pub use endpoint::{serve, serve_tasks_send};
-pub use http_json::HttpOperation;
-pub use message::MAX_ID;
 pub use pushes::send_pushes;
 
-/// The A2A endpoints.
-pub static ROUTES: [Route; 23] = [
-    route("a2a", "/api/a2a", Protocol::A2a),
-    route("a2a", "/api/a2a/", Protocol::A2a),
-    route("a2a_tasks_send", "/api/a2a/tasks/send", Protocol::A2aTasksSend),
+/// Agent2Agent.
+static A2A: Protocol = Protocol {
+    surface: "a2a",
+    group: "A2A",
+    about: "Agent2Agent: JSON-RPC and HTTP+JSON.",
+    resource: ProtectedResource::A2a,
+    credential_hint: "; A2A clients find it in the agent card, as the security scheme bearer",
+    accepts_user_ids: false,
+};
+
+/// Longer than any operation: bounds requests that hang.
+const DEADLINE: Duration = Duration::from_hours(1);
+
+/// An endpoint of the HTTP+JSON binding.
+struct HttpEndpoint {
+    method: Method,
+    path: &'static str,
+    operation: HttpOperation,
+    /// True for the binding of 0.3.
+    older: bool,
+}
+
+/// The HTTP+JSON binding.
+static HTTP: [HttpEndpoint; 20] = [
     http(Post, "/api/a2a/message:send", HttpOperation::Send, false),
     http(Post, "/api/a2a/message:stream", HttpOperation::Stream, false),
     http(Get, "/api/a2a/tasks", HttpOperation::List, false),
@@ -70,32 +85,48 @@ pub static ROUTES: [Route; 23] = [
     http(Get, "/api/a2a/v1/card", HttpOperation::ExtendedCard, true),
 ];
 
-/// Answers a request of the HTTP+JSON binding; `older` is that of 0.3.
-pub fn serve_http(
-    exchange: Exchange,
-    admission: Admission,
-    operation: HttpOperation,
-    older: bool,
-) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
-    http_json::answer(exchange, admission, operation, older).boxed()
+const fn http(method: Method, path: &'static str, operation: HttpOperation, older: bool) -> HttpEndpoint {
+    HttpEndpoint { method, path, operation, older }
 }
 
-const fn http(method: Method, path: &'static str, operation: HttpOperation, older: bool) -> Route {
-    by(method, "a2a_http", path, Protocol::A2aHttp { operation, older })
+/// The endpoints with their handlers.
+pub fn endpoints() -> Vec<(Route, Handler)> {
+    let mut endpoints = vec![
+        (route(Post, "a2a", "/api/a2a", JSON_RPC), Handler::new(serve)),
+        (route(Post, "a2a", "/api/a2a/", JSON_RPC), Handler::new(serve)),
+        (route(Post, "a2a_tasks_send", "/api/a2a/tasks/send", TASKS_SEND), Handler::new(serve_tasks_send)),
+    ];
+    endpoints.extend(HTTP.iter().map(|endpoint| {
+        let HttpEndpoint { method, path, operation, older } = *endpoint;
+        let opens_polls = matches!(operation, HttpOperation::Send | HttpOperation::Stream);
+        let route = route(method, "a2a_http", path, ProtocolRoute { opens_polls, ..HTTP_JSON });
+        let handler = move |exchange, admission| -> Answered {
+            http_json::answer(exchange, admission, operation, older).boxed()
+        };
+        (route, Handler::new(handler))
+    }));
+    endpoints
 }
 
-const fn route(name: &'static str, path: &'static str, protocol: Protocol) -> Route {
-    by(Post, name, path, protocol)
+const JSON_RPC: ProtocolRoute = ProtocolRoute {
+    protocol: &A2A,
+    errors: ErrorFormat::Negotiated,
+    opens_polls: true,
+    shares_name: false,
+    describe: |_, _| description::json_rpc(),
+};
+const TASKS_SEND: ProtocolRoute = ProtocolRoute { describe: |_, _| description::tasks_send(), ..JSON_RPC };
+const HTTP_JSON: ProtocolRoute = ProtocolRoute { shares_name: true, describe: describe_http, ..JSON_RPC };
+
+fn describe_http(method: Method, path: &str) -> Description {
+    let endpoint = HTTP.iter().find(|endpoint| endpoint.method == method && endpoint.path == path);
+    description::http(endpoint.map_or(HttpOperation::Send, |endpoint| endpoint.operation))
 }
 
-const fn by(method: Method, name: &'static str, path: &'static str, protocol: Protocol) -> Route {
-    Route {
-        name,
-        method,
-        path: Cow::Borrowed(path),
-        access: fixtures::ACCESS,
-        rate: Rate::Default,
-        kind: RouteKind::Protocol(protocol),
-        summary: Cow::Borrowed("Takes messages of other agents and answers with tasks (A2A)."),
-    }
+fn route(method: Method, name: &'static str, path: &'static str, endpoint: ProtocolRoute) -> Route {
+    let summary = "Takes messages of other agents and answers with tasks (A2A).";
+    Route { method, ..Route::post(name, path, RouteKind::Protocol(endpoint), summary) }
+        .access(fixtures::ACCESS)
+        .rate(Rate::Default)
+        .deadline(DEADLINE)
 }

@@ -16,7 +16,7 @@ use super::errors::Refusal;
 use super::message::invalid;
 use super::request::AgentRequest;
 use crate::documents::PAYMENTS_EXTENSION;
-use crate::surface::web::DEPOSITS;
+use crate::site::deposit::DEPOSITS;
 
 /// The headers that activate extensions, of 1.0 and of 0.3.
 const HEADERS: [HeaderName; 2] =

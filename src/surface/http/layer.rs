@@ -16,10 +16,11 @@ use serde_json::json;
 
 use super::compression::Confidential;
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
-use super::{AppState, Challenge, ErrorStyle, RequestHead, cookies, rate_limit};
+use super::{AppState, ErrorStyle, RequestHead, challenge, cookies, rate_limit};
 use crate::documents::{HTML, MARKDOWN};
 use crate::pages::{FaultPage, protect};
-use crate::surface::web::is_sign_in;
+use crate::site::Challenge;
+use crate::site::names::SIGN_IN_PREFIX;
 use askama::Template;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -44,7 +45,8 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
         (false, true) => state.web.check_cookie(&parts, !body.is_end_stream()),
         (false, false) => Ok(()),
     });
-    let wanted = (parts.method.is_safe() && !is_sign_in(parts.uri.path())).then(|| parts.uri.clone());
+    let wanted =
+        (parts.method.is_safe() && !parts.uri.path().starts_with(SIGN_IN_PREFIX)).then(|| parts.uri.clone());
     let mut response = match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => {
@@ -94,7 +96,7 @@ fn write_fault(
     let links = state.links();
     let problem = || fault.problem(links, &head.request_id.to_string());
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
-    let challenge: Challenge = response.extensions_mut().remove().unwrap_or_default();
+    let wanted_token: Challenge = response.extensions_mut().remove().unwrap_or_default();
     let page = || FaultPage::new(&state.site, fault, head.request_id.to_string(), wanted);
     let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
@@ -128,7 +130,7 @@ fn write_fault(
     if let Some(seconds) = fault.retry_after_seconds() {
         set(headers, RETRY_AFTER, &seconds.to_string());
     }
-    if let Some(challenge) = challenge.header(state, &head.credential, fault) {
+    if let Some(challenge) = challenge::header(wanted_token, state, &head.credential, fault) {
         headers.insert(WWW_AUTHENTICATE, challenge);
     }
     if matches!(head.credential, Credential::Session(_))

@@ -18,7 +18,6 @@ mod stream;
 mod web_access;
 
 pub use body::{MAX_BODY, malformed as malformed_body, read as read_body, read_bytes, read_json};
-pub use challenge::Challenge;
 pub use compression::{layer as compression, weaken_tag};
 pub use cookies::{SESSION_COOKIE, read_cookie, session_cookie, write_cookie};
 pub use etag::EntityTag;
@@ -27,6 +26,6 @@ pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use rendered::Rendered;
 pub use response::{PUBLIC_RESULT, answer, counted, fault, json, replayed, rpc_fault};
-pub use state::{AppState, Exchange, PathParams, Stopping};
+pub use state::{Answered, AppState, Exchange, Handler, PathParams, Stopping};
 pub use stream::{Step, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::extract::rejection::RawPathParamsRejection;
-use axum::http::Request;
+use axum::http::{Request, Response};
 use ep_identity::{Oidc, Provider};
 use ep_kernel::app::App;
+use ep_kernel::fault::Fault;
 use ep_kernel::guard::{Admission, Credential, Request as GuardRequest};
 use ep_kernel::links::Links;
 use ep_kernel::tool::{Entry, SessionChange};
 use ep_payments::StripeWebhooks;
+use futures::future::BoxFuture;
 use ipnet::IpNet;
 use secrecy::ExposeSecret;
 
@@ -46,8 +49,8 @@ pub struct AppState {
     pub example: Arc<Example>,
     /// Deposits of USDC, where they are configured.
     pub usdc: Option<Usdc>,
-    /// Whether a user's id is accepted in place of a key at the MCP endpoint.
-    pub mcp_accepts_user_ids: bool,
+    /// True if the operator allows the id of a user in place of a key, where a protocol accepts it.
+    pub accepts_user_ids: bool,
 }
 
 impl AppState {
@@ -75,10 +78,10 @@ impl AppState {
         }
     }
 
-    /// The credential of a request to the MCP endpoint.
-    pub fn mcp_credential(&self, head: &RequestHead) -> Credential {
+    /// The credential of a request to an endpoint that accepts the id of a user.
+    pub fn credential_or_user_id(&self, head: &RequestHead) -> Credential {
         match &head.credential {
-            Credential::Bearer(token) if self.mcp_accepts_user_ids => {
+            Credential::Bearer(token) if self.accepts_user_ids => {
                 let user = token.expose_secret().parse();
                 user.map_or_else(|_| head.credential.clone(), Credential::UserId)
             }
@@ -104,6 +107,25 @@ pub enum Stopping {
 /// The placeholders of a path, unless their escapes are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
+/// The response of a handler.
+pub type Answered = BoxFuture<'static, Result<Response<Body>, Fault>>;
+
+/// Handles the requests of a route that the guard has admitted.
+#[derive(Clone)]
+pub struct Handler(Arc<dyn Fn(Exchange, Admission) -> Answered + Send + Sync>);
+
+impl Handler {
+    /// A handler that calls this function.
+    pub fn new(handle: impl Fn(Exchange, Admission) -> Answered + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handle))
+    }
+
+    /// Handles one request.
+    pub fn handle(&self, exchange: Exchange, admission: Admission) -> Answered {
+        (self.0)(exchange, admission)
+    }
+}
+
 /// One request on its way to a handler.
 pub struct Exchange {
     /// What the handler can reach.
@@ -113,7 +135,7 @@ pub struct Exchange {
     /// The placeholders of the path.
     pub params: PathParams,
     /// The request itself.
-    pub request: Request<axum::body::Body>,
+    pub request: Request<Body>,
 }
 
 impl RequestHead {

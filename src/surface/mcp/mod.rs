@@ -23,8 +23,8 @@ mod stream;
 mod tasks;
 mod toolset;
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -33,69 +33,119 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue, VARY};
 use ep_kernel::app::App;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
-use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Entry, Rate, Task};
+use futures::FutureExt;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use self::call::RequestScope;
 use self::envelope::{complete_headers, plain_errors_as_json, read_message};
 use self::handler::{Handler, Transport};
 use self::stream::{Handover, Repetition, ask, wants_progress};
-pub use self::toolset::TOOLSETS;
-use self::toolset::Toolset;
-use super::http::{Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
-use super::route::{Protocol, Route, RouteKind};
+use self::toolset::{TOOLSETS, Toolset};
+use super::http::{self, Answered, Exchange, MAX_BODY, WebAccess, read_bytes, replayed};
+use crate::site::names::MCP_PAGE;
+use crate::site::protocol::{
+    self, Description, EVENTS, ErrorFormat, JSON, message_event, rpc_error, rpc_request, rpc_response,
+};
+use crate::site::{ProtectedResource, Protocol, ProtocolRoute, Route, RouteKind};
 
 pub use self::stdio::serve_stdio;
 pub use introduction::{Introduction, introduction};
 
 type Service = StreamableHttpService<Handler, NeverSessionManager>;
 
-/// The MCP endpoint, where every request needs an API key or an access token, listing tools included; and its page for browsers.
+/// Model Context Protocol.
+static MCP: Protocol = Protocol {
+    surface: "mcp",
+    group: "MCP",
+    about: "Model Context Protocol.",
+    resource: ProtectedResource::Mcp,
+    credential_hint: "; in an MCP client's settings this is a header",
+    accepts_user_ids: true,
+};
+
+/// Longer than any operation: bounds requests that hang.
+const DEADLINE: Duration = Duration::from_hours(1);
+
+/// The endpoint, where every request needs an API key or an access token, also one that lists tools.
+const ENDPOINT: ProtocolRoute = ProtocolRoute {
+    protocol: &MCP,
+    errors: ErrorFormat::JsonRpc,
+    opens_polls: true,
+    shares_name: false,
+    describe: |_, _| description(),
+};
+
+/// The endpoint at its paths, and its page for people.
 pub static ROUTES: [Route; 4] = [
     route("/api/mcp"),
     route("/api/mcp/"),
     route("/api/mcp/x/{toolset}"),
-    Route {
-        name: "mcp_page",
-        method: Method::Get,
-        path: Cow::Borrowed("/api/mcp"),
-        access: Access::PUBLIC,
-        rate: Rate::Public,
-        kind: RouteKind::Page(page::serve),
-        summary: Cow::Borrowed("How to connect an MCP client, for people."),
-    },
+    Route::get(MCP_PAGE, "/api/mcp", RouteKind::Page, "How to connect an MCP client, for people."),
 ];
 
 const fn route(path: &'static str) -> Route {
-    Route {
-        name: "mcp",
-        method: Method::Post,
-        path: Cow::Borrowed(path),
-        access: Access::KEY,
-        rate: Rate::Default,
-        kind: RouteKind::Protocol(Protocol::Mcp),
-        summary: Cow::Borrowed("Model Context Protocol over Streamable HTTP."),
+    let summary = "Model Context Protocol over Streamable HTTP.";
+    Route::post("mcp", path, RouteKind::Protocol(ENDPOINT), summary)
+        .access(Access::KEY)
+        .rate(Rate::Default)
+        .deadline(DEADLINE)
+}
+
+/// The routes with their handlers.
+pub fn endpoints(
+    app: &Arc<App>,
+    tools: &'static [Entry],
+    web: &WebAccess,
+) -> impl Iterator<Item = (Route, http::Handler)> {
+    let endpoint = Endpoint::new(app, tools, web);
+    let serve = http::Handler::new(move |exchange, admission| -> Answered {
+        endpoint.clone().serve(exchange, admission).boxed()
+    });
+    let page = http::Handler::new(page::serve);
+    ROUTES.iter().map(move |route| {
+        let handler = if route.name == MCP_PAGE { &page } else { &serve };
+        (route.clone(), handler.clone())
+    })
+}
+
+/// Requests and responses of the endpoint, for the API description.
+fn description() -> Description {
+    let toolset = TOOLSETS.join("|");
+    Description {
+        about: "",
+        bodies: vec![rpc_request()],
+        body_required: true,
+        responses: vec![
+            protocol::Response {
+                status: 200,
+                description: "The answer.",
+                content: vec![(JSON, rpc_response()), (EVENTS, message_event())],
+            },
+            protocol::Response { status: 202, description: "A notification was taken.", content: Vec::new() },
+        ],
+        error: rpc_error(),
+        placeholder: json!({ "type": "string", "pattern": format!("^({toolset})(,({toolset}))*$") }),
     }
 }
 
 /// Answers requests to the MCP endpoint.
 #[derive(Clone)]
-pub struct Endpoint {
+struct Endpoint {
     service: Arc<Service>,
     tools: &'static [Entry],
 }
 
 impl Endpoint {
     /// An endpoint that offers these operations.
-    pub fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
+    fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
         Self { service: Arc::new(service(app, tools, web)), tools }
     }
 
     /// Answers one request that the guard has admitted.
-    pub async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
+    async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
         let Exchange { head, request, params, .. } = exchange;
         let (mut parts, body) = request.into_parts();
         let params = params.ok();

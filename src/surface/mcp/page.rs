@@ -8,7 +8,8 @@ use ep_kernel::guard::Admission;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use crate::documents::{MCP_PAGE, reads_html, serve_named, wants_markdown};
+use crate::documents::{reads_html, serve_named, wants_markdown};
+use crate::site::names::MCP_PAGE;
 use crate::surface::http::{Exchange, fault};
 
 /// The page, for who reads HTML or Markdown; anyone else learns that the endpoint takes POST alone.

@@ -16,7 +16,7 @@ const CORE: &str = "core";
 const ALL: &str = "all";
 const READ_ONLY: &str = "read-only";
 /// All of their names.
-pub const TOOLSETS: [&str; 3] = [CORE, ALL, READ_ONLY];
+pub(super) const TOOLSETS: [&str; 3] = [CORE, ALL, READ_ONLY];
 
 /// The tools that a client wants. Others can be called by their names all the same, unless it only reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use self::bind::with_path;
 use super::http::{AppState, Exchange, answer, counted, fault, read_json, replayed};
-use super::route::Route;
+use crate::site::Route;
 
 pub use self::bind::Binding;
 pub use self::sse::{COMPLETE, ERROR, RUNNING};

@@ -24,21 +24,23 @@ use sha2::{Digest, Sha256};
 
 use super::account_data;
 use super::deposit::cents_of;
-use super::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE, QueryMember, see_other};
+use super::see_other;
 use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::pages::{
     AccountData, AccountGonePage, AccountPage, AccountView, CheckoutPage, Renders, SignedOutPage, own,
     protect, return_to,
 };
+use crate::site::QueryParameter;
+use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie};
 
 /// The members of the page's query.
-pub(super) const QUERY: [QueryMember; 5] = [
-    QueryMember::text("search", "Words of the questions to list."),
-    QueryMember::text("page", "Which page of the list, a number; the first one if it is none."),
-    QueryMember::text("funded", "The payment that this browser comes back from; no if it was given up."),
-    QueryMember::text("notice", "What a sign-in has to tell."),
-    QueryMember::text("done", "What a form of the page has done."),
+pub(super) const QUERY: [QueryParameter; 5] = [
+    QueryParameter::text("search", "Words of the questions to list."),
+    QueryParameter::text("page", "Which page of the list, a number; the first one if it is none."),
+    QueryParameter::text("funded", "The payment that this browser comes back from; no if it was given up."),
+    QueryParameter::text("notice", "What a sign-in has to tell."),
+    QueryParameter::text("done", "What a form of the page has done."),
 ];
 
 /// How many polls a page lists.

@@ -8,24 +8,23 @@ use axum::http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ep_kernel::caller::{Caller, DepositId, UserId};
+use ep_kernel::caller::{Caller, UserId};
 use ep_kernel::deposits::{DepositStatus, Deposited, Deposits, Taken, pending};
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
 use ep_kernel::idempotency::check_key;
-use ep_kernel::identity::WalletAddress;
 use ep_kernel::ports::Payment;
 use ep_kernel::tasks::Tasks;
 use ep_payments::{Offer, PayloadError, X402};
 use ep_polling::money::Usd;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus};
 use crate::surface::http::{self, Exchange, malformed_body, read_body};
 
 /// The payment, in the headers of version 2 and version 1.
@@ -37,66 +36,6 @@ const RESPONSE: [HeaderName; 2] =
     [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
 /// How long a client waits before it is told to come back: less than the route's deadline.
 const LONGEST_WAIT: Duration = Duration::from_secs(80);
-/// The least and the most that is deposited at once, in cents.
-pub const AMOUNTS: std::ops::RangeInclusive<u32> = 100..=100_000;
-
-/// What is deposited.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "the amount is read from the text of the number: see DepositBody")]
-pub struct DepositRequest {
-    /// In US dollars, with at most two decimals.
-    #[schemars(range(min = 1, max = 1000), extend("multipleOf" = 0.01))]
-    amount_usd: f64,
-}
-
-/// A deposit whose transfer is on the chain.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct DepositReceipt {
-    /// Its id.
-    deposit_id: DepositId,
-    /// `confirming` until the transfer has enough confirmations, then `settled`. The amount can be spent once it is
-    /// settled. Send the same request with the same payment to read the status again; do not sign another payment.
-    status: ReceiptStatus,
-    /// The amount in US dollars.
-    amount_usd: Usd,
-    /// The amount in cents.
-    amount_cents: i64,
-    /// The transaction on the chain.
-    tx_hash: String,
-    /// The payer's address.
-    payer: WalletAddress,
-    /// The account. Left out when a payment is repeated without that account's credential: a payment is public on the
-    /// chain, so anyone can repeat it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "UserId")]
-    user_id: Option<UserId>,
-    /// True if the account is new.
-    is_new_user: bool,
-    /// The first API key of a new account, shown this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    api_key: Option<String>,
-}
-
-/// Spendability of a deposit.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum ReceiptStatus {
-    Confirming,
-    Settled,
-}
-
-/// What has to be paid (x402, version 1).
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PaymentRequired {
-    x402_version: u8,
-    /// Why the deposit was not made.
-    error: String,
-    /// The ways to pay.
-    accepts: Vec<serde_json::Map<String, Value>>,
-}
-
 #[derive(Deserialize)]
 struct DepositBody<'a> {
     #[serde(borrow)]
@@ -170,7 +109,7 @@ fn amount(body: &[u8]) -> Result<u32, Fault> {
             serde_json::error::Category::Data => rule(),
             _ => malformed_body(&error),
         })?;
-    cents_of(amount_usd.get()).filter(|cents| AMOUNTS.contains(cents)).ok_or_else(rule)
+    cents_of(amount_usd.get()).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(rule)
 }
 
 /// The cents of an amount of dollars: a plain decimal number with at most two decimals.

@@ -14,22 +14,24 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 
-use super::{COOKIE_PATH, DASHBOARD_PATH, LOGIN_PATH, QueryMember, redirect};
+use super::redirect;
+use crate::site::QueryParameter;
+use crate::site::names::{DASHBOARD_PATH, LOGIN_PATH, SIGN_IN_PREFIX};
 use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
 
 /// The cookie that a browser brings back from the provider.
 const COOKIE: &str = "ep_oidc";
 
 /// The query with which a sign-in begins: see [`LoginQuery`].
-pub(super) const QUERY: [QueryMember; 1] =
-    [QueryMember::text("return_to", "A path of this service, perhaps with a query, to go to afterwards.")];
+pub(super) const QUERY: [QueryParameter; 1] =
+    [QueryParameter::text("return_to", "A path of this service, perhaps with a query, to go to afterwards.")];
 
 /// The query with which the provider sends a visitor back: see [`Callback`].
-pub(super) const CALLBACK_QUERY: [QueryMember; 4] = [
-    QueryMember::text("code", "The authorization code."),
-    QueryMember::text("state", "The state of the request."),
-    QueryMember::text("iss", "Who answers (RFC 9207)."),
-    QueryMember::text("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
+pub(super) const CALLBACK_QUERY: [QueryParameter; 4] = [
+    QueryParameter::text("code", "The authorization code."),
+    QueryParameter::text("state", "The state of the request."),
+    QueryParameter::text("iss", "Who answers (RFC 9207)."),
+    QueryParameter::text("error", "Why the provider refused (RFC 6749, section 4.1.2.1)."),
 ];
 
 #[derive(Default, Deserialize)]
@@ -110,7 +112,7 @@ fn query<Q: Default + for<'q> Deserialize<'q>>(exchange: &Exchange) -> Q {
 }
 
 fn set_cookie(response: &mut Response<Body>, value: &str, lifetime: Duration, base_url: &str) {
-    if let Some(cookie) = write_cookie(COOKIE, value, COOKIE_PATH, lifetime, base_url) {
+    if let Some(cookie) = write_cookie(COOKIE, value, SIGN_IN_PREFIX, lifetime, base_url) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
 }

@@ -14,18 +14,19 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{MODELS_MARKDOWN, MODELS_PAGE, QueryMember};
 use crate::documents::{HTML, MARKDOWN, wants_markdown};
 use crate::pages::{ModelsAddresses, ModelsPage, protect};
+use crate::site::QueryParameter;
+use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
 
 /// The members of the query.
-pub(super) const QUERY: [QueryMember; 2] = [
-    QueryMember::text(
+pub(super) const QUERY: [QueryParameter; 2] = [
+    QueryParameter::text(
         "sort",
         "The column that the table is sorted by: `model`, `family`, `input`, `output`, `context`, `answers`, `time` or `majority`.",
     ),
-    QueryMember::text("preset", "Only models that this preset asks."),
+    QueryParameter::text("preset", "Only models that this preset asks."),
 ];
 
 /// The page, or its Markdown for who prefers that.

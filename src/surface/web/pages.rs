@@ -19,9 +19,10 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{EMBED, OEMBED, QueryMember, RESULT_PAGE};
 use crate::documents::wants_markdown;
 use crate::pages::{Addresses, PageKey, ResultPage, Shape, protect, protect_embedded};
+use crate::site::QueryParameter;
+use crate::site::names::{EMBED, OEMBED, RESULT_PAGE};
 use crate::surface::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
 
 /// The page of a poll, its Markdown, its votes as CSV, or its picture.
@@ -103,19 +104,19 @@ fn renewed(state: &AppState, key: &PageKey, query: &str, read: &Read) -> Option<
 }
 
 /// The members of an oEmbed request (oEmbed 1.0, section 2.2).
-pub(super) const OEMBED_QUERY: [QueryMember; 4] = [
-    QueryMember { required: true, ..QueryMember::text("url", "The page of a poll.") },
-    QueryMember {
+pub(super) const OEMBED_QUERY: [QueryParameter; 4] = [
+    QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
+    QueryParameter {
         schema: PIXELS,
-        ..QueryMember::text("maxwidth", "The most that the frame may be wide, in pixels.")
+        ..QueryParameter::text("maxwidth", "The most that the frame may be wide, in pixels.")
     },
-    QueryMember {
+    QueryParameter {
         schema: PIXELS,
-        ..QueryMember::text("maxheight", "The most that it may be high, in pixels.")
+        ..QueryParameter::text("maxheight", "The most that it may be high, in pixels.")
     },
-    QueryMember {
+    QueryParameter {
         schema: r#"{ "type": "string", "enum": ["json"] }"#,
-        ..QueryMember::text("format", "Only json.")
+        ..QueryParameter::text("format", "Only json.")
     },
 ];
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ensemble_poll::documents::OPENAPI;
-use ensemble_poll::surface::route::RouteKind;
+use ensemble_poll::site::RouteKind;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -81,7 +81,7 @@ async fn it_describes_what_the_router_serves() {
         parts.iter().map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
     };
     // Forms are for pages alone.
-    let served = service.site.routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form(_)));
+    let served = service.site.routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form));
     let served = served.map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
     let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
     // Families of further paths are served path by path.

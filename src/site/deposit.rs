@@ -1,0 +1,71 @@
+//! Requests and responses of USDC deposits (x402), as the handler and the API description share them.
+
+use ep_kernel::caller::{DepositId, UserId};
+use ep_kernel::identity::WalletAddress;
+use ep_polling::money::Usd;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Smallest and largest deposit, in US cents.
+pub const DEPOSITS: std::ops::RangeInclusive<u32> = 100..=100_000;
+
+/// Body of a deposit request.
+#[derive(Debug, JsonSchema)]
+#[expect(
+    dead_code,
+    reason = "the amount is read from the text of the number: the handler checks its decimals"
+)]
+pub struct DepositRequest {
+    /// In US dollars, with at most two decimals.
+    #[schemars(range(min = 1, max = 1000), extend("multipleOf" = 0.01))]
+    amount_usd: f64,
+}
+
+/// A deposit whose transfer is on the chain.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DepositReceipt {
+    /// Its id.
+    pub(crate) deposit_id: DepositId,
+    /// `confirming` until the transfer has enough confirmations, then `settled`. The amount can be spent once it is
+    /// settled. Send the same request with the same payment to read the status again; do not sign another payment.
+    pub(crate) status: ReceiptStatus,
+    /// The amount in US dollars.
+    pub(crate) amount_usd: Usd,
+    /// The amount in cents.
+    pub(crate) amount_cents: i64,
+    /// The transaction on the chain.
+    pub(crate) tx_hash: String,
+    /// The payer's address.
+    pub(crate) payer: WalletAddress,
+    /// The account. Left out when a payment is repeated without that account's credential: a payment is public on the
+    /// chain, so anyone can repeat it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "UserId")]
+    pub(crate) user_id: Option<UserId>,
+    /// True if the account is new.
+    pub(crate) is_new_user: bool,
+    /// The first API key of a new account, shown this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) api_key: Option<String>,
+}
+
+/// Spendability of a deposit.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ReceiptStatus {
+    Confirming,
+    Settled,
+}
+
+/// What has to be paid (x402, version 1).
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentRequired {
+    x402_version: u8,
+    /// Why the deposit was not made.
+    error: String,
+    /// The ways to pay.
+    accepts: Vec<serde_json::Map<String, Value>>,
+}

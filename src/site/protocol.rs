@@ -1,0 +1,151 @@
+//! Protocols beside REST, as data: documents describe them and the router serves them without knowing any of them.
+
+use std::fmt;
+
+use ep_kernel::method::Method;
+use serde_json::{Value, json};
+
+use super::resource::ProtectedResource;
+
+/// A protocol with endpoints of its own.
+#[derive(Debug)]
+pub struct Protocol {
+    /// Surface name in logs and metrics.
+    pub surface: &'static str,
+    /// Group of its endpoints in the API description.
+    pub group: &'static str,
+    /// Description of that group, in one sentence.
+    pub about: &'static str,
+    /// The resource that access tokens are requested for.
+    pub resource: ProtectedResource,
+    /// Sentence behind the message of a missing credential.
+    pub credential_hint: &'static str,
+    /// True if the operator can allow the id of a user in place of a key.
+    pub accepts_user_ids: bool,
+}
+
+/// An endpoint of a protocol.
+#[derive(Clone, Copy)]
+pub struct ProtocolRoute {
+    /// The protocol.
+    pub protocol: &'static Protocol,
+    /// The format of errors before the protocol reads the request.
+    pub errors: ErrorFormat,
+    /// True if its requests can open polls.
+    pub opens_polls: bool,
+    /// True if the route shares its name with routes that do something else.
+    pub shares_name: bool,
+    /// Describes its requests and responses.
+    pub describe: fn(Method, &str) -> Description,
+}
+
+impl fmt::Debug for ProtocolRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtocolRoute").field("protocol", &self.protocol.surface).finish_non_exhaustive()
+    }
+}
+
+/// Format of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorFormat {
+    /// The format that the request asks for.
+    Negotiated,
+    /// A JSON-RPC 2.0 error.
+    JsonRpc,
+}
+
+/// Requests and responses of an endpoint, for the API description.
+pub struct Description {
+    /// Sentence on this endpoint; empty where the route's summary says it all.
+    pub about: &'static str,
+    /// Alternative schemas of the request body; empty if no body is sent.
+    pub bodies: Vec<Value>,
+    /// True if a request without a body is refused.
+    pub body_required: bool,
+    /// Successful responses.
+    pub responses: Vec<Response>,
+    /// The protocol's own form of an error.
+    pub error: ErrorResponse,
+    /// Schema of the path's placeholders.
+    pub placeholder: Value,
+}
+
+/// A successful response.
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// Description in one sentence.
+    pub description: &'static str,
+    /// Schemas by media type.
+    pub content: Vec<(&'static str, Value)>,
+}
+
+/// The protocol's own form of an error.
+pub struct ErrorResponse {
+    /// Prefix of its name among the shared responses.
+    pub name: &'static str,
+    /// Schema of its body.
+    pub schema: Value,
+    /// Media types beside `application/json`.
+    pub media_types: &'static [&'static str],
+}
+
+/// Media type of JSON.
+pub const JSON: &str = "application/json";
+/// Media type of server-sent events.
+pub const EVENTS: &str = "text/event-stream";
+
+/// Schema of a JSON-RPC 2.0 request.
+pub fn rpc_request() -> Value {
+    json!({
+        "title": "RpcRequest",
+        "type": "object",
+        "description": "A request or a notification of JSON-RPC 2.0.",
+        "required": ["jsonrpc", "method"],
+        "properties": {
+            "jsonrpc": { "type": "string", "const": "2.0" },
+            "id": { "type": ["string", "integer"], "description": "Absent in notifications." },
+            "method": { "type": "string" },
+            "params": { "type": ["object", "null"] },
+        },
+    })
+}
+
+/// Schema of a JSON-RPC 2.0 response.
+pub fn rpc_response() -> Value {
+    json!({
+        "title": "RpcResponse",
+        "type": "object",
+        "description": "A response of JSON-RPC 2.0: result or error.",
+        "required": ["jsonrpc"],
+        "properties": {
+            "jsonrpc": { "type": "string", "const": "2.0" },
+            "id": { "type": ["string", "number", "null"] },
+            "result": {},
+            "error": {
+                "type": "object",
+                "required": ["code", "message"],
+                "properties": { "code": { "type": "integer" }, "message": { "type": "string" }, "data": {} },
+            },
+        },
+    })
+}
+
+/// The JSON-RPC form of an error.
+pub fn rpc_error() -> ErrorResponse {
+    ErrorResponse { name: "Rpc", schema: rpc_response(), media_types: &[] }
+}
+
+/// Schema of an event without a name of its own.
+pub fn message_event() -> Value {
+    json!({
+        "type": "object",
+        "description": "One event of the stream (WHATWG HTML, section 9.2).",
+        "required": ["data"],
+        "properties": {
+            "event": { "type": "string" },
+            "id": { "type": "string" },
+            "data": { "type": "string", "contentMediaType": "application/json" },
+        },
+    })
+}

@@ -1,0 +1,250 @@
+//! A served path as data: method, path, access, limits and purpose.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use ep_kernel::guard::{PROBE, Policy};
+use ep_kernel::key_terms::KeyScope;
+use ep_kernel::method::Method;
+use ep_kernel::tool::{Access, Entry, Rate, Rest};
+
+use super::protocol::{ErrorFormat, ProtocolRoute};
+use super::resource::{Challenge, ProtectedResource};
+
+/// One method at one path.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Name of the operation, the document, the page or the protocol.
+    pub name: &'static str,
+    /// The method; GET includes HEAD.
+    pub method: Method,
+    /// The path, with `{placeholders}`.
+    pub path: Cow<'static, str>,
+    /// The callers that are admitted.
+    pub access: Access,
+    /// The rate limit that requests count against.
+    pub rate: Rate,
+    /// The purpose.
+    pub kind: RouteKind,
+    /// Query parameters of a route that is not an operation.
+    pub query: &'static [QueryParameter],
+    /// Media types of a page.
+    pub media_types: &'static [&'static str],
+    /// True if people read it in a browser. Below `/api` search engines are asked not to list anything else.
+    pub for_people: bool,
+    /// True for a page of one visitor: it redirects other visitors, and crawlers must not read it.
+    pub personal: bool,
+    /// Name of the page that shows people the same.
+    pub page: Option<&'static str>,
+    /// Longest time until the response; the guard's default if `None`.
+    pub deadline: Option<Duration>,
+    /// Purpose in one sentence.
+    pub summary: Cow<'static, str>,
+}
+
+/// The purpose of a route.
+#[derive(Debug, Clone, Copy)]
+pub enum RouteKind {
+    /// An operation as a plain request and response.
+    Operation(&'static Entry, Rest),
+    /// An operation with its progress as server-sent events.
+    Stream(&'static Entry, Rest),
+    /// An endpoint of a protocol such as MCP or A2A.
+    Protocol(ProtocolRoute),
+    /// A document, by its index in [`DOCUMENTS`](crate::documents::DOCUMENTS).
+    Document(usize),
+    /// A document of another server.
+    ProxiedDocument,
+    /// A redirect of a browser.
+    Redirect,
+    /// A webhook of another service, which signs its requests.
+    Webhook,
+    /// A payment in request headers.
+    Payment,
+    /// A page for people.
+    Page,
+    /// Target of a page's form. It is not described to programs, which use the operations.
+    Form,
+    /// A health check of an orchestrator or load balancer.
+    Probe,
+}
+
+/// A query parameter of a route that is not an operation.
+#[derive(Debug)]
+pub struct QueryParameter {
+    /// Its name.
+    pub name: &'static str,
+    /// Its meaning.
+    pub description: &'static str,
+    /// True if a request without it is refused.
+    pub required: bool,
+    /// Its JSON Schema.
+    pub schema: &'static str,
+}
+
+impl QueryParameter {
+    /// An optional text.
+    pub const fn text(name: &'static str, description: &'static str) -> Self {
+        Self { name, description, required: false, schema: r#"{ "type": "string" }"# }
+    }
+}
+
+impl Route {
+    /// A public GET route.
+    pub const fn get(name: &'static str, path: &'static str, kind: RouteKind, summary: &'static str) -> Self {
+        Self {
+            name,
+            method: Method::Get,
+            path: Cow::Borrowed(path),
+            access: Access::PUBLIC,
+            rate: Rate::Public,
+            kind,
+            query: &[],
+            media_types: &["text/html"],
+            for_people: matches!(kind, RouteKind::Page | RouteKind::Form),
+            personal: false,
+            page: None,
+            deadline: None,
+            summary: Cow::Borrowed(summary),
+        }
+    }
+
+    /// A public POST route.
+    pub const fn post(
+        name: &'static str,
+        path: &'static str,
+        kind: RouteKind,
+        summary: &'static str,
+    ) -> Self {
+        let mut route = Self::get(name, path, kind, summary);
+        route.method = Method::Post;
+        route
+    }
+
+    /// The same with this access.
+    pub const fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// The same with this rate limit.
+    pub const fn rate(mut self, rate: Rate) -> Self {
+        self.rate = rate;
+        self
+    }
+
+    /// The same with these query parameters.
+    pub const fn query(mut self, query: &'static [QueryParameter]) -> Self {
+        self.query = query;
+        self
+    }
+
+    /// The same with these media types.
+    pub const fn media_types(mut self, media_types: &'static [&'static str]) -> Self {
+        self.media_types = media_types;
+        self
+    }
+
+    /// The same as a page of one visitor.
+    pub const fn personal(mut self) -> Self {
+        self.personal = true;
+        self
+    }
+
+    /// The same with this deadline.
+    pub const fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
+    /// A binding of an operation. `keys_read_account` is the operator's setting.
+    pub const fn operation(
+        entry: &'static Entry,
+        rest: Rest,
+        streamed: bool,
+        keys_read_account: bool,
+    ) -> Self {
+        let spec = &entry.spec;
+        let access = spec.access.and(rest.only);
+        let key = access.key && (keys_read_account || !rest.keys_by_setting);
+        let kind = if streamed { RouteKind::Stream(entry, rest) } else { RouteKind::Operation(entry, rest) };
+        let mut route = Self::get(spec.name, rest.path, kind, spec.summary);
+        route.method = rest.method;
+        route.access = Access { key, ..access };
+        route.rate = spec.rate;
+        route
+    }
+
+    /// The first sentence of the summary.
+    pub fn brief(&self) -> &str {
+        self.summary.find(". ").map_or(&*self.summary, |end| &self.summary[..=end])
+    }
+
+    /// The surface, for logs and metrics.
+    pub const fn surface(&self) -> &'static str {
+        match self.kind {
+            RouteKind::Operation(..) => "rest",
+            RouteKind::Stream(..) => "sse",
+            RouteKind::Protocol(endpoint) => endpoint.protocol.surface,
+            RouteKind::Document(_) | RouteKind::ProxiedDocument => "document",
+            RouteKind::Redirect
+            | RouteKind::Webhook
+            | RouteKind::Payment
+            | RouteKind::Page
+            | RouteKind::Form => "web",
+            RouteKind::Probe => PROBE,
+        }
+    }
+
+    /// The access token that callers without a sufficient credential are asked for.
+    pub const fn challenge(&self) -> Challenge {
+        let (resource, scope) = match self.kind {
+            RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => {
+                (ProtectedResource::Api, entry.spec.effect.scope())
+            }
+            RouteKind::Protocol(endpoint) => (endpoint.protocol.resource, KeyScope::Polls),
+            _ => (ProtectedResource::Api, KeyScope::Read),
+        };
+        Challenge { resource, scope }
+    }
+
+    /// The format of errors that the guard returns.
+    pub const fn errors(&self) -> ErrorFormat {
+        match self.kind {
+            RouteKind::Protocol(endpoint) => endpoint.errors,
+            _ => ErrorFormat::Negotiated,
+        }
+    }
+
+    /// True if the credential of a request is ignored: everyone gets the same response, also with an old cookie.
+    pub const fn ignores_credentials(&self) -> bool {
+        matches!(
+            self.kind,
+            RouteKind::Document(_)
+                | RouteKind::ProxiedDocument
+                | RouteKind::Redirect
+                | RouteKind::Webhook
+                | RouteKind::Page
+                | RouteKind::Form
+                | RouteKind::Probe
+        )
+    }
+
+    /// True if search engines are asked not to list it: endpoints and documents for programs.
+    pub fn is_unindexed(&self) -> bool {
+        self.path.split('/').nth(1) == Some("api") && !self.for_people
+    }
+
+    /// The guard's policy for requests that are not operations.
+    pub fn policy(&self) -> Policy {
+        let policy = Policy::instant(self.name, self.access, self.rate);
+        let policy = Policy { deadline: self.deadline.unwrap_or(policy.deadline), ..policy };
+        match self.kind {
+            // The operations inside have deadlines of their own, refuse in the protocol's form, and are logged.
+            RouteKind::Protocol(endpoint) => {
+                Policy { credential_hint: endpoint.protocol.credential_hint, protocol: true, ..policy }
+            }
+            _ => policy,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Requests and responses of the A2A endpoints, for the API description.
+
+use serde_json::{Value, json};
+
+use super::http_json::HttpOperation;
+use super::message::MAX_ID;
+use crate::site::protocol::{
+    Description, EVENTS, ErrorResponse, JSON, Response, message_event, rpc_error, rpc_request, rpc_response,
+};
+
+/// Media type of the HTTP+JSON binding.
+const A2A_JSON: &str = "application/a2a+json";
+
+/// The JSON-RPC endpoint.
+pub(super) fn json_rpc() -> Description {
+    Description {
+        about: "",
+        bodies: vec![rpc_request()],
+        body_required: true,
+        responses: vec![answer(vec![(JSON, rpc_response()), (EVENTS, message_event())])],
+        error: rpc_error(),
+        placeholder: id(),
+    }
+}
+
+/// The older `tasks/send`.
+pub(super) fn tasks_send() -> Description {
+    Description {
+        about: "",
+        bodies: vec![agent_message(), rpc_request()],
+        body_required: true,
+        responses: vec![answer(vec![(JSON, json!({ "type": "object" }))])],
+        error: rpc_error(),
+        placeholder: id(),
+    }
+}
+
+/// An endpoint of the HTTP+JSON binding.
+pub(super) fn http(operation: HttpOperation) -> Description {
+    let media = |kind| (kind, json!({ "type": "object" }));
+    let events = (EVENTS, message_event());
+    let content = match operation {
+        HttpOperation::Stream => vec![events],
+        HttpOperation::Read | HttpOperation::Act => vec![media(JSON), media(A2A_JSON), events],
+        _ => vec![media(JSON), media(A2A_JSON)],
+    };
+    let (body, body_required) = match operation {
+        HttpOperation::Send | HttpOperation::Stream => (Some(agent_message()), true),
+        HttpOperation::CreatePush => (Some(push_config()), true),
+        HttpOperation::Act => (Some(json!({ "type": "object" })), false),
+        _ => (None, false),
+    };
+    Description {
+        about: about(operation),
+        bodies: body.into_iter().collect(),
+        body_required,
+        responses: vec![answer(content)],
+        error: ErrorResponse { name: "Agent", schema: agent_error(), media_types: &[A2A_JSON] },
+        placeholder: id(),
+    }
+}
+
+const fn about(operation: HttpOperation) -> &'static str {
+    match operation {
+        HttpOperation::Send => "Sends a message.",
+        HttpOperation::Stream => "Sends a message, and streams what becomes of it.",
+        HttpOperation::List => "Lists the caller's tasks.",
+        HttpOperation::Read => "Reads a task, or with `:subscribe` behind its id streams its events.",
+        HttpOperation::Act => {
+            "With `:cancel` behind a task's id cancels it, with `:subscribe` streams its events."
+        }
+        HttpOperation::CreatePush => "Sets where a task's push notifications go.",
+        HttpOperation::ListPushes => "Lists where a task's push notifications go.",
+        HttpOperation::GetPush => "Reads one of them.",
+        HttpOperation::DeletePush => "Deletes one of them.",
+        HttpOperation::ExtendedCard => "Reads the agent card for callers who have authenticated.",
+    }
+}
+
+const fn answer(content: Vec<(&'static str, Value)>) -> Response {
+    Response { status: 200, description: "The answer.", content }
+}
+
+/// The id of a task or of a push notification config.
+fn id() -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": MAX_ID, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F]+$" })
+}
+
+fn push_config() -> Value {
+    json!({
+        "type": "object",
+        "required": ["url"],
+        "properties": { "url": { "type": "string", "format": "uri" } },
+    })
+}
+
+/// A message to the agent, as far as both versions of A2A agree.
+fn agent_message() -> Value {
+    json!({
+        "title": "AgentMessage",
+        "type": "object",
+        "description": "A message of A2A: its parts hold a question and options, as data or as plain words.",
+        "required": ["message"],
+        "properties": {
+            "message": {
+                "type": "object",
+                "required": ["role", "parts", "messageId"],
+                "properties": {
+                    "role": { "type": "string", "enum": ["ROLE_USER", "user"] },
+                    "messageId": { "type": "string", "minLength": 1 },
+                    "parts": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {
+                            "anyOf": [
+                                { "type": "object", "required": ["text"], "properties": { "text": { "type": "string" } } },
+                                { "type": "object", "required": ["data"], "properties": { "data": {} } },
+                            ],
+                        },
+                    },
+                },
+            },
+        },
+    })
+}
+
+/// An error of the HTTP+JSON binding (specification 1.0, section 11.6).
+fn agent_error() -> Value {
+    json!({
+        "title": "AgentError",
+        "type": "object",
+        "description": "An error of A2A over HTTP+JSON.",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["code", "status", "message"],
+                "properties": {
+                    "code": { "type": "integer" },
+                    "status": { "type": "string" },
+                    "message": { "type": "string" },
+                    "details": { "type": "array", "items": { "type": "object" } },
+                },
+            },
+        },
+    })
+}
