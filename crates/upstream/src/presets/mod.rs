@@ -125,7 +125,7 @@ impl Presets {
             Some(_) => Arc::new(preset.roster(snapshot, exclude, context)?),
         };
         if roster.members().is_empty() {
-            let others = self.with_models(snapshot, context);
+            let others = self.alternatives(snapshot, context);
             return Err(preset.no_models(snapshot, exclude.is_some(), &others));
         }
         Ok(Roster::clone(&roster))
@@ -139,13 +139,21 @@ impl Presets {
         }
     }
 
-    /// Returns the names of the presets with at least one model.
-    fn with_models(&self, snapshot: &Snapshot, context: RosterContext) -> Vec<&str> {
-        let fits = |preset: &&Preset| {
-            let roster = snapshot.roster(&preset.query.name, || preset.roster(snapshot, None, context));
-            roster.is_ok_and(|roster| !roster.members().is_empty())
-        };
-        self.0.iter().filter(fits).map(|preset| preset.query.name.as_str()).collect()
+    /// Returns the presets with at least one model.
+    fn alternatives(&self, snapshot: &Snapshot, context: RosterContext) -> Alternatives<'_> {
+        let mut found = Alternatives::default();
+        for preset in &self.0 {
+            let name = preset.query.name.as_str();
+            let Ok(roster) = snapshot.roster(name, || preset.roster(snapshot, None, context)) else {
+                continue;
+            };
+            if roster.members().iter().any(|member| member.price.is_some()) {
+                found.priced.push(name);
+            } else if !roster.members().is_empty() {
+                found.unpriced.push(name);
+            }
+        }
+        found
     }
 
     fn find(&self, name: &str) -> Result<&Preset, Fault> {
@@ -156,6 +164,31 @@ impl Presets {
         let shown: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
         let text = format!("unknown preset {shown:?}; the presets are {}", self.names().join(", "));
         Fault::new(Kind::InvalidPreset, text.clone()).with_field("preset", text)
+    }
+}
+
+/// The presets that a caller can use instead of one without models.
+#[derive(Debug, Default)]
+struct Alternatives<'p> {
+    /// Those with a model that has a listed price, so that polls can be charged.
+    priced: Vec<&'p str>,
+    /// Those whose models have no listed price.
+    unpriced: Vec<&'p str>,
+}
+
+impl Alternatives<'_> {
+    /// The advice that ends a refusal.
+    fn remedy(&self) -> String {
+        match (self.priced.as_slice(), self.unpriced.as_slice()) {
+            ([], []) => "name models instead of a preset".to_owned(),
+            ([], unpriced) => format!(
+                "the models of {} have no listed price, so they vote only where polls are not charged. If they cost \
+                 nothing, the operator sets EP_UPSTREAM_UNPRICED_FREE=true, or EP_BILLING=off to charge nobody",
+                unpriced.join(", ")
+            ),
+            ([one], _) => format!("use preset {one}, which has models"),
+            (priced, _) => format!("use a preset that has models: {}", priced.join(", ")),
+        }
     }
 }
 
@@ -214,8 +247,8 @@ impl Preset {
         roster(&models, exclude, context, notices)
     }
 
-    /// Builds the error of a preset without a matching model; `others` are presets with models.
-    fn no_models(&self, snapshot: &Snapshot, excluding: bool, others: &[&str]) -> Fault {
+    /// Builds the error of a preset without a matching model.
+    fn no_models(&self, snapshot: &Snapshot, excluding: bool, others: &Alternatives<'_>) -> Fault {
         if snapshot.models.is_empty() {
             return empty_list();
         }
@@ -230,12 +263,7 @@ impl Preset {
             let name = &self.query.name;
             format!("none of the registry's {count} models fits preset {name}")
         };
-        let remedy = match others {
-            [] => "name models instead of a preset".to_owned(),
-            [other] => format!("use preset {other}, which has models"),
-            others => format!("use a preset that has models: {}", others.join(", ")),
-        };
-        Fault::new(Kind::NotConfigured, format!("{problem}; {remedy}"))
+        Fault::new(Kind::NotConfigured, format!("{problem}; {}", others.remedy()))
     }
 }
 

@@ -110,11 +110,21 @@ async fn a_small_registry_gives_a_smaller_roster_and_a_notice() {
     let fault = upstream.roster(&ModelChoice::preset("free")).await.unwrap_err();
     assert_eq!(fault.kind(), Kind::NotConfigured);
     assert!(fault.message().contains("no free models here"), "{fault}");
-    let (_, named) = fault.message().rsplit_once(": ").unwrap();
-    for name in named.split(", ") {
-        assert!(!upstream.roster(&ModelChoice::preset(name)).await.unwrap().members().is_empty(), "{name}");
-    }
+    let (_, advice) = fault.message().split_once("; ").unwrap();
+    let (named, remedy) = advice.split_once(" have no listed price").unwrap();
     assert!(named.contains("fast_and_cheap") && !named.contains("free"), "{named}");
+    assert!(remedy.contains("EP_UPSTREAM_UNPRICED_FREE") && remedy.contains("EP_BILLING=off"), "{remedy}");
+    // Where some models have a price, only presets of such models are named.
+    let models = vec![bare("qwen2.5:7b"), priced("maker/coder", "0.0000003", "0.0000003")];
+    let mixed = Fixture::new(Script { models, ..Script::default() });
+    let mixed = mixed.upstream();
+    let fault = mixed.roster(&ModelChoice::preset("free")).await.unwrap_err();
+    let (_, named) = fault.message().rsplit_once(": ").unwrap();
+    assert!(named.contains("fast_and_cheap"), "{fault}");
+    for name in named.split(", ") {
+        let members = roster(&mixed, name).await;
+        assert!(members.members().iter().any(|member| member.price.is_some()), "{name}");
+    }
     let own = fixture.upstream_with(|config| config.treat_unpriced_as_free = true);
     assert_eq!(roster(&own, "free").await.members().len(), 12);
 }
