@@ -122,7 +122,7 @@ async fn what_is_wrong_is_said_at_its_field() {
     let client = service.anonymous();
     let signed_in = [OWN, ("cookie", cookie.as_str())];
     let long = "a".repeat(20_000);
-    let cases: [(Fields<'_>, Fields<'_>, &str); 11] = [
+    let cases: [(Fields<'_>, Fields<'_>, &str); 13] = [
         (&[("question", "Which drink is best?")], &[OWN], "options-wrong"),
         (&[], &[OWN], "question-wrong"),
         (&[("question", "Paid? [Yes, No]")], &signed_in, "question-wrong"),
@@ -139,6 +139,16 @@ async fn what_is_wrong_is_said_at_its_field() {
             &[("question", "Which is best?"), ("options", "A\nB"), ("max_cost", "much")],
             &signed_in,
             "max_cost-wrong",
+        ),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("max_cost", "$")],
+            &signed_in,
+            "max_cost-wrong",
+        ),
+        (
+            &[("question", "Which is best?"), ("options", "A\nB"), ("confidence", "$")],
+            &signed_in,
+            "confidence-wrong",
         ),
         (
             &[("question", "Which is best?"), ("options", "A\nB"), ("confidence", "7")],

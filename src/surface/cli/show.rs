@@ -177,9 +177,17 @@ fn tally(term: &Term, answer: &Value) -> anyhow::Result<()> {
         let padding = " ".repeat(width.saturating_sub(measure_text_width(&name)));
         let bar = "█".repeat((votes * 30).div_ceil(most) as usize);
         let bar = if votes == most { style(bar).green() } else { style(bar).dim() };
-        term.write_line(&format!("  {name}{padding}  {votes:>3}  {:>3} %  {bar}", votes * 100 / total))?;
+        term.write_line(&format!(
+            "  {name}{padding}  {votes:>3}  {:>3} %  {bar}",
+            whole_percent(votes, total)
+        ))?;
     }
     Ok(())
+}
+
+/// The share of the votes in whole percent, rounded.
+const fn whole_percent(votes: u64, total: u64) -> u64 {
+    (votes * 100 + total / 2) / total
 }
 
 fn dry_run(term: &Term, answer: &Value) -> anyhow::Result<()> {
@@ -204,6 +212,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn shares_are_rounded() {
+        assert_eq!([17, 5].map(|votes| whole_percent(votes, 22)), [77, 23]);
+        assert_eq!([2, 1].map(|votes| whole_percent(votes, 3)), [67, 33]);
+    }
 
     /// A terminal that keeps everything that was ever written to it.
     #[derive(Debug, Clone, Default)]

@@ -202,10 +202,9 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
     }
     for (name, text) in [("confidence_threshold", &asked.confidence), ("max_cost_usd", &asked.max_cost)] {
         if !text.is_empty() {
-            let text = text.trim_start_matches('$');
-            // What is no number is refused where the field is read.
-            let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-            input.insert(name.into(), number.map_or_else(|| text.into(), Value::from));
+            let number = text.trim_start_matches('$').parse::<f64>().ok().filter(|number| number.is_finite());
+            // Other text is refused when the field is read. It stays whole, because an empty field counts as absent.
+            input.insert(name.into(), number.map_or_else(|| text.as_str().into(), Value::from));
         }
     }
     if asked.private {
