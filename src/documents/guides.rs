@@ -42,8 +42,8 @@ pub(super) struct Guide {
 
 impl Guide {
     /// A guide that quotes the price of a poll.
-    const fn priced(self) -> Self {
-        Self { page: self.page.priced(), text: self.text.priced(), ..self }
+    const fn with_models(self) -> Self {
+        Self { page: self.page.with_models(), text: self.text.with_models(), ..self }
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) const START: Guide = guide!(
     "",
     start
 )
-.priced();
+.with_models();
 pub(super) const CONNECT: Guide = guide!(
     "clients",
     "Connect over MCP or A2A, sign in with a wallet; and which clients were tested.",
@@ -118,7 +118,7 @@ pub(super) const FUNDING: Guide = guide!(
     "",
     funding
 )
-.priced();
+.with_models();
 pub(super) const WEBHOOKS: Guide = guide!(
     "webhooks",
     "Be told when a poll has ended, and check that it is us.",

@@ -102,7 +102,7 @@ pub fn ways(site: &Site) -> Vec<Way> {
     let way = |intro: &str, command: String| Way { intro: intro.to_owned(), command };
     let free = free
         .and_then(|entry| curl(site, entry, ""))
-        .map(|command| way("Without an account, from open-weight models:", command));
+        .map(|command| way("Without an account, where free open-weight models are available:", command));
     let paid = paid
         .and_then(|entry| curl(site, entry, with_key))
         .map(|command| way("With an API key, from a larger panel:", command));

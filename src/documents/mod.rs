@@ -136,8 +136,8 @@ pub enum Changes {
     Never,
     /// The time: it is rendered for every request.
     WithTime,
-    /// The prices of the models: it is rendered for every request.
-    WithPrices,
+    /// The models that are available, and their prices: it is rendered for every request.
+    WithModels,
 }
 
 /// One form of a document.
@@ -287,9 +287,10 @@ impl Document {
         Self { changes: Changes::WithTime, ..self }
     }
 
-    /// Renders it for every request, since it quotes the price of a poll.
-    const fn priced(self) -> Self {
-        Self { changes: Changes::WithPrices, ..self }
+    /// Renders it for every request, since it states facts about the models: the price of a poll, or whether some are
+    /// free.
+    const fn with_models(self) -> Self {
+        Self { changes: Changes::WithModels, ..self }
     }
 
     /// A document that is served at further paths.

@@ -160,6 +160,11 @@ impl Offer {
         self.lacks(&entry.spec).is_none_or(|lack| lack == NO_MODELS)
     }
 
+    /// True if documents name this route.
+    pub fn has_route(&self, route: &Route) -> bool {
+        self.lacks_route(route).is_none_or(|lack| lack == NO_MODELS)
+    }
+
     /// The sentence about the models that every description of the service needs.
     pub const fn caution(&self) -> Option<&'static str> {
         match self.models {

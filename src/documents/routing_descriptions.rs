@@ -18,7 +18,7 @@ pub(super) const DOCUMENT: Document = Document::new(
     |_| vec!["/api/routing-descriptions.json".into()],
     &[Form::new("application/json", descriptions)],
 )
-.priced();
+.with_models();
 
 fn descriptions(site: &Site) -> Option<Bytes> {
     let mut documents = HashSet::new();

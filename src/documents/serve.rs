@@ -57,7 +57,7 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     };
     Ok(match document.changes {
         Changes::Never => rendered.respond(headers),
-        Changes::WithTime | Changes::WithPrices => rendered.respond_plainly(headers),
+        Changes::WithTime | Changes::WithModels => rendered.respond_plainly(headers),
     })
 }
 

@@ -160,6 +160,8 @@ pub struct Site {
     clock: Option<Arc<dyn Clock>>,
     /// The price of a poll, where it is known.
     price: RwLock<Option<PollPrice>>,
+    /// True if free polls find models, where it is known.
+    free_models: RwLock<Option<bool>>,
     /// The paths of documents that pages of every website may read.
     open: HashSet<String>,
     /// The paths that forms of pages are sent to.
@@ -184,6 +186,7 @@ impl Site {
             links: Links::default(),
             clock: None,
             price: RwLock::default(),
+            free_models: RwLock::default(),
             open: HashSet::new(),
             forms: HashSet::new(),
             rendered: rendered.collect(),
@@ -201,7 +204,11 @@ impl Site {
         let links = Links::new(&self.settings.base_url, named);
         let ways = self.settings.funding(&links);
         let page = self.settings.add_funds_page(&links).filter(|_| self.settings.offer.charges);
-        let links = links.with_ways(ADD_FUNDS, ways);
+        let offer = &self.settings.offer;
+        let operations = self.tools.iter().filter(|entry| !offer.has(entry)).map(|entry| entry.spec.name);
+        let unnamed = routes.iter().filter(|route| !offer.has_route(route)).map(|route| route.name);
+        let unavailable: Vec<String> = operations.chain(unnamed).map(str::to_owned).collect();
+        let links = links.with_ways(ADD_FUNDS, ways).without(unavailable);
         self.links = match page {
             Some(page) => links.with_page(ADD_FUNDS, page),
             None => links,
@@ -276,6 +283,16 @@ impl Site {
         *self.price.write().unwrap_or_else(PoisonError::into_inner) = price;
     }
 
+    /// Sets whether free polls find models; `None` where it is unknown.
+    pub fn set_free_models(&self, free: Option<bool>) {
+        *self.free_models.write().unwrap_or_else(PoisonError::into_inner) = free;
+    }
+
+    /// True unless free polls are known to find no models.
+    pub(super) fn may_have_free_models(&self) -> bool {
+        *self.free_models.read().unwrap_or_else(PoisonError::into_inner) != Some(false)
+    }
+
     /// The price of a poll, where polls are charged and it is known.
     pub(super) fn price(&self) -> Option<PollPrice> {
         let price = self.price.read().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +317,7 @@ impl Site {
         };
         match document.changes {
             Changes::Never => cell.get_or_init(render).clone(),
-            Changes::WithTime | Changes::WithPrices => render(),
+            Changes::WithTime | Changes::WithModels => render(),
         }
     }
 

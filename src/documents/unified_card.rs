@@ -21,7 +21,8 @@ pub(super) const DOCUMENT: Document = Document::new(
     "Describes the whole service: capabilities, authentication, interfaces.",
     |_| vec!["/api/agent-card".into()],
     &[Form::new("application/json", card)],
-);
+)
+.with_models();
 
 /// The version of this card's form.
 const VERSION: &str = "1.0.0";
@@ -68,7 +69,7 @@ fn capabilities(site: &Site) -> Value {
         "idempotency_keys": true,
         "problem_details": true,
         "simulated_models": site.settings.offer.simulated(),
-        "polls_without_account": site.tools.iter().any(|entry| free(&entry)),
+        "polls_without_account": site.may_have_free_models() && site.tools.iter().any(|entry| free(&entry)),
         "operations": operations.collect::<Vec<_>>(),
     })
 }

@@ -57,7 +57,7 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
             return vec![
                 page("Add funds to your account.", DASHBOARD, FUNDS),
                 Action {
-                    text: "Or choose a cheaper panel: the free models cost nothing.".to_owned(),
+                    text: "Or choose a cheaper panel. Free models, where available, cost nothing.".to_owned(),
                     url: None,
                 },
             ];

@@ -17,6 +17,19 @@ const HELD_OUT: &str = include_str!("intents_held_out.json");
 /// Sentences of other fields with words of this one, negations and injections, collected while the matcher was changed.
 const TRAPS: &str = include_str!("intents_traps.json");
 
+/// A configuration that offers every operation.
+fn everything() -> Setup {
+    Setup::demo()
+        .with("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
+        .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_test")
+        .with("EP_X402_NETWORK", "eip155:84532")
+        .with("EP_X402_FACILITATOR_URL", "http://127.0.0.1:9")
+        .with("EP_X402_PAY_TO", "0x000000000000000000000000000000000000dEaD")
+        .with("EP_AUTH_ISSUER_URL", "http://127.0.0.1:9")
+        .with("EP_AUTH_CLIENT_ID", "polls")
+        .with("EP_AUTH_CLIENT_SECRET", "a secret of the client")
+}
+
 /// A sentence, and the answers that are right; null is no proposal.
 #[derive(Deserialize)]
 struct Sentence {
@@ -51,7 +64,7 @@ async fn judged(client: &Client, set: &str) -> (usize, Vec<String>, usize) {
 
 #[tokio::test]
 async fn nothing_that_does_harm_is_proposed_unasked() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let client = service.anonymous();
     for (name, set, least) in [("unseen", UNSEEN, 50), ("held out", HELD_OUT, 56), ("traps", TRAPS, 56)] {
         let (right, harmful, all) = judged(&client, set).await;
@@ -63,7 +76,7 @@ async fn nothing_that_does_harm_is_proposed_unasked() {
 
 #[tokio::test]
 async fn what_is_not_understood_lists_what_there_is() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let client = service.anonymous();
     let none =
         client.post("/api/intents/match", &json!({ "text": "piano keys are stuck" })).await.expect(200);
@@ -111,7 +124,7 @@ async fn wrong(client: &Client, set: &str) -> (Vec<String>, usize) {
 
 #[tokio::test]
 async fn sentences_find_their_operations() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let client = service.anonymous();
     let (misses, all) = wrong(&client, PHRASES).await;
     assert!(all >= 100 && misses.len() <= 5, "{misses:#?}");
@@ -133,7 +146,7 @@ async fn every_expectation_names_an_operation_with_phrases() {
 
 #[tokio::test]
 async fn a_match_says_which_request_to_send() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let client = service.anonymous();
     let asked = json!({ "text": "ask several models whether tabs or spaces are better" });
     let best = client.post("/api/intents/match", &asked).await.expect(200)["best_match"].clone();
@@ -147,7 +160,7 @@ async fn a_match_says_which_request_to_send() {
 
 #[tokio::test]
 async fn a_text_that_is_none_is_refused() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let client = service.anonymous();
     for body in [
         json!({}),
@@ -181,7 +194,7 @@ async fn a_text_that_is_none_is_refused() {
 
 #[tokio::test]
 async fn the_list_has_every_operation_with_phrases() {
-    let service = Setup::demo().boot().await;
+    let service = everything().boot().await;
     let listed = service.anonymous().get("/api/intents").await.expect(200);
     let named: Vec<&str> = listed["intents"]
         .as_array()
@@ -191,8 +204,7 @@ async fn the_list_has_every_operation_with_phrases() {
         .collect();
     let offer = &service.site.settings.offer;
     let expected = ep_tools::TOOLS.iter().filter(|entry| !entry.spec.intents.is_empty() && offer.has(entry));
-    // Neither USDC nor an identity provider is configured.
-    let beside = ["logout", "openapi", "node_spec", "surfaces"];
+    let beside = ["deposit", "login", "logout", "openapi", "node_spec", "surfaces"];
     assert_eq!(named, expected.map(|entry| entry.spec.name).chain(beside).collect::<Vec<_>>());
     assert_eq!(listed["languages"], json!(["en"]));
     for intent in listed["intents"].as_array().unwrap() {

@@ -287,6 +287,42 @@ async fn documents_offer_what_the_routes_do() {
         if state.cards != funding.text.contains("/api/checkout") {
             wrong.push(format!("{name}: /docs/funding.md and cards"));
         }
+        // The matcher proposes and lists what the list of intents names.
+        let intents = client.get("/api/intents").await.expect(200);
+        let intents = intents["intents"].as_array().unwrap();
+        let offered: BTreeSet<String> = intents.iter().map(|intent| text(&intent["operation"])).collect();
+        let phrases = ["pay by card", "make a deposit in USDC", "add money to a key", "what is my balance"];
+        for phrase in phrases.into_iter().chain(["qwertz uiop"]) {
+            let found = client.post("/api/intents/match", &json!({ "text": phrase })).await.expect(200);
+            let proposed =
+                found["matches"].as_array().unwrap().iter().chain(found["available"].as_array().unwrap());
+            for operation in proposed.map(|proposed| text(&proposed["operation"])) {
+                if !offered.contains(&operation) {
+                    wrong.push(format!("{name}: {phrase:?} proposes {operation}"));
+                }
+            }
+        }
+        let free = json!({ "question": "Is a tomato a fruit?", "dry_run": true });
+        let asks_free = client.post("/api/poll", &free).await.status == 200;
+        let card = client.get("/api/agent-card").await.expect(200);
+        if card["capabilities"]["polls_without_account"] != asks_free {
+            wrong.push(format!("{name}: polls_without_account, but a free poll is possible: {asks_free}"));
+        }
+        let (_, agent) = service.user_with(MicroUsd::STARTER_CREDIT).await;
+        let all = agent.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200);
+        let uri = "ensemble-poll://guide";
+        let guide =
+            agent.mcp(json!({}), "resources/read", Some(uri), json!({ "uri": uri })).await.expect(200);
+        let errors = client.get("/api/errors/catalog").await.expect(200);
+        for (place, shown, said) in [
+            ("tools/list", all.to_string(), "\"get_balance\""),
+            ("the guide", guide.to_string(), "get_balance"),
+            ("the catalogue of errors", errors.to_string(), "insufficient_balance"),
+        ] {
+            if shown.contains(said) != state.charges {
+                wrong.push(format!("{name}: {place} and {said}"));
+            }
+        }
         // What is marked as not offered, or left out, does answer so.
         for route in &service.site.routes {
             let Some(lack) = service.site.settings.offer.lacks_route(route) else { continue };

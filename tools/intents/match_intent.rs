@@ -208,10 +208,12 @@ impl Tool for MatchIntent {
         let text = String::from(query.text);
         let fits = index.fits(&text);
         let least = fits.first().map_or(0.0, |best| best.score * NEAR);
-        let near = fits.into_iter().take(MAX_MATCHES).take_while(|fit| fit.score >= least);
+        // Operations without a use here are left out. A much weaker match does not take their rank.
+        let near = fits.into_iter().take_while(|fit| fit.score >= least);
+        let near = near.filter(|fit| cx.links().offers(targets[fit.signature].name())).take(MAX_MATCHES);
         let matches: Vec<IntentMatch> =
             near.map(|fit| IntentMatch::new(&targets[fit.signature], fit, cx.links())).collect();
-        let all = targets.iter().filter(|_| matches.is_empty());
+        let all = targets.iter().filter(|target| matches.is_empty() && cx.links().offers(target.name()));
         let available =
             all.map(|target| Available { operation: target.name(), title: target.title() }).collect();
         Ok(Matches { text, best_match: matches.first().cloned(), matches, languages: LANGUAGES, available })

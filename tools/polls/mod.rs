@@ -35,7 +35,7 @@ pub use get_poll::GetPoll;
 pub use get_poll_status::GetPollStatus;
 pub use list_polls::ListPolls;
 pub use list_profiles::ListProfiles;
-pub use poll_free::PollFree;
+pub use poll_free::{FREE_PRESET, PollFree};
 pub use poll_question::PollQuestion;
 pub use start_poll::StartPoll;
 pub use watch_poll::WatchPoll;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ep_kernel::ctx::Ctx;
 use ep_kernel::executor::Opener;
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::schema;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::budget::Budget;
 use ep_polling::plan::Draft;
@@ -14,14 +15,19 @@ use ep_polling::stopping::Pace;
 use ep_polling::threshold::Threshold;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::draft::plan;
 use super::estimate::DryRun;
 use super::follow::follow;
 use super::free_form::{self, FreeRequest, Theme};
 use super::notices::notices;
+use super::raw_request::RawFreeRequest;
 use super::summary::Summary;
 use crate::results::result_url;
+
+/// The preset of free polls.
+pub const FREE_PRESET: &str = "free";
 
 /// Asks the free models.
 pub struct PollFree;
@@ -95,10 +101,15 @@ impl Tool for PollFree {
         ],
         faults: &[Kind::Busy, Kind::PollFailed, Kind::NotConfigured, Kind::Unavailable],
     };
-    type Input = FreeRequest;
+    type Input = RawFreeRequest;
     type Output = FreeAnswer;
 
-    async fn call(cx: &Ctx, request: FreeRequest) -> Result<FreeAnswer, Fault> {
+    fn check(input: Value) -> Result<(), Fault> {
+        schema::decode::<FreeRequest>(input).map(drop)
+    }
+
+    async fn call(cx: &Ctx, raw: RawFreeRequest) -> Result<FreeAnswer, Fault> {
+        let (request, ignored) = raw.decode()?;
         if request.theme == Some(Theme::FreeSearch) {
             return Err(Fault::invalid(
                 "theme",
@@ -118,7 +129,7 @@ impl Tool for PollFree {
         let draft = Draft {
             question: question.into(),
             options: options.into(),
-            models: ModelChoice::preset("free"),
+            models: ModelChoice::preset(FREE_PRESET),
             threshold: Threshold::DEFAULT,
             budget: Budget::DEFAULT,
             pace: Pace::Fast,
@@ -126,7 +137,7 @@ impl Tool for PollFree {
         };
         let plan = plan(cx, draft).await?;
         if dry_run {
-            return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan, Vec::new())));
+            return Ok(FreeAnswer::DryRun(DryRun::of(cx, &plan, ignored)));
         }
         let id = cx
             .polls()
@@ -145,7 +156,7 @@ impl Tool for PollFree {
             question: plan.question.to_string(),
             options: plan.options.clone(),
             reasoning: reasoning(&summary),
-            notices: notices(&state, Some((closing, &summary))),
+            notices: ignored.into_iter().chain(notices(&state, Some((closing, &summary)))).collect(),
             answer: summary.winning_option,
             cost: 0,
             theme: "free",
@@ -164,9 +175,10 @@ fn reasoning(summary: &Summary) -> String {
     let counts = counts.join(", ");
     let voted = summary.succeeded;
     let silent = summary.counted - voted - summary.unheard;
+    let models = if voted == 1 { "free model" } else { "free models" };
     let mut text = match &summary.winning_option {
-        Some(option) => format!("{voted} free models voted ({counts}); most chose “{option}”."),
-        None if summary.is_tie => format!("{voted} free models voted and the lead is shared ({counts})."),
+        Some(option) => format!("{voted} {models} voted ({counts}); most chose “{option}”."),
+        None if summary.is_tie => format!("{voted} {models} voted and the lead is shared ({counts})."),
         None => "No free model produced a vote.".to_owned(),
     };
     if silent > 0 {

@@ -76,7 +76,8 @@ impl Tool for ListErrors {
 
     async fn call(cx: &Ctx, _: Nothing) -> Result<Catalog, Fault> {
         let links = cx.links();
-        let errors = Kind::all().map(Kind::row).map(|row| CatalogEntry {
+        let can_occur = |kind: &Kind| *kind != Kind::InsufficientBalance || cx.settings().billing;
+        let errors = Kind::all().filter(can_occur).map(Kind::row).map(|row| CatalogEntry {
             kind: row.kind.uri(links),
             title: row.title,
             status: row.http,

@@ -1,6 +1,6 @@
 //! Absolute URLs of everything the service serves, by name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -30,6 +30,8 @@ pub struct Links {
     pages: HashMap<String, String>,
     /// Ways to achieve each goal in this configuration.
     ways: HashMap<&'static str, Vec<Way>>,
+    /// Names of routes without a use in this configuration.
+    unavailable: HashSet<String>,
 }
 
 impl Links {
@@ -61,6 +63,17 @@ impl Links {
     /// Returns the ways to achieve a goal; `None` for an unknown goal.
     pub fn ways(&self, goal: &str) -> Option<&[Way]> {
         self.ways.get(goal).map(Vec::as_slice)
+    }
+
+    /// Adds the names of routes without a use in this configuration.
+    pub fn without(mut self, unavailable: impl IntoIterator<Item = String>) -> Self {
+        self.unavailable.extend(unavailable);
+        self
+    }
+
+    /// Returns true if this configuration offers the route or operation of this name.
+    pub fn offers(&self, name: &str) -> bool {
+        !self.unavailable.contains(name)
     }
 
     /// Returns the public base URL, without a trailing slash: the only source of absolute links.

@@ -60,7 +60,9 @@ impl Handler {
             return Ok(vec![contents]);
         }
         if uri == GUIDE {
-            return Ok(vec![guide(self.catalogue().entries())]);
+            let links = &self.app().ports.links;
+            let offered = self.catalogue().entries().filter(|entry| links.offers(entry.spec.name));
+            return Ok(vec![guide(offered)]);
         }
         if uri == app::URI {
             return Ok(vec![app::contents()]);

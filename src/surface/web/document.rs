@@ -1,18 +1,19 @@
-//! Documents, with the current price of a poll in those that quote it.
+//! Documents, with the current facts about the models in those that state them.
 
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
-use ep_kernel::fault::Fault;
+use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Admission;
-use ep_tools::polls::EstimatePoll;
+use ep_polling::roster::ModelChoice;
+use ep_tools::polls::{EstimatePoll, FREE_PRESET};
 
 use super::models::ask;
 use crate::documents::{self, Changes, DOCUMENTS, PollPrice};
 use crate::surface::http::{AppState, Exchange, RequestHead};
 
-/// Longest wait for the price. Without it, a document is served without a price.
+/// Longest wait for each fact. A document is served without a fact that is not known in time.
 const PRICE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves the document at this index of the table.
@@ -23,10 +24,24 @@ pub async fn document(
 ) -> Result<Response<Body>, Fault> {
     let Exchange { state, head, request, .. } = exchange;
     let (parts, _) = request.into_parts();
-    if DOCUMENTS[index].changes == Changes::WithPrices && state.site.settings.offer.charges {
-        state.site.set_price(price(&state, &head, &admission).await);
+    if DOCUMENTS[index].changes == Changes::WithModels {
+        if state.site.settings.offer.charges {
+            state.site.set_price(price(&state, &head, &admission).await);
+        }
+        state.site.set_free_models(has_free_models(&state).await);
     }
     documents::serve(&state.site, index, &parts.headers)
+}
+
+/// Tells whether free polls find models; `None` if the model list cannot be read.
+async fn has_free_models(state: &AppState) -> Option<bool> {
+    let free = ModelChoice::preset(FREE_PRESET);
+    let roster = tokio::time::timeout(PRICE_TIMEOUT, state.app.ports.models.roster(&free)).await.ok()?;
+    match roster {
+        Ok(_) => Some(true),
+        Err(fault) if fault.kind() == Kind::NotConfigured => Some(false),
+        Err(_) => None,
+    }
 }
 
 /// Estimates a poll with the default arguments; `None` if no models are available.

@@ -153,7 +153,11 @@ static TABLE: [Row; 25] = [
                 "authorize",
                 "Get an access token, where the header WWW-Authenticate names resource_metadata.",
             ),
-            call("ask_free", "Ask the open-weight free models, without credentials.", "poll_free"),
+            call(
+                "ask_free",
+                "Ask open-weight free models without credentials, where they are available.",
+                "poll_free",
+            ),
         ],
     ),
     row(
@@ -180,7 +184,8 @@ static TABLE: [Row; 25] = [
         &[
             advice(
                 "lower_cost",
-                "Lower max_cost_usd or choose a cheaper preset, for example budget; the preset free costs nothing.",
+                "Lower max_cost_usd or choose a cheaper preset, for example budget. Where free models are available, the preset free costs \
+                 nothing.",
             ),
             call("add_funds", "Add funds to the account.", ADD_FUNDS),
         ],
