@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ep_kernel::tool::Agents;
 use ep_upstream::testing::{Script, VoteFor};
 use serde_json::{Value, json};
+use sqlx::Connection;
 
 use crate::harness::{Client, Service, Setup, StdioServer, question};
 
@@ -283,11 +284,22 @@ async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
     let names: Vec<&str> =
         listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"poll_question") && names.contains(&"estimate_poll"), "{names:?}");
-    for needs_account in ["get_balance", "list_polls", "submit_feedback"] {
+    for needs_account in ["get_balance", "list_polls", "submit_feedback", "export_account", "delete_account"]
+    {
         assert!(!names.contains(&needs_account), "{needs_account} in {names:?}");
     }
     let closed = Instant::now();
     let ended = server.close().await;
+    // A call that waits is withdrawn with its client; a poll that was answered as running is not.
+    let url = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
+    let mut database = sqlx::SqliteConnection::connect(&url).await.unwrap();
+    let closings: Vec<Option<String>> =
+        sqlx::query_scalar("SELECT closing FROM polls ORDER BY closing IS NULL DESC")
+            .fetch_all(&mut database)
+            .await
+            .unwrap();
+    assert!(closings.len() == 2 && closings[0].is_none(), "{closings:?}");
+    assert!(closings[1].as_ref().is_some_and(|closing| closing.contains("null")), "{closings:?}");
     // The limit leaves room for a loaded machine. It is below the five seconds that the protocol library waits.
     assert!(ended.success() && closed.elapsed() < Duration::from_secs(4), "{ended}: {:?}", closed.elapsed());
 }

@@ -67,6 +67,7 @@ impl Tool for DeleteAccount {
     };
     type Input = AccountToDelete;
     type Output = DeletedAccount;
+    const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, input: AccountToDelete) -> Result<DeletedAccount, Fault> {
         let user = cx.account()?;

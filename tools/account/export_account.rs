@@ -51,6 +51,7 @@ impl Tool for ExportAccount {
     };
     type Input = ExportQuery;
     type Output = AccountExport;
+    const NEEDS_ACCOUNT: bool = true;
 
     async fn call(cx: &Ctx, query: ExportQuery) -> Result<AccountExport, Fault> {
         check_limit(query.limit)?;

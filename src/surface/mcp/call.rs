@@ -13,6 +13,8 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::{Admission, Credential, Guarded, Request};
 use ep_kernel::schema::is_empty;
 use ep_kernel::tool::{Entry, Latency, Task};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, ErrorCode,
@@ -26,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
 use super::confirm::Asked;
 use super::fixtures;
-use super::handler::{Handler, Transport};
+use super::handler::{Handler, StdioCalls, Transport};
 use super::output::ERROR;
 use super::resources;
 use super::stream::{Handover, Next, OngoingCall};
@@ -65,7 +67,7 @@ pub(super) struct CallSource {
 impl Handler {
     /// Where a call came from.
     pub(super) fn source(&self, context: &RequestContext<RoleServer>) -> Result<CallSource, ErrorData> {
-        if let Transport::Stdio(toolset) = self.transport() {
+        if let Transport::Stdio(StdioCalls { toolset, .. }) = self.transport() {
             let request = Request {
                 surface: "mcp_stdio",
                 request_id: RequestId::from_random(self.app().entropy.bytes()),
@@ -77,7 +79,7 @@ impl Handler {
                 request,
                 idempotency_key: None,
                 streams: true,
-                toolset,
+                toolset: *toolset,
                 replayed,
                 handover: None,
             };
@@ -140,7 +142,10 @@ impl Handler {
             done
         } else {
             let (sink, steps) = progress(context, source.streams);
-            let withdrawn = CancellationToken::new();
+            let withdrawn = match self.transport() {
+                Transport::Stdio(calls) => calls.withdrawn.child_token(),
+                Transport::Http => CancellationToken::new(),
+            };
             let call = Call {
                 idempotency_key: key.filter(|_| !entry.spec.effect.read_only()),
                 wait_limit: match entry.spec.latency {
@@ -154,7 +159,8 @@ impl Handler {
                 withdrawn: withdrawn.clone(),
                 ..Call::new(source.request.clone())
             };
-            let dispatched = dispatch(self.app(), entry, call, Ok(Value::Object(arguments)));
+            let dispatched =
+                self.tracked(dispatch(self.app(), entry, call, Ok(Value::Object(arguments))), request_id);
             let withdraws = self.disconnecting_cancels(context).then_some(&withdrawn);
             let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), withdraws);
             if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
@@ -181,6 +187,24 @@ impl Handler {
             Ok(answer) => result(entry, answer, detailed).into(),
             Err(fault) => self.refusal(&fault, request_id).into(),
         })
+    }
+
+    /// A call that ends even if nobody waits for it, where the end of the program waits for it.
+    fn tracked(
+        &self,
+        call: BoxFuture<'static, Guarded<Dispatched>>,
+        request_id: RequestId,
+    ) -> BoxFuture<'static, Guarded<Dispatched>> {
+        let Transport::Stdio(calls) = self.transport() else { return call };
+        let call = calls.ongoing.spawn(call);
+        let ended = call.map(move |ended| {
+            ended.unwrap_or_else(|error| Guarded {
+                request_id,
+                result: Err(Fault::internal(error)),
+                allowance: None,
+            })
+        });
+        ended.boxed()
     }
 
     /// Whether a request whose client has disconnected is taken back: since 2026-07-28 closing the response is how it is

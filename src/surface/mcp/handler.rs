@@ -18,6 +18,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::catalogue::{Catalogue, ServiceFacts};
 use super::toolset::Toolset;
@@ -45,12 +47,23 @@ const ICON: &str = include_str!("../../../well-known/logo.svg");
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How requests come in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Transport {
     /// HTTP: the guard admitted the caller before the transport saw the request.
     Http,
-    /// Standard input: the operator, in this very process, with these tools.
-    Stdio(Toolset),
+    /// Standard input: the operator, in this very process.
+    Stdio(StdioCalls),
+}
+
+/// The calls of a client on standard input.
+#[derive(Debug, Clone)]
+pub(super) struct StdioCalls {
+    /// The tools that it wants.
+    pub(super) toolset: Toolset,
+    /// Cancelled when the client has gone: its calls are withdrawn.
+    pub(super) withdrawn: CancellationToken,
+    /// The calls that have not ended.
+    pub(super) ongoing: TaskTracker,
 }
 
 /// Answers clients. Cloned for every request.
@@ -97,8 +110,8 @@ impl Handler {
         &self.0.catalogue
     }
 
-    pub(super) fn transport(&self) -> Transport {
-        self.0.transport
+    pub(super) fn transport(&self) -> &Transport {
+        &self.0.transport
     }
 
     /// Puts the server's name on a result.
@@ -124,8 +137,9 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let has_account = self.0.transport == Transport::Http;
+        let has_account = matches!(self.0.transport, Transport::Http);
         let mut tools = self.0.catalogue.list(self.source(&context)?.toolset, has_account);
+        tools.retain(|tool| self.app().ports.links.offers(&tool.name));
         tools.extend(fixtures::tools().cloned());
         // A header may name the toolset, so that the list of one client is not for another.
         let mut result =

@@ -12,17 +12,27 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, ReadBuf, Stdin};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use super::handler::{Handler, Transport};
+use super::handler::{Handler, StdioCalls, Transport};
 use super::toolset::Toolset;
 
 /// Time for responses to requests that were sent just before the end of the input. The library itself waits for seconds.
 const DRAIN: Duration = Duration::from_millis(400);
 
-/// Serves MCP on standard input and output until the client closes the input. Polls that still run then are left to the
-/// next process. `toolsets` are names of toolsets, separated by commas.
+/// Time for withdrawn calls to cancel their polls. A call with an idempotency key goes on, and is not waited for longer.
+const WITHDRAWAL: Duration = Duration::from_millis(300);
+
+/// Serves MCP on standard input and output until the client closes the input. Calls that have not ended then are withdrawn:
+/// their polls are cancelled. A poll with an idempotency key, or one that was answered as running, is left to the next
+/// process. `toolsets` are names of toolsets, separated by commas.
 pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str) -> anyhow::Result<()> {
-    let handler = Handler::new(app, tools, Transport::Stdio(Toolset::named(toolsets)?));
+    let calls = StdioCalls {
+        toolset: Toolset::named(toolsets)?,
+        withdrawn: CancellationToken::new(),
+        ongoing: TaskTracker::new(),
+    };
+    let handler = Handler::new(app, tools, Transport::Stdio(calls.clone()));
     let ended = CancellationToken::new();
     let input = Input { stdin: tokio::io::stdin(), ended: ended.clone() };
     let running = match handler.serve((input, tokio::io::stdout())).await {
@@ -35,11 +45,16 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
         ended.cancelled().await;
         tokio::time::sleep(DRAIN).await;
     };
-    tokio::select! {
-        quit = running.waiting() => drop(quit?),
-        () = drained => {}
+    let quit = tokio::select! {
+        quit = running.waiting() => quit.map(drop),
+        () = drained => Ok(()),
+    };
+    calls.withdrawn.cancel();
+    calls.ongoing.close();
+    if tokio::time::timeout(WITHDRAWAL, calls.ongoing.wait()).await.is_err() {
+        tracing::debug!(calls = calls.ongoing.len(), "calls go on in the next process");
     }
-    Ok(())
+    Ok(quit?)
 }
 
 /// Standard input that reports its end.
