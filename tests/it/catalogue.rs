@@ -67,7 +67,14 @@ fn bindings_fit_their_schemas() {
 #[test]
 fn schemas_are_plain_and_described() {
     for entry in TOOLS.iter() {
-        let input = serde_json::to_string(&entry.input()).unwrap();
+        let mut input = serde_json::to_value(entry.input()).unwrap();
+        // In these required members null is a value.
+        for (name, member) in [("set_webhook", "url"), ("set_confirmation", "above_usd")] {
+            if entry.spec.name == name {
+                assert_eq!(input["properties"][member]["type"][1].take(), "null");
+            }
+        }
+        let input = input.to_string();
         for noise in ["$schema", "\"null\"", "uint", "$ref"] {
             assert!(!input.contains(noise), "{}: {noise} in {input}", entry.spec.name);
         }

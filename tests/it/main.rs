@@ -77,6 +77,7 @@ mod skills;
 mod streams;
 mod surfaces;
 mod telemetry;
+mod unknown_arguments;
 mod upstreams;
 mod wallets;
 mod webhooks;

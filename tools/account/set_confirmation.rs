@@ -2,6 +2,7 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
+use ep_kernel::schema::nullable;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use ep_polling::money::Usd;
 use schemars::JsonSchema;
@@ -17,7 +18,7 @@ pub struct SetConfirmation;
 pub struct ConfirmationToSet {
     /// Ask before a poll that can cost more than this, in USD; null for never.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schemars(required)]
+    #[schemars(required, transform = nullable)]
     pub above_usd: Option<Amount>,
 }
 

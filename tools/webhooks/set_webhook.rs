@@ -2,6 +2,7 @@
 
 use ep_kernel::ctx::Ctx;
 use ep_kernel::fault::Fault;
+use ep_kernel::schema::nullable;
 use ep_kernel::tool::{Access, Agents, Cost, Effect, Latency, Rate, Rest, Spec, Task, Tool, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ pub struct SetWebhook;
 pub struct WebhookToSet {
     /// An https URL; null for nowhere.
     #[serde(deserialize_with = "Option::deserialize")]
-    #[schemars(required, extend("format" = "uri"))]
+    #[schemars(required, extend("format" = "uri"), transform = nullable)]
     pub url: Option<String>,
 }
 

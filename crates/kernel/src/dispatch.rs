@@ -136,9 +136,10 @@ impl AdmittedCall {
     /// Runs the call.
     pub fn run(self, input: Result<Value, Fault>) -> BoxFuture<'static, Guarded<Dispatched>> {
         let Self { app, entry, admitted, idempotency_key, cx } = self;
+        // Before the idempotency key is claimed: a repetition may omit empty fields.
+        let input = input.map(|input| entry.without_empty(input)).and_then(|input| known_only(entry, input));
         let input = match input {
-            // Before the idempotency key is claimed: a repetition may omit empty fields.
-            Ok(input) => entry.without_empty(input),
+            Ok(input) => input,
             Err(fault) => return admitted.finish(std::future::ready(Err(fault))).boxed(),
         };
         let reads = entry.spec.effect.read_only();
@@ -158,6 +159,16 @@ impl AdmittedCall {
                 tasks.spawn(work).await.unwrap_or_else(|error| Err(Fault::internal(error)))
             })
             .boxed()
+    }
+}
+
+/// Refuses an input with unknown arguments where they are refused on every surface.
+fn known_only(entry: &Entry, input: Value) -> Result<Value, Fault> {
+    match &input {
+        Value::Object(members) if entry.spec.effect.refuses_unknown() => {
+            entry.refuse_unknown(members, &[]).map(|()| input)
+        }
+        _ => Ok(input),
     }
 }
 

@@ -1,8 +1,8 @@
 //! JSON Schemas of inputs and outputs (draft 2020-12), and decoding by the same types.
 //!
-//! Input schemas use the *deserialize* contract and are simplified for models: no `null`, no integer formats,
-//! no titles, everything inline. Request schemas are the same without the simplification. Output schemas use
-//! the *serialize* contract.
+//! Input schemas use the *deserialize* contract and are simplified for models: no `null` for an absent field, no
+//! integer formats, no titles, everything inline. Request schemas are the same without the simplification. Output
+//! schemas use the *serialize* contract.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -20,12 +20,22 @@ pub const INTERIM: &str = "x-interim";
 pub const ALIASES: &str = "x-aliases";
 /// Keyword of a field listed only for agents that request all tools.
 pub const EXTENDED: &str = "x-extended";
+/// Keyword of a required field in which `null` is a value.
+const NULLABLE: &str = "x-nullable";
 /// End of the description of every input with optional fields.
 pub const EMPTY_IS_ABSENT: &str = "null, \"\" or [] omits an optional field.";
 
 /// Marks a schema as the output of an unfinished call. Surfaces may send it with a different status.
 pub fn interim(schema: &mut Schema) {
     schema.insert(INTERIM.to_owned(), true.into());
+}
+
+/// Allows `null` as a value of a required field. The field declares a single type.
+pub fn nullable(schema: &mut Schema) {
+    if let Some(kind) = schema.get("type").filter(|kind| kind.is_string()).cloned() {
+        schema.insert("type".to_owned(), json!([kind, "null"]));
+        schema.insert(NULLABLE.to_owned(), true.into());
+    }
 }
 
 /// Returns the schema of an input, simplified for models.
@@ -110,6 +120,7 @@ pub fn is_empty(value: &Value) -> bool {
 /// Rewrites a schema for client generators, without changing its meaning.
 fn for_generators(schema: &mut Schema) {
     schema.remove(EXTENDED);
+    schema.remove(NULLABLE);
     describe_default(schema);
     let branches = schema.get("anyOf").and_then(Value::as_array);
     let all = branches.filter(|branches| branches.iter().all(|branch| only_required(branch).is_some()));
@@ -158,7 +169,8 @@ fn plain(schema: &mut Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
-    if let Some(Value::Array(types)) = schema.get_mut("type") {
+    let is_nullable = schema.remove(NULLABLE).is_some();
+    if let Some(Value::Array(types)) = schema.get_mut("type").filter(|_| !is_nullable) {
         types.retain(|kind| kind != "null");
         if let [one] = types.as_slice() {
             let one = one.clone();

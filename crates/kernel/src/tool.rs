@@ -200,6 +200,11 @@ impl Effect {
             Self::Disclose | Self::Write { .. } | Self::Destroy => KeyScope::All,
         }
     }
+    /// Returns true if every surface refuses unknown arguments: ignoring a misspelt one could grant or spend more than
+    /// was meant. A poll names them in its notices, and a read ignores them.
+    pub const fn refuses_unknown(self) -> bool {
+        matches!(self, Self::Write { .. } | Self::Stop | Self::Destroy)
+    }
     /// Returns MCP's `readOnlyHint`.
     pub const fn read_only(self) -> bool {
         matches!(self, Self::Read | Self::Disclose)
@@ -418,25 +423,38 @@ impl Entry {
         self.output.get()
     }
 
-    /// Removes optional arguments with `null`, `""` or `[]`: see [`schema::drop_empty`].
+    /// Removes optional and unknown arguments with `null`, `""` or `[]`: see [`schema::drop_empty`].
     pub fn without_empty(&self, mut input: Value) -> Value {
-        if let Value::Object(fields) = &mut input {
-            schema::drop_empty(self.input(), fields);
+        if let Value::Object(members) = &mut input {
+            self.drop_empty(members);
         }
         input
     }
 
-    /// Rejects unknown arguments, for callers that can correct themselves immediately. REST ignores them,
-    /// with a notice where money is at stake. `others` are names handled by the surface. The fault also lists
-    /// all other problems of the input.
+    fn drop_empty(&self, members: &mut Map<String, Value>) {
+        schema::drop_empty(self.input(), members);
+        if members.values().any(schema::is_empty) {
+            members.retain(|name, value| !schema::is_empty(value) || self.knows(name));
+        }
+    }
+
+    /// Returns true if this is the name or another accepted name of an argument.
+    fn knows(&self, name: &str) -> bool {
+        schema::names(self.input()).contains(&name)
+            || schema::aliases(self.request()).any(|alias| alias == name)
+    }
+
+    /// Rejects unknown arguments. Empty ones are ignored. `others` are names handled by the surface. The fault also lists
+    /// all other problems of the input. MCP and A2A refuse unknown arguments of every operation, other surfaces
+    /// those of [some](Effect::refuses_unknown).
     pub fn refuse_unknown(&self, input: &Map<String, Value>, others: &[&str]) -> Result<(), Fault> {
         /// Maximum number of unknown arguments named.
         const MAX_NAMED: usize = 8;
-        let (schema, request) = (self.input(), self.request());
+        let schema = self.input();
         let mut offered = schema::names(schema);
-        let is_known = |name: &str| {
-            schema::names(schema).contains(&name) || schema::aliases(request).any(|alias| alias == name)
-        };
+        let is_known = |name: &str| self.knows(name);
+        let mut input = input.clone();
+        self.drop_empty(&mut input);
         // Some clients send a placeholder to an operation without arguments.
         if offered.is_empty() || input.keys().all(|name| is_known(name)) {
             return Ok(());
@@ -444,7 +462,7 @@ impl Entry {
         offered.extend(others);
         offered.retain(|name| !schema::is_deprecated(schema, name));
         let name = self.spec.name;
-        let unknown = schema::unknown(&is_known, &offered, input).into_iter().take(MAX_NAMED);
+        let unknown = schema::unknown(&is_known, &offered, &input).into_iter().take(MAX_NAMED);
         let faults = unknown.map(|unknown| {
             let nearest = &unknown.nearest;
             let advice = if unknown.alike {
@@ -454,9 +472,8 @@ impl Entry {
             };
             Fault::invalid(unknown.given, format!("is not an argument of {name}; {advice}"))
         });
-        let mut known = input.clone();
-        known.retain(|name, _| is_known(name));
-        let rest = self.check(&known).err();
+        input.retain(|name, _| is_known(name));
+        let rest = self.check(&input).err();
         faults.chain(rest).reduce(Fault::and).map_or(Ok(()), Err)
     }
 
@@ -494,13 +511,22 @@ pub const fn entry<T: Tool>() -> Entry {
         brief: <T::Output as ToolOutput>::BRIEF,
         needs_account: T::NEEDS_ACCOUNT,
         input: CachedSchema::new(schema::input::<T::Input>),
-        request: CachedSchema::new(schema::request::<T::Input>),
+        request: CachedSchema::new(request::<T>),
         output: CachedSchema::new(schema::output::<T::Output>),
         understand: T::understand,
         extended: schema::extended::<T::Input>,
         check: T::check,
         run: run::<T>,
     }
+}
+
+/// Returns the schema of an input for programs. It is closed where unknown arguments are refused.
+fn request<T: Tool>() -> Schema {
+    let mut schema = schema::request::<T::Input>();
+    if T::SPEC.effect.refuses_unknown() && !schema::names(&schema).is_empty() {
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
+    schema
 }
 
 fn run<T: Tool>(cx: Ctx, input: Value) -> BoxFuture<'static, Result<Answer, Fault>> {

@@ -1,5 +1,7 @@
 //! The two endpoints: JSON-RPC, and the bare body of `tasks/send`.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Response};
@@ -43,12 +45,12 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     let Exchange { state, head, request, .. } = exchange;
     let (parts, body) = request.into_parts();
     let agent = AgentRequest::new(state, head, admission, &parts.headers).await?;
-    let base_url = agent.state.links().base_url().to_owned();
+    let links = agent.state.links();
     let body = match read_body(&parts.headers, body).await {
         Ok(body) => body,
         Err(fault) => {
             let refusal = Refusal::from(fault);
-            return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, &base_url))));
+            return Ok(reply(&error(Id::Null, refusal.error(Dialect::V1, links))));
         }
     };
     let response = match read(&body) {
@@ -60,11 +62,9 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
         }
         Ok(request) => match check_version(&parts.headers) {
             Ok(()) => call(&agent, &request).await,
-            Err(refusal) => {
-                error(request.id(), refusal.error(Dialect::of_method(&request.method), &base_url))
-            }
+            Err(refusal) => error(request.id(), refusal.error(Dialect::of_method(&request.method), links)),
         },
-        Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, &base_url)),
+        Err(InvalidRequest { id, dialect, refusal }) => error(id, refusal.error(dialect, links)),
     };
     agent.check_caller()?;
     let mut response = reply(&response);
@@ -75,12 +75,12 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
 /// Calls a method that is answered with events.
 async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>) -> Response<Body> {
     let dialect = Dialect::of_method(&request.method);
-    let (id, base_url) = (request.id().into_owned(), agent.state.links().base_url().to_owned());
+    let (id, links) = (request.id().into_owned(), Arc::clone(&agent.state.app.ports.links));
     let frame = move |result: Result<Value, Refusal>| match result {
         Ok(result) => {
             MethodResponse::response(id.clone(), ResponsePayload::success(result), MAX_RESPONSE).into_json()
         }
-        Err(refusal) => error(id.clone(), refusal.error(dialect, &base_url)),
+        Err(refusal) => error(id.clone(), refusal.error(dialect, &links)),
     };
     let begun = async {
         check_version(headers)?;
@@ -106,7 +106,7 @@ async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
     let id = request.id().into_owned();
     let Some(callback) = METHODS.method(&request.method) else {
         let dialect = Dialect::of_method(&request.method);
-        return error(id, unknown(&request.method).error(dialect, agent.state.links().base_url()));
+        return error(id, unknown(&request.method).error(dialect, agent.state.links()));
     };
     let params = Params::new(request.params.as_ref().map(|params| params.get())).into_owned();
     let mut extensions = Extensions::new();
@@ -118,7 +118,7 @@ async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
         MethodCallback::Sync(method) => method(id, params, MAX_RESPONSE, extensions).into_json(),
         // The table has no subscriptions: streams do not fit into JSON-RPC over HTTP.
         MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
-            error(id, unknown(&request.method).error(Dialect::V1, agent.state.links().base_url()))
+            error(id, unknown(&request.method).error(Dialect::V1, agent.state.links()))
         }
     }
 }
@@ -149,7 +149,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
             (200, json!({ "jsonrpc": "2.0", "id": id, "result": result }))
         }
         Err(refusal) if enveloped => {
-            let error = refusal.error(Dialect::Legacy, agent.state.links().base_url());
+            let error = refusal.error(Dialect::Legacy, agent.state.links());
             let status = refusal.as_fault().kind().row().http;
             (status, json!({ "jsonrpc": "2.0", "id": id, "error": error }))
         }

@@ -1,5 +1,7 @@
 //! The HTTP+JSON binding (specification 1.0, section 11), and that of 0.3 below its `v1` paths.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::RawPathParams;
 use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -7,6 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use axum::response::sse::Event;
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
+use ep_kernel::links::Links;
 use futures::StreamExt;
 use serde_json::{Map, Value, json};
 
@@ -74,8 +77,8 @@ pub(super) async fn answer(
     agent.check_caller()?;
     let mut response = match answered {
         Ok(Answered::Value(value)) => respond(&parts.headers, 200, &value),
-        Ok(Answered::Events(events)) => stream(events, agent.state.links().base_url().to_owned()),
-        Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links().base_url()),
+        Ok(Answered::Events(events)) => stream(events, Arc::clone(&agent.state.app.ports.links)),
+        Err(refusal) => refuse(&parts.headers, &refusal, agent.state.links()),
     };
     payment::confirm(&agent, &parts.headers, &mut response);
     Ok(response)
@@ -175,8 +178,8 @@ fn respond(request: &HeaderMap, status: u16, body: &Value) -> Response<Body> {
     response
 }
 
-fn refuse(request: &HeaderMap, refusal: &Refusal, base_url: &str) -> Response<Body> {
-    let (status, body) = refusal.status(base_url);
+fn refuse(request: &HeaderMap, refusal: &Refusal, links: &Links) -> Response<Body> {
+    let (status, body) = refusal.status(links);
     let mut response = respond(request, status, &body);
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if let Some(seconds) = refusal.as_fault().retry_after_seconds() {
@@ -185,17 +188,17 @@ fn refuse(request: &HeaderMap, refusal: &Refusal, base_url: &str) -> Response<Bo
     response
 }
 
-fn stream(events: Events, base_url: String) -> Response<Body> {
+fn stream(events: Events, links: Arc<Links>) -> Response<Body> {
     let event = move |result: Result<Value, Refusal>| match result {
         Ok(value) => Event::default().data(value.to_string()),
-        Err(refusal) => Event::default().event("error").data(refusal.status(&base_url).1.to_string()),
+        Err(refusal) => Event::default().event("error").data(refusal.status(&links).1.to_string()),
     };
     event_stream(events.map(event))
 }
 
 impl Refusal {
     /// The HTTP status and body of the refusal (section 11.6).
-    fn status(&self, base_url: &str) -> (u16, Value) {
+    fn status(&self, links: &Links) -> (u16, Value) {
         let http = match self {
             Self::Fault(fault) => fault.kind().row().http,
             Self::MethodNotFound(_) => 404,
@@ -217,7 +220,7 @@ impl Refusal {
             (_, 503) => "UNAVAILABLE",
             _ => "INVALID_ARGUMENT",
         };
-        let details = self.details(base_url);
+        let details = self.details(links);
         let body = json!({ "code": http, "status": status, "message": self.message(), "details": details });
         (http, json!({ "error": body }))
     }

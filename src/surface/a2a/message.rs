@@ -1,6 +1,7 @@
 //! Reads a message: what it asks, and of which skill.
 
 use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::schema::is_empty;
 use ep_kernel::tool::{Agents, Entry, Said, Task, Understood};
 use serde_json::{Map, Value};
 
@@ -132,6 +133,7 @@ impl<'a> Sent<'a> {
             (Some(data), _) => {
                 let begun = if known.is_empty() { None } else { skill_for(tools, Task::Start) };
                 let entry = named.or(begun).map_or_else(|| default_skill(tools, &data), Ok)?;
+                refuse_misplaced(&data)?;
                 entry.refuse_unknown(&data, &[]).map_err(Refusal::Fault)?;
                 (Some(entry), Said::Members(data))
             }
@@ -148,6 +150,22 @@ impl<'a> Sent<'a> {
         });
         asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
     }
+}
+
+/// Refuses arguments of the MCP tools that A2A expresses in another way. Empty ones are ignored.
+fn refuse_misplaced(data: &Map<String, Value>) -> Result<(), Refusal> {
+    /// Each argument, with the advice.
+    const ADVICE: [(&str, &str); 2] = [
+        (
+            "idempotency_key",
+            "is not part of an A2A message: send it as messageId, or in the Idempotency-Key header",
+        ),
+        ("include", "is not part of an A2A message: leave it out, results hold all votes"),
+    ];
+    let given = |name: &str| data.get(name).is_some_and(|value| !is_empty(value));
+    let misplaced = ADVICE.iter().filter(|(name, _)| given(name));
+    let faults = misplaced.map(|(name, advice)| Fault::invalid(*name, *advice));
+    faults.reduce(Fault::and).map_or(Ok(()), |fault| Err(fault.into()))
 }
 
 /// The type of a JSON value, with its article.

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::guard::Credential;
+use ep_kernel::links::Links;
 use ep_kernel::tool::Entry;
 use jsonrpsee_core::server::{Extensions, RpcModule};
 use jsonrpsee_types::{ErrorObjectOwned, Params};
@@ -102,14 +103,14 @@ async fn call(
     let dialect = Dialect::of_method(name);
     let Some(agent) = extensions.get::<AgentRequest>() else {
         return Err(Refusal::from(Fault::internal("internal error: the request's caller is missing"))
-            .error(dialect, ""));
+            .error(dialect, &Links::default()));
     };
-    let base_url = agent.state.links().base_url();
+    let links = agent.state.links();
     let params = match read_params(params.as_str()) {
         Ok(params) => params,
-        Err(refusal) => return Err(refusal.error(dialect, base_url)),
+        Err(refusal) => return Err(refusal.error(dialect, links)),
     };
-    act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, base_url))
+    act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, links))
 }
 
 /// Carries an action out; the result is that of its method.

@@ -287,7 +287,7 @@ impl Work<'_> {
         let cancel = if Instant::now() < deadline {
             self.running.cancel.clone()
         } else {
-            tracing::warn!("the deadline of this poll has passed; closing it with its responses so far");
+            tracing::warn!(poll = %record.id, "the deadline of this poll has passed; closing it with its responses so far");
             let over = CancellationToken::new();
             over.cancel();
             over

@@ -114,7 +114,12 @@ impl Fault {
     /// Creates a fault for an id of no poll that the caller may read. Shows at most 40 characters of the id.
     pub fn no_such_poll(id: &str) -> Self {
         let shown: String = id.chars().filter(|c| !c.is_control()).take(40).collect();
-        Self::new(Kind::NotFound, format!("there is no poll {shown}; ids look like EP-20260131-7KQ2M4X9TB"))
+        let problem = if shown.trim().is_empty() {
+            "the poll id is empty".to_owned()
+        } else {
+            format!("there is no poll {shown}")
+        };
+        Self::new(Kind::NotFound, format!("{problem}; ids look like EP-20260131-7KQ2M4X9TB"))
     }
 
     /// Creates a fault for an internal error. Only the log shows its cause.

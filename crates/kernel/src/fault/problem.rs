@@ -114,13 +114,6 @@ impl Fault {
     /// Returns the fault as problem details for this request.
     pub fn problem(&self, links: &Links, request_id: &str) -> Problem {
         let row = self.kind().row();
-        let wait = self.retry_after_seconds();
-        let read = self.poll().map(|poll| {
-            let url = links.url("get_poll_result", &[("poll_id", poll.as_str())]);
-            RecoveryAction::new("read_result", "Read the progress of the poll.", Some((Method::Get, url)))
-        });
-        let own = self.actions().iter().cloned();
-        let known = row.recovery.iter().flat_map(|recovery| RecoveryAction::of(recovery, links, wait));
         Problem {
             kind: self.kind().uri(links),
             title: row.title.into(),
@@ -131,7 +124,20 @@ impl Fault {
             retryable: row.retryable,
             poll_id: self.poll().cloned(),
             errors: self.fields().to_vec(),
-            recovery_actions: read.into_iter().chain(own).chain(known).collect(),
+            recovery_actions: self.recovery_actions(links),
         }
+    }
+
+    /// Returns the recovery actions of the fault, in the order of their use.
+    pub fn recovery_actions(&self, links: &Links) -> Vec<RecoveryAction> {
+        let wait = self.retry_after_seconds();
+        let read = self.poll().map(|poll| {
+            let url = links.url("get_poll_result", &[("poll_id", poll.as_str())]);
+            RecoveryAction::new("read_result", "Read the progress of the poll.", Some((Method::Get, url)))
+        });
+        let own = self.actions().iter().cloned();
+        let recovery = self.kind().row().recovery.iter();
+        let known = recovery.flat_map(|recovery| RecoveryAction::of(recovery, links, wait));
+        read.into_iter().chain(own).chain(known).collect()
     }
 }
