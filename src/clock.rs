@@ -1,4 +1,4 @@
-//! The real clock and the real randomness, behind the kernel's ports.
+//! System time and randomness for the kernel's ports.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,9 +23,9 @@ pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        // Without randomness no key may be made; after boot, Linux always has some.
+        // Keys must not be created without randomness; after boot, Linux always has some.
         if let Err(error) = SysRng.try_fill_bytes(bytes) {
-            tracing::error!(error = %error, "the system has no randomness");
+            tracing::error!(error = %error, "the system random number generator failed");
             std::process::abort();
         }
     }

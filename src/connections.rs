@@ -1,4 +1,4 @@
-//! Open connections: how many there may be, and when a silent one is closed.
+//! Limits on open connections, and timeouts for silent ones.
 //!
 //! hyper-util waits for the first bytes of a connection without a deadline, and neither it nor tower counts
 //! connections by address.
@@ -18,23 +18,23 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 
-/// How many connections there may be, and how long they may be silent.
+/// Limits on the number and silence of connections.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// In all; zero is no limit.
+    /// Maximum in total; zero means no limit.
     pub total: usize,
-    /// From one IPv4 address or one IPv6 network of 64 bits; zero is no limit.
+    /// Maximum per IPv4 address or IPv6 /64 network; zero means no limit.
     pub per_address: usize,
-    /// How long the head of the first request may take to arrive.
+    /// Time limit for the head of the first request.
     pub first_request: Duration,
-    /// How long the head of a further request may take to arrive.
+    /// Time limit for the head of a later request.
     pub next_request: Duration,
-    /// Peers that speak for many clients: only `total` counts for them, as it does for loopback addresses.
+    /// Trusted proxies, which serve many clients: only `total` applies to them and to loopback addresses.
     pub proxies: Arc<[IpNet]>,
 }
 
 impl ConnectionLimits {
-    /// The limits that these settings make.
+    /// Reads the limits from the settings.
     pub fn new(config: &Config) -> Self {
         let server = &config.server;
         Self {
@@ -46,15 +46,15 @@ impl ConnectionLimits {
         }
     }
 
-    /// Raises the process's limit of open files as far as it may, and lowers the total to what that leaves room for:
-    /// a process without free descriptors reaches neither its database nor its models.
+    /// Raises the process's open-file limit to its maximum, and lowers the total to fit: without free descriptors,
+    /// the process could reach neither its database nor its models.
     pub fn within_open_files(self) -> Self {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: maximum, maximum };
         let files = match setrlimit(Resource::Nofile, raised) {
             Ok(()) => maximum,
             Err(error) => {
-                tracing::debug!(%error, "the limit of open files could not be raised");
+                tracing::debug!(%error, "failed to raise the open-file limit");
                 current
             }
         };
@@ -63,13 +63,13 @@ impl ConnectionLimits {
             tracing::info!(
                 max_connections = total,
                 ?files,
-                "connections are limited by the open files allowed"
+                "the open-file limit lowers the maximum number of connections"
             );
         }
         Self { total, ..self }
     }
 
-    /// What a peer is counted as; `None` where only the total counts.
+    /// Returns the address that a peer counts for; `None` if only the total applies.
     fn address(&self, peer: IpAddr) -> Option<IpAddr> {
         let peer = peer.to_canonical();
         if peer.is_loopback() || self.proxies.iter().any(|network| network.contains(&peer)) {
@@ -82,11 +82,11 @@ impl ConnectionLimits {
     }
 }
 
-/// Descriptors that connections leave to the database, to models and to files.
+/// Descriptors reserved for the database, model calls and files.
 const RESERVED_FILES: u64 = 768;
 
-/// How many of `wanted` connections (zero is no limit) a process may have with this many descriptors; `None` is
-/// any number.
+/// Returns the maximum number of connections (zero means no limit), given the requested maximum and the process's
+/// descriptors; `None` descriptors mean any number.
 fn most_connections(wanted: usize, files: Option<u64>) -> usize {
     let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else { return wanted };
     let left = files.saturating_sub(RESERVED_FILES as usize).max(files / 4).max(1);
@@ -97,16 +97,16 @@ fn most_connections(wanted: usize, files: Option<u64>) -> usize {
 #[derive(Debug)]
 pub(crate) struct Connections {
     pub(crate) limits: ConnectionLimits,
-    open: Mutex<Open>,
+    open: Mutex<OpenCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenCounts {
     total: usize,
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// Which limit a connection exceeds.
+/// The limit exceeded by a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exceeded {
     Total,
@@ -114,7 +114,7 @@ pub(crate) enum Exceeded {
 }
 
 impl Exceeded {
-    /// A word for metrics.
+    /// Label for metrics.
     pub(crate) const fn limit(self) -> &'static str {
         match self {
             Self::Total => "total",
@@ -128,7 +128,7 @@ impl Connections {
         Arc::new(Self { limits, open: Mutex::default() })
     }
 
-    /// Counts a connection until its permit is dropped; refuses one too many.
+    /// Counts a connection until its permit is dropped, or rejects it.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Exceeded> {
         let address = self.limits.address(peer);
         let mut open = self.open();
@@ -149,12 +149,12 @@ impl Connections {
         Ok(ConnectionPermit { connections: Arc::clone(self), address })
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenCounts> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The right to one open connection; given back when dropped.
+/// Permit for one open connection, released when dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
@@ -178,7 +178,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// The requests that one connection has open.
+/// The open requests of one connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenRequests(Arc<watch::Sender<usize>>);
 
@@ -189,7 +189,7 @@ impl OpenRequests {
         OpenRequest(Arc::clone(&self.0))
     }
 
-    /// Resolves when no request has come in time.
+    /// Resolves when the connection has been idle for too long.
     pub(crate) async fn idle_timeout(&self, limits: &ConnectionLimits) {
         let mut open = self.0.subscribe();
         let mut wait = limits.first_request;
@@ -204,7 +204,7 @@ impl OpenRequests {
     }
 }
 
-/// A request that is open, from its head until its response has been written or given up.
+/// An open request, until its response is written or abandoned.
 #[derive(Debug)]
 pub(crate) struct OpenRequest(Arc<watch::Sender<usize>>);
 
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn each_address_has_its_share_and_gets_it_back() {
+    fn each_address_has_its_own_limit_and_closed_connections_do_not_count() {
         let connections = Connections::new(limits(0, 2));
         let admit = |peer: &str| connections.admit(peer.parse().unwrap());
         let first = admit("203.0.113.1").unwrap();
@@ -270,16 +270,16 @@ mod tests {
         let _other = admit("203.0.113.2").unwrap();
         drop(first);
         let _third = admit("203.0.113.1").unwrap();
-        // An IPv6 client has a network of its own.
+        // Each IPv6 client has its own network.
         let _v6 = (admit("2001:db8::1").unwrap(), admit("2001:db8::2").unwrap());
         assert_eq!(admit("2001:db8::3").unwrap_err(), Exceeded::PerAddress);
-        // Proxies speak for many clients, and loopback is the operator's.
+        // Proxies serve many clients, and loopback belongs to the operator.
         let _many: Vec<ConnectionPermit> =
             ["10.0.0.1", "127.0.0.1"].iter().flat_map(|peer| (0..9).map(|_| admit(peer).unwrap())).collect();
     }
 
     #[test]
-    fn descriptors_are_left_for_everything_else() {
+    fn descriptors_are_reserved_for_other_uses() {
         assert_eq!(most_connections(4096, None), 4096);
         assert_eq!(most_connections(4096, Some(20_000)), 4096);
         assert_eq!(most_connections(4096, Some(1024)), 256);
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_of_closed_connections() {
+    fn closed_connections_leave_no_entries() {
         let connections = Connections::new(limits(3, 2));
         let permits: Vec<ConnectionPermit> =
             (0..3_u8).map(|n| connections.admit([203, 0, 113, n].into()).unwrap()).collect();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn idle_time_is_counted_between_requests_only() {
+    async fn idle_time_counts_only_between_requests() {
         let limits = limits(0, 0);
         let requests = OpenRequests::default();
         let begun = tokio::time::Instant::now();

@@ -1,9 +1,9 @@
-//! Ensemble Poll: asks many AI models one question, each votes for one option, and the poll stops as
-//! soon as the confidence threshold is reached.
+//! Ensemble Poll: asks many AI models one question. Each model votes for one option, and the poll stops
+//! when the confidence threshold is reached.
 //!
-//! The kernel (`ep-kernel`) knows what a poll and a tool are; the catalogue (`ep-tools`) holds the
-//! operations; this package holds the surfaces ([`surface`]), the documents rendered from them
-//! ([`documents`]) and the wiring. `docs/architecture.md` is the bird's-eye view.
+//! The kernel (`ep-kernel`) defines polls and tools; the catalogue (`ep-tools`) holds the
+//! operations. This package holds the surfaces ([`surface`]), the documents rendered from them
+//! ([`documents`]) and the wiring. `docs/architecture.md` gives an overview.
 
 pub mod clock;
 pub mod config;

@@ -1,4 +1,4 @@
-//! Request counts of a single process: token buckets in memory (GCRA, by the governor crate).
+//! Rate limits of a single process: token buckets in memory (GCRA, by the governor crate).
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -16,10 +16,10 @@ type Buckets = RateLimiter<String, DashMapStateStore<String>, DefaultClock, Stat
 type Policies = HashMap<(&'static str, NonZeroU32), Arc<Buckets>>;
 
 const WINDOW: Duration = Duration::from_mins(1);
-/// Most callers that one policy remembers between two sweeps; while there are more, nobody is refused.
+/// Maximum callers per policy between two sweeps; above it, requests are not limited.
 const MOST_CALLERS: usize = 1_000_000;
 
-/// Counts in memory, for a single process; replicas share a database's count instead.
+/// Rate limits in memory, for a single process. Replicas share limits in the database instead.
 #[derive(Default)]
 pub struct MemoryLimiter {
     policies: Mutex<Policies>,
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn counts_down_and_says_how_long_to_wait() {
+    async fn counts_down_and_returns_the_wait() {
         let limiter = MemoryLimiter::default();
         let three = NonZeroU32::new(3).unwrap();
         for left in [2, 1, 0] {
@@ -88,16 +88,12 @@ mod tests {
         let refused = limiter.take("default", "a", three).await;
         let wait = refused.exhausted.unwrap();
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(20), "{wait:?}");
-        assert_eq!(
-            limiter.take("default", "b", three).await.remaining,
-            2,
-            "callers have buckets of their own"
-        );
-        assert_eq!(limiter.take("free", "a", three).await.remaining, 2, "and so have policies");
+        assert_eq!(limiter.take("default", "b", three).await.remaining, 2, "each caller has its own bucket");
+        assert_eq!(limiter.take("free", "a", three).await.remaining, 2, "each policy has its own bucket");
     }
 
     #[tokio::test]
-    async fn a_sweep_forgets_callers_whose_allowance_is_full() {
+    async fn a_sweep_removes_callers_with_a_full_allowance() {
         let limiter = MemoryLimiter::default();
         let (one, most) = (NonZeroU32::MIN, NonZeroU32::MAX);
         for caller in 0..20_000 {

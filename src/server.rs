@@ -41,7 +41,7 @@ use crate::telemetry;
 use crate::unread::{self, UnreadBody};
 use crate::wiring::{self, Assembled, Environment};
 
-/// Everything the service answers, with the layers around it.
+/// Returns the router with all routes and layers.
 pub fn router(service: &Assembled, config: &Config) -> Router {
     let state = AppState {
         app: Arc::clone(&service.app),
@@ -68,7 +68,7 @@ pub fn router(service: &Assembled, config: &Config) -> Router {
         .with_state(state)
 }
 
-/// Serves until `stop` resolves, then lets requests and polls end.
+/// Serves until `stop` resolves, then lets open requests and running polls end.
 pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
     let metrics = match config.telemetry.metrics_listen.as_str() {
         "" => None,
@@ -101,17 +101,17 @@ pub async fn serve(config: &Config, stop: impl Future<Output = ()> + Send + 'sta
     Ok(())
 }
 
-/// How often an HTTP/2 peer is asked whether it is still there.
+/// Interval of HTTP/2 pings.
 const PING_INTERVAL: Duration = Duration::from_secs(75);
-/// How long a silent connection may take to end in good order.
-const FAREWELL: Duration = Duration::from_secs(1);
-/// The answer to a connection beyond the limits.
+/// Time limit for the graceful shutdown of a silent connection.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Response to a connection beyond the limits.
 const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 85\r\nretry-after: 5\r\nconnection: close\r\n\r\n\
     {\"error\":\"too many connections are open; reuse one, or try again in a few seconds\"}\r\n";
 
-/// Serves a router on a listener until `stop` resolves; open requests then have `grace` to end, and `finish` stops
-/// the rest, given the end of that grace. Meanwhile new connections are accepted, on which only probes succeed.
+/// Serves a router on a listener until `stop` resolves. Open requests then have `grace` to end, and `finish`, given
+/// the end of that grace, stops the rest. Meanwhile new connections are accepted, but only probes succeed on them.
 pub async fn serve_on(
     listener: TcpListener,
     router: Router,
@@ -145,26 +145,26 @@ pub async fn serve_on(
                 accepted
             }
             Err(error) => {
-                // Usually too many open files: wait for connections to close. One line says so.
+                // Usually too many open files: wait for connections to close. Log it once.
                 if !failing {
-                    tracing::warn!(error = %error, "connections cannot be accepted");
+                    tracing::warn!(error = %error, "failed to accept connections");
                 }
                 failing = true;
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let place = match connections.admit(peer.ip()) {
-            Ok(place) => place,
+        let permit = match connections.admit(peer.ip()) {
+            Ok(permit) => permit,
             Err(exceeded) => {
                 metrics::counter!("ep_connections_refused_total", "limit" => exceeded.limit()).increment(1);
                 refuse(stream);
                 continue;
             }
         };
-        // Without it, a response in two writes waits for the peer's delayed acknowledgement.
+        // Otherwise, a response in two writes waits for the peer's delayed acknowledgement.
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(error = %error, "TCP_NODELAY could not be set");
+            tracing::debug!(error = %error, "failed to set TCP_NODELAY");
         }
         let is_late = stopping.is_cancelled();
         let (tracker, until) = if is_late { (&late_tracker, &stopped) } else { (&tracker, &stopping) };
@@ -191,7 +191,7 @@ pub async fn serve_on(
         let service = TowerToHyperService::new(service);
         let (http, connections, stopping) = (Arc::clone(&http), Arc::clone(&connections), until.clone());
         tracker.spawn(async move {
-            let _place = place;
+            let _permit = permit;
             let silent = std::pin::pin!(requests.idle_timeout(&connections.limits));
             http.serve(stream, service, &stopping, silent).await;
         });
@@ -199,10 +199,10 @@ pub async fn serve_on(
     drop(listener);
     stopped.cancel();
     late_tracker.close();
-    drop(tokio::time::timeout(FAREWELL, late_tracker.wait()).await);
+    drop(tokio::time::timeout(CLOSE_TIMEOUT, late_tracker.wait()).await);
 }
 
-/// How connections are served.
+/// Configuration of HTTP connections.
 struct Http {
     first: http1::Builder,
     any: auto::Builder<TokioExecutor>,
@@ -211,14 +211,14 @@ struct Http {
 impl Http {
     fn new() -> Self {
         let (mut first, mut any) = (http1::Builder::new(), auto::Builder::new(TokioExecutor::new()));
-        // Silent connections are closed by `OpenRequests::idle_timeout`, whatever protocol they speak.
+        // `OpenRequests::idle_timeout` closes silent connections of every protocol.
         first.header_read_timeout(None);
         any.http1().header_read_timeout(None);
         any.http2().timer(TokioTimer::new()).keep_alive_interval(Some(PING_INTERVAL));
         Self { first, any }
     }
 
-    /// Serves one connection to its end, until the service stops, or until it is `silent`.
+    /// Serves one connection until it ends, the service stops, or it has been `silent` for too long.
     async fn serve<S>(
         &self,
         stream: TcpStream,
@@ -242,8 +242,8 @@ impl Http {
     }
 }
 
-/// Whether a connection surely speaks HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), as no method does. To
-/// find that out without reading spares such connections half their buffer.
+/// True if a connection certainly uses HTTP/1: HTTP/2 begins with `PRI` (RFC 9113, section 3.4), unlike every method.
+/// Peeking without reading saves half of the buffer of such connections.
 async fn is_http1(stream: &TcpStream) -> bool {
     let mut first = [0; 2];
     let peeked = stream.peek(&mut first).await;
@@ -265,25 +265,25 @@ async fn finish<C>(
         }
         () = silent => {
             metrics::counter!("ep_connections_silent_total").increment(1);
-            // HTTP/2 clients learn which of their requests will not be answered (RFC 9113 §6.8).
+            // GOAWAY tells HTTP/2 clients which requests will not be processed (RFC 9113 §6.8).
             connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(FAREWELL, connection).await.unwrap_or(Ok(()))
+            tokio::time::timeout(CLOSE_TIMEOUT, connection).await.unwrap_or(Ok(()))
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(error = %error, "a connection broke off");
+        tracing::debug!(error = %error, "a connection ended with an error");
     }
 }
 
-/// Tells a connection beyond the limits why it is closed, as far as that takes no waiting.
+/// Sends the error to a connection beyond the limits, if that does not block.
 fn refuse(stream: TcpStream) {
     let written = stream.into_std().and_then(|mut stream| stream.write_all(TOO_MANY_CONNECTIONS));
     if let Err(error) = written {
-        tracing::debug!(error = %error, "a connection beyond the limits was closed without a word");
+        tracing::debug!(error = %error, "failed to send the error to a connection beyond the limits");
     }
 }
 
-/// What browsers may send and read, without cookies. The headers are named: `*` does not cover Authorization
+/// Returns the CORS layer, without cookies. The headers are listed, because `*` does not cover Authorization
 /// (Fetch, section 4.9).
 fn cors(web: WebAccess, site: Arc<Site>) -> CorsLayer {
     let allowed = [

@@ -16,12 +16,12 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{LogFormat, Telemetry};
 
-/// Buckets for durations, in seconds: from instant reads to slow polls.
+/// Histogram buckets for durations, in seconds: from instant reads to slow polls.
 const SECONDS: &[f64] = &[
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0,
 ];
 
-/// Checks whether the log is written as JSON.
+/// True if the log is written as JSON.
 pub fn is_json(format: LogFormat) -> bool {
     match format {
         LogFormat::Json => true,
@@ -30,7 +30,7 @@ pub fn is_json(format: LogFormat) -> bool {
     }
 }
 
-/// Begins logging to standard error, so that standard output stays the program's own. Does nothing where
+/// Starts logging to standard error, because standard output belongs to the command. Does nothing if
 /// a subscriber is already set.
 pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
     let mut filter = EnvFilter::try_new(&settings.log)
@@ -60,16 +60,16 @@ pub fn start_logging(settings: &Telemetry) -> anyhow::Result<()> {
         registry.with(layer).try_init()
     };
     if started.is_err() {
-        tracing::debug!("logging had already begun");
+        tracing::debug!("logging is already set up");
     }
     Ok(())
 }
 
-/// Writes each event as one line, so that no text from outside can look like an event of its own: line breaks and
-/// other control characters are escaped. The formatter writes one event at a time.
+/// Writes each event as one line with line breaks and other control characters escaped, so that untrusted text
+/// cannot imitate an event. The formatter writes one event at a time.
 struct OneLine<W> {
     to: W,
-    /// Whether the formatter writes styles: of the terminal sequences, these are let through.
+    /// True if the formatter writes styles; these terminal sequences are not escaped.
     styled: bool,
 }
 
@@ -101,19 +101,19 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// Whether a character could end a line, or begin a terminal sequence.
+/// True for a character that could end a line or begin a terminal sequence.
 fn breaks_out(c: char) -> bool {
     (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether what follows an escape character sets colour or weight (ECMA-48, SGR).
+/// True if the text after an escape character sets colour or weight (ECMA-48, SGR).
 fn is_style(rest: &str) -> bool {
     let parameters =
         rest.strip_prefix('[').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
     parameters.is_some_and(|rest| rest.starts_with('m'))
 }
 
-/// Begins to gather metrics, in the Prometheus text format.
+/// Starts collecting metrics, in the Prometheus text format.
 pub fn start_metrics() -> anyhow::Result<PrometheusHandle> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), SECONDS)?
@@ -130,43 +130,43 @@ fn describe() {
     histogram!("ep_request_duration_seconds", Unit::Seconds, "Time per call, by tool and surface");
     histogram!("ep_added_latency_seconds", Unit::Seconds, "Time per call beyond waiting for models");
     counter!("ep_polls_opened_total", "Polls opened, by preset");
-    gauge!("ep_polls_running", "Polls that have a place in this process");
-    gauge!("ep_polls_waiting", "Polls that wait for their turn");
-    counter!("ep_leases_lost_total", "Polls that were interrupted because their lease had ended");
-    counter!("ep_polls_total", "Polls closed, by what ended them");
+    gauge!("ep_polls_running", "Polls running in this process");
+    gauge!("ep_polls_waiting", "Polls waiting in the queue");
+    counter!("ep_leases_lost_total", "Polls interrupted because their lease had expired");
+    counter!("ep_polls_total", "Polls closed, by termination reason");
     histogram!(
         "ep_poll_duration_seconds",
         Unit::Seconds,
-        "From a poll's first call to the last answer that counted"
+        "Time from a poll's first call to the last counted response"
     );
-    counter!("ep_poll_cost_micro_usd_total", "What counted answers cost, in millionths of a dollar");
+    counter!("ep_poll_cost_micro_usd_total", "Cost of counted responses, in millionths of a dollar");
     counter!(
         "ep_unused_calls_cost_micro_usd_total",
         "Cost of calls that were still in flight when their poll ended, in millionths of a dollar"
     );
     counter!(
         "ep_overcharged_calls_total",
-        "Calls that claimed to cost more than their listed price allows: the operator pays the difference"
+        "Calls with a reported cost above their listed price: the operator pays the difference"
     );
     counter!(
         "ep_calls_saved_total",
-        "Roster members without a recorded answer when their poll closed, including calls still in flight"
+        "Roster members without a recorded response when their poll closed, including calls still in flight"
     );
-    counter!("ep_votes_total", "Answers, by result");
-    histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per answer");
+    counter!("ep_votes_total", "Model responses, by result");
+    histogram!("ep_vote_duration_seconds", Unit::Seconds, "Time per model response");
     counter!("ep_model_list_fetches_total", "Attempts to fetch the upstream's model list, by result");
     counter!("ep_usdc_deposits_total", "USDC deposits credited");
     counter!(
         "ep_usdc_deposits_unknown_total",
-        "USDC deposits whose authorization has expired while their outcome was unknown"
+        "USDC deposits with an expired authorization and an unknown outcome"
     );
     counter!(
         "ep_usdc_deposits_vanished_total",
-        "Credited USDC deposits whose transaction has left the chain: their accounts are frozen"
+        "Credited USDC deposits with a transaction removed from the chain: their accounts are frozen"
     );
     counter!("ep_upstream_calls_total", "Requests to the upstream, by upstream and result");
     histogram!("ep_upstream_latency_seconds", Unit::Seconds, "Time per request to the upstream");
-    counter!("ep_upstream_rungs_total", "Answers of models, by upstream and fallback level of the request");
+    counter!("ep_upstream_rungs_total", "Model responses, by upstream and fallback level of the request");
     counter!("ep_notifications_total", "Attempts to deliver webhook notifications, by outcome");
     counter!("ep_agent_pushes_total", "Attempts to deliver A2A push notifications, by outcome");
     counter!("ep_card_payments_total", "Card payments credited to an account");
@@ -193,7 +193,7 @@ fn describe() {
 /// The media type of the Prometheus text format.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Opens a listener. The error names the address and the setting to change.
+/// Opens a listener. An error contains the address and the setting to change.
 pub async fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
@@ -208,7 +208,7 @@ pub async fn listen(address: SocketAddr, setting: &str) -> anyhow::Result<TcpLis
     })
 }
 
-/// Serves the metrics at `/metrics` of their own listener until the service stops.
+/// Serves the metrics at `/metrics` on their own listener until the service stops.
 pub fn serve_metrics(listener: TcpListener, handle: PrometheusHandle, tasks: &Tasks) {
     let upkeep = handle.clone();
     tasks.every("summarise metrics", std::time::Duration::from_secs(5), move || {
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// What is logged of this text, as text and as JSON.
+    /// Returns the log output for a text, as text and as JSON.
     fn logged(outside: &str, styled: bool) -> [String; 2] {
         let (text, json) = (Buffer::default(), Buffer::default());
         let (as_text, as_json) = (text.clone(), json.clone());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_stays_on_its_line() {
+    fn untrusted_text_stays_on_one_line() {
         let forged = "x\r\n2026-01-01T00:00:00Z  INFO all is well\u{85}\u{2028}\u{9b}31m\u{1b}[2J\u{7f} end";
         for log in [logged(forged, false), logged(forged, true)].concat() {
             let line = log.strip_suffix('\n').unwrap();

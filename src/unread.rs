@@ -1,8 +1,8 @@
-//! What a response leaves unread of its request's body.
+//! Unread rests of request bodies.
 //!
-//! Over HTTP/1.1, hyper closes the connection of a request that was answered before its body had arrived, and mostly
-//! does so unannounced: a client that reuses its connections then loses its next request. So a small rest is read and
-//! thrown away, and where that cannot be, the response announces the close (RFC 9112, sections 9.3 and 9.6).
+//! Over HTTP/1.1, if a response is sent before its request's body has arrived, hyper closes the connection, mostly
+//! without announcing it. A client that reuses its connections then loses its next request. So a small rest is read
+//! and discarded; otherwise the response announces the close (RFC 9112, sections 9.3 and 9.6).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,33 +15,33 @@ use axum::http::{HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, Incoming, SizeHint};
 
-/// How much of a body is thrown away at most, in bytes.
+/// Maximum discarded size, in bytes.
 const MAX_DISCARDED: u64 = 1024 * 1024;
-/// How long it may take to arrive.
+/// Time limit for the rest to arrive.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where the body of one request is kept when it is dropped before its end.
+/// Slot for a request's body that is dropped before its end.
 #[derive(Debug)]
 pub(crate) struct UnreadBody {
     body: Arc<Mutex<Option<Incoming>>>,
-    /// The client does not send the body before it is asked to (RFC 9110, section 10.1.1).
+    /// True if the client waits for "100 Continue" before it sends the body (RFC 9110, section 10.1.1).
     on_demand: bool,
 }
 
 impl UnreadBody {
-    /// Watches over a request's body. `None` for a request without one, and over HTTP/2, where a body that is not
-    /// read concerns no other request.
+    /// Watches a request's body. Returns `None` for a request without one, and over HTTP/2, where an unread body
+    /// does not affect other requests.
     pub(crate) fn watch(request: Request<Incoming>) -> (Option<Self>, Request<Body>) {
         if request.body().is_end_stream() || request.version() > Version::HTTP_11 {
             return (None, request.map(Body::new));
         }
         let unread = Self { body: Arc::default(), on_demand: request.headers().contains_key(EXPECT) };
-        let kept = Arc::clone(&unread.body);
-        (Some(unread), request.map(|body| Body::new(Watched { body: Some(body), kept })))
+        let slot = Arc::clone(&unread.body);
+        (Some(unread), request.map(|body| Body::new(WatchedBody { body: Some(body), slot })))
     }
 
-    /// Takes what the answered request has left unread, to be discarded. Where that is too much, or will not come, the
-    /// response announces that the connection closes.
+    /// Takes the unread rest of a body, to be discarded. If it is too large or will not arrive, the response
+    /// announces that the connection closes.
     pub(crate) fn take<B>(&self, response: &mut Response<B>) -> Option<Incoming> {
         let body = self.body.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let may_come = !self.on_demand && response.status() != StatusCode::REQUEST_TIMEOUT;
@@ -52,8 +52,8 @@ impl UnreadBody {
     }
 }
 
-/// Reads a body and throws it away, within limits; beyond them, its connection closes. A client that sends all of it
-/// before it reads gets its response even so.
+/// Reads and discards a body within limits; beyond them, its connection closes. This delivers the response even to a
+/// client that sends the whole body before it reads.
 pub(crate) async fn discard(mut body: Incoming) {
     let discarded = async {
         let mut left = MAX_DISCARDED;
@@ -63,17 +63,17 @@ pub(crate) async fn discard(mut body: Incoming) {
             left = rest;
         }
     };
-    // An error or the time limit ends the body, and with it the connection.
+    // An error or a timeout ends the body and closes the connection.
     drop(tokio::time::timeout(DISCARD_TIMEOUT, discarded).await);
 }
 
-/// A body that is kept when it is dropped before its end.
-struct Watched {
+/// A body that is moved to the slot if it is dropped before its end.
+struct WatchedBody {
     body: Option<Incoming>,
-    kept: Arc<Mutex<Option<Incoming>>>,
+    slot: Arc<Mutex<Option<Incoming>>>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for WatchedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -98,10 +98,10 @@ impl HttpBody for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedBody {
     fn drop(&mut self) {
         if let Some(body) = self.body.take_if(|body| !body.is_end_stream()) {
-            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+            *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{Auth, Config, Operator, Stripe, is_http_url};
 /// The commented defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// Which variable sets which setting.
+/// Section, setting and environment variable of each overridable setting.
 const VARIABLES: &[(&str, &str, &str)] = &[
     ("EP_LISTEN", "server", "listen"),
     ("EP_BASE_URL", "server", "base_url"),
@@ -87,45 +87,45 @@ const VARIABLES: &[(&str, &str, &str)] = &[
 
 const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
-/// Why the settings cannot be used. Values are not shown: they may be secret.
+/// An error in the settings. Values are not shown, because they may be secret.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file that `EP_CONFIG` names cannot be read.
+    /// The file named by `EP_CONFIG` cannot be read.
     #[error("cannot read the settings file {}: {source}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
     /// A settings file is not TOML.
     #[error("{} is not valid TOML: {message}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where and why.
+        /// The position and the error.
         message: String,
     },
-    /// A variable's value does not fit its setting.
+    /// A variable has an invalid value.
     #[error("{variable} must be {expected}")]
     Variable {
         /// The variable.
         variable: &'static str,
-        /// What its setting takes.
+        /// The expected value.
         expected: &'static str,
     },
     /// A setting is unknown or of the wrong kind.
-    #[error("the settings cannot be used: {0}")]
+    #[error("invalid settings: {0}")]
     Invalid(String),
-    /// There is no home directory to keep data in.
-    #[error("there is no home directory: name a data directory in EP_DATA_DIR")]
+    /// No home directory to store data in.
+    #[error("no home directory found: set EP_DATA_DIR to a data directory")]
     NoHome,
     /// A secret is missing, malformed, unreadable or set twice.
     #[error("{0}")]
     Secret(String),
 }
 
-/// Loads all layers but the flags. `variable` reads the environment.
+/// Loads all layers except the flags. `variable` reads the environment.
 pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigError> {
     let mut settings: Table =
         DEFAULTS.parse().map_err(|error: toml::de::Error| ConfigError::Invalid(error.to_string()))?;
@@ -163,10 +163,10 @@ pub fn load(variable: impl Fn(&str) -> Option<String>) -> Result<Config, ConfigE
 }
 
 impl Config {
-    /// Refuses a public base URL that no client could use.
+    /// Rejects a public base URL that clients could not use.
     pub fn check_base_url(&self) -> Result<(), ConfigError> {
         if !is_http_url(&self.base_url()) {
-            let expected = "a URL that begins with http:// or https:// and names a host";
+            let expected = "a URL that begins with http:// or https:// and has a host";
             return Err(ConfigError::Variable { variable: "EP_BASE_URL (or --base-url)", expected });
         }
         Ok(())
@@ -182,16 +182,16 @@ impl Config {
         Err(ConfigError::Variable { variable: "EP_ALLOWED_ORIGINS", expected })
     }
 
-    /// Refuses payments that nobody would be credited for.
+    /// Rejects Stripe settings with which payments could not be credited.
     fn check_stripe(&self) -> Result<(), ConfigError> {
         let Stripe { secret_key, webhook_secrets, api_url } = &self.stripe;
         if secret_key.expose_secret().is_empty() {
-            let expected = "left out where EP_STRIPE_SECRET_KEY is";
+            let expected = "empty if EP_STRIPE_SECRET_KEY is empty";
             let refused = ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected };
             return if webhook_secrets.is_empty() { Ok(()) } else { Err(refused) };
         }
         if webhook_secrets.is_empty() {
-            let expected = "set where EP_STRIPE_SECRET_KEY is";
+            let expected = "set if EP_STRIPE_SECRET_KEY is set";
             return Err(ConfigError::Variable { variable: "EP_STRIPE_WEBHOOK_SECRET", expected });
         }
         if is_http_url(api_url) {
@@ -201,7 +201,7 @@ impl Config {
         Err(ConfigError::Variable { variable: "EP_STRIPE_API_URL", expected })
     }
 
-    /// Refuses a provider that is half configured, or that anyone on the way could impersonate.
+    /// Rejects an incomplete provider, or one that a network attacker could impersonate.
     fn check_auth(&self) -> Result<(), ConfigError> {
         let Auth { issuer_url, client_id, client_secret } = &self.auth;
         let given = [issuer_url, client_id, client_secret.expose_secret()].map(|text| !text.is_empty());
@@ -221,8 +221,8 @@ impl Config {
             _ if !is_safe => {
                 refused("EP_AUTH_ISSUER_URL", "a URL that begins with https:// (http:// on this machine)")
             }
-            [_, false, true] => refused("EP_AUTH_CLIENT_ID", "set where EP_AUTH_CLIENT_SECRET is"),
-            [_, true, false] => refused("EP_AUTH_CLIENT_SECRET", "set where EP_AUTH_CLIENT_ID is"),
+            [_, false, true] => refused("EP_AUTH_CLIENT_ID", "set if EP_AUTH_CLIENT_SECRET is set"),
+            [_, true, false] => refused("EP_AUTH_CLIENT_SECRET", "set if EP_AUTH_CLIENT_ID is set"),
             _ => Ok(()),
         }
     }
@@ -258,7 +258,7 @@ impl Config {
     }
 
     fn deserialize_from(settings: Table) -> Result<Self, ConfigError> {
-        // The decoder quotes what it was given; only its first line, which names the setting, is kept.
+        // The decoder quotes values in later lines; only the first line, which names the setting, is used.
         settings.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid(error.message().to_owned()))
     }
 }
@@ -293,7 +293,7 @@ fn set(settings: &mut Table, section: &str, setting: &str, value: Value) {
     }
 }
 
-/// Reads a variable as the kind of value that its setting has.
+/// Parses a variable as the type of its setting.
 fn typed(given: &str, like: Option<&Value>) -> Result<Value, &'static str> {
     match like {
         Some(Value::Integer(_)) => given.parse().map(Value::Integer).map_err(|_| "a whole number"),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn real_usdc_is_accepted_only_with_a_node() {
+    fn real_usdc_requires_a_node() {
         let accepting = |network: &str, more: &[(&str, &str)]| {
             let mut variables = vec![
                 ("EP_X402_FACILITATOR_URL", "https://x402.example"),
@@ -392,7 +392,7 @@ mod tests {
             variables.extend(more);
             with(&variables).unwrap()
         };
-        // Base, Ethereum, and a network that nobody knows.
+        // Base, Ethereum, and an unknown network.
         for network in ["eip155:8453", "eip155:1", "eip155:987654321"] {
             let refused = accepting(network, &[]).check_usdc_node().unwrap_err().to_string();
             assert!(refused.starts_with("EP_X402_RPC_URL must be set"), "{refused}");
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn an_openrouter_key_alone_means_openrouter() {
+    fn an_openrouter_key_alone_selects_openrouter() {
         let config = with(&[("OPENROUTER_API_KEY", "sk-or-x")]).unwrap();
         assert_eq!(
             (config.upstream.url.as_str(), config.upstream.api_key.expose_secret()),
@@ -442,9 +442,9 @@ mod tests {
         }
     }
 
-    /// A secret is a setting whose value the debug output hides.
+    /// A secret is a setting that the debug output hides.
     #[test]
-    fn the_settings_that_are_secrets_can_be_read_from_files() {
+    fn secret_settings_can_be_read_from_files() {
         for &(variable, section, setting) in VARIABLES {
             let mut settings: Table = DEFAULTS.parse().unwrap();
             let marker = "https://marker.example";
@@ -454,7 +454,7 @@ mod tests {
                 _ => continue,
             };
             set(&mut settings, section, setting, value);
-            // A setting of another kind, such as an address, is no secret.
+            // A setting of another type, such as an address, is not a secret.
             let Ok(config) = Config::deserialize_from(settings) else {
                 assert!(!SECRETS.contains(&variable), "{variable}");
                 continue;

@@ -1,6 +1,6 @@
 //! Settings: defaults, then `ep.toml`, then the environment, then flags.
 //!
-//! `default.toml` is embedded and parsed as the real defaults, so it documents what really applies.
+//! `default.toml` is embedded and parsed as the actual defaults, so its documentation cannot drift from them.
 
 mod layers;
 mod networks;
@@ -21,7 +21,7 @@ pub use layers::{ConfigError, DEFAULTS, load};
 pub use secret::{create_secret_key, key_file, secret_key};
 pub use secret_variables::read_variable;
 
-/// All settings. See `default.toml` for what each means.
+/// All settings. `default.toml` documents each one.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "every setting is documented in default.toml")]
@@ -109,13 +109,13 @@ pub struct Upstream {
     pub presets: PathBuf,
 }
 
-/// When the demo roster is used.
+/// Use of the demo roster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Demo {
-    /// Where there is no upstream.
+    /// Used if no upstream is configured.
     Auto,
-    /// Never.
+    /// Never used.
     Off,
 }
 
@@ -183,11 +183,11 @@ pub struct X402 {
     pub confirmations: i64,
 }
 
-/// Who pays.
+/// The payer of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BillingMode {
-    /// The account that asks.
+    /// The calling account.
     Prepaid,
     /// The operator.
     Off,
@@ -233,7 +233,7 @@ pub struct Telemetry {
     pub log_format: LogFormat,
 }
 
-/// How logs are written.
+/// Log output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -246,7 +246,7 @@ pub enum LogFormat {
 }
 
 impl Telemetry {
-    /// The log settings of the environment alone, for errors in the other settings.
+    /// Reads the log settings from the environment alone, to report errors in the other settings.
     pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let log_format = match variable("EP_LOG_FORMAT").as_deref() {
             Some("text") => LogFormat::Text,
@@ -259,13 +259,13 @@ impl Telemetry {
 }
 
 impl Config {
-    /// The public base URL, without a trailing slash.
+    /// Returns the public base URL, without a trailing slash.
     pub fn base_url(&self) -> String {
         let given = self.server.base_url.trim_end_matches('/');
         if given.is_empty() { format!("http://{}", self.server.listen) } else { given.to_owned() }
     }
 
-    /// The folder of the database and the secret key, unless they are configured elsewhere.
+    /// Returns the default folder of the database and the secret key.
     pub fn data_dir(&self) -> Result<PathBuf, ConfigError> {
         use etcetera::BaseStrategy;
         if !self.server.data_dir.as_os_str().is_empty() {
@@ -275,7 +275,7 @@ impl Config {
         Ok(strategy.data_dir().join("ensemble-poll"))
     }
 
-    /// The database's address; it may hold a password.
+    /// Returns the database URL, which may contain a password.
     pub fn database_url(&self) -> Result<SecretString, ConfigError> {
         if !self.database.url.expose_secret().is_empty() {
             return Ok(self.database.url.clone());
@@ -284,24 +284,24 @@ impl Config {
         Ok(format!("sqlite://{}", file.display()).into())
     }
 
-    /// How long a process that no longer responds keeps its polls.
+    /// Lease of a process on its polls.
     pub fn lease(&self) -> Duration {
         Duration::from_millis(self.polls.lease_ms.max(1000))
     }
 
-    /// How long after its deadline a poll is settled at the latest, whichever process has died: its lease must
-    /// end, and another process must find it, be it a busy one.
+    /// Longest time between a poll's deadline and its settlement, whichever process dies. It covers the end of the
+    /// lease and the time until another, possibly busy, process finds the poll.
     pub fn settled_within(&self) -> Duration {
         self.lease() * 3
     }
 
-    /// Starter credits in a day to one network: a tenth of those in all, rounded up, so that one network cannot use up
-    /// everyone's. 0 is no limit.
+    /// Daily starter credits per network: a tenth of the total, rounded up, so that one network cannot use up
+    /// the whole budget. 0 means no limit.
     pub const fn starter_credits_per_network(&self) -> u32 {
         self.accounts.starter_credits_per_day.div_ceil(10)
     }
 
-    /// What a new account is credited.
+    /// Starter credit of a new account.
     pub fn starter_credit(&self) -> Result<MicroUsd, ConfigError> {
         let credit: Option<UsdFigure> = self.accounts.starter_credit_usd.parse().ok();
         let credit = credit.filter(|credit| !credit.is_negative()).map(UsdFigure::floor_micro);
@@ -309,14 +309,14 @@ impl Config {
         credit.ok_or(ConfigError::Variable { variable: "EP_STARTER_CREDIT_USD", expected })
     }
 
-    /// The chain of wallets, by its number (EIP-155).
+    /// The chain id (EIP-155) of wallets and deposits.
     pub fn chain_id(&self) -> Result<u64, ConfigError> {
         let id = self.chain.network.strip_prefix("eip155:").and_then(|id| id.parse().ok());
         let expected = "eip155: and the number of a chain, for example eip155:8453";
         id.ok_or(ConfigError::Variable { variable: "EP_X402_NETWORK", expected })
     }
 
-    /// The node of that chain, where there is one.
+    /// URL of the chain's node, if configured.
     pub fn rpc_url(&self) -> Result<Option<SecretString>, ConfigError> {
         let given = self.chain.rpc_url.expose_secret();
         if given.is_empty() || is_http_url(given) {
@@ -326,24 +326,24 @@ impl Config {
         Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
     }
 
-    /// The identity provider, where one is configured: its issuer URL.
+    /// Issuer URL of the identity provider, if configured.
     pub fn issuer(&self) -> Option<&str> {
         Some(self.auth.issuer_url.as_str()).filter(|issuer| !issuer.is_empty())
     }
 
-    /// How deposits of USDC are paid, where they are configured; `resource` is the address that is paid for.
+    /// Settings of USDC deposits, if configured; `resource` is the URL that is paid for.
     pub fn x402(&self, resource: String) -> Result<Option<X402Config>, ConfigError> {
         let X402 { facilitator_url, pay_to, asset, asset_name, asset_version, confirmations } = &self.x402;
         let refused = |variable, expected| ConfigError::Variable { variable, expected };
         if facilitator_url.is_empty() {
-            let unused = refused("EP_X402_PAY_TO", "left out where EP_X402_FACILITATOR_URL is");
+            let unused = refused("EP_X402_PAY_TO", "empty if EP_X402_FACILITATOR_URL is empty");
             return if pay_to.is_empty() { Ok(None) } else { Err(unused) };
         }
         if !is_http_url(facilitator_url) {
             return Err(refused("EP_X402_FACILITATOR_URL", "a URL that begins with https://"));
         }
         let chain_id = self.chain_id()?;
-        // Circle's contracts and the names of their EIP-712 domains.
+        // Circle's contracts and their EIP-712 domain names.
         let (known_asset, known_name) = match chain_id {
             8453 => ("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "USD Coin"),
             84532 => ("0x036CbD53842c5426634e7929541eC2318f3dCF7e", "USDC"),
@@ -353,7 +353,7 @@ impl Config {
             |given: &str, known: &str| if given.is_empty() { known.to_owned() } else { given.to_owned() };
         let asset_name = or(asset_name, if asset.is_empty() { known_name } else { "" });
         if asset_name.is_empty() {
-            return Err(refused("EP_X402_ASSET_NAME", "set where EP_X402_ASSET is"));
+            return Err(refused("EP_X402_ASSET_NAME", "set if EP_X402_ASSET is set"));
         }
         let address = "an address: 0x and 40 hexadecimal digits";
         let confirmations = match *confirmations {
@@ -374,8 +374,8 @@ impl Config {
         }))
     }
 
-    /// Requires a node of the chain where USDC is accepted. Without one, a settlement whose response is lost can never
-    /// be decided: a mainnet is refused, and a known test network gets a warning.
+    /// Requires a chain node if USDC is accepted. Without one, a settlement with a lost response can never be
+    /// decided. A missing node is an error on a mainnet, and a warning on a known test network.
     pub fn check_usdc_node(&self) -> Result<(), ConfigError> {
         if self.x402.facilitator_url.is_empty() || self.rpc_url()?.is_some() {
             return Ok(());
@@ -383,23 +383,23 @@ impl Config {
         if networks::is_test_network(self.chain_id()?) {
             tracing::warn!(
                 network = self.chain.network,
-                "USDC is accepted without a node of the chain: lost settlements cannot be decided and transfers are not \
+                "USDC is accepted without a chain node: lost settlements cannot be decided and transfers are not \
                  confirmed; set EP_X402_RPC_URL"
             );
             return Ok(());
         }
-        let expected = "set where EP_X402_FACILITATOR_URL is: real USDC is accepted only with a node of its chain, \
-                        which decides whether a payment was made (test networks do without)";
+        let expected = "set if EP_X402_FACILITATOR_URL is set: real USDC requires a node of its chain, which decides \
+                        whether a payment was made (test networks work without)";
         Err(ConfigError::Variable { variable: "EP_X402_RPC_URL", expected })
     }
 
-    /// How long one poll may take.
+    /// Time limit for one poll.
     pub fn poll_deadline(&self) -> Duration {
         Duration::from_millis(self.polls.deadline_ms)
     }
 }
 
-/// Whether a text is a URL that a request can be sent to.
+/// True for a valid HTTP URL with a host.
 fn is_http_url(text: &str) -> bool {
     url::Url::parse(text)
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.host_str().is_some())

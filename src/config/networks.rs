@@ -1,6 +1,6 @@
-//! Networks that USDC is accepted on, by their chain id (EIP-155).
+//! Chains for USDC, by chain id (EIP-155).
 
-/// Blocks on top of a transfer's block after which it is final, unless the settings say otherwise.
+/// Default number of blocks after a transfer's block until it is final.
 pub(super) const fn confirmations(chain_id: u64) -> u64 {
     match chain_id {
         // Base, OP Mainnet, Arbitrum One and their test networks: one sequencer orders the blocks.

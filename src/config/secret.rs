@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 
 use super::{Config, ConfigError};
 
-/// The bytes of the secret key: as configured, or from the key file. `None` if there is neither.
+/// Returns the bytes of the secret key from the settings or the key file, or `None` if neither has one.
 pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigError> {
     let given = config.server.secret_key.expose_secret();
     if !given.is_empty() {
@@ -24,8 +24,8 @@ pub fn secret_key(config: &Config) -> Result<Option<SecretSlice<u8>>, ConfigErro
     }
 }
 
-/// Creates the key file, which only its owner can read, and returns its key. Another process may create it first: its
-/// key is then returned.
+/// Creates the key file, readable only by its owner, and returns its key. If another process has just created the
+/// file, returns that key.
 pub fn create_secret_key(config: &Config, entropy: &dyn Entropy) -> Result<SecretSlice<u8>, ConfigError> {
     let file = key_file(config)?;
     let key: SecretString = hex::encode(entropy.bytes::<32>()).into();
@@ -40,18 +40,18 @@ pub fn create_secret_key(config: &Config, entropy: &dyn Entropy) -> Result<Secre
             return Err(ConfigError::Secret(format!("cannot write {}: {error}; {remedy}", file.display())));
         }
     }
-    secret_key(config)?.ok_or_else(|| ConfigError::Secret(format!("{} has disappeared", file.display())))
+    secret_key(config)?.ok_or_else(|| ConfigError::Secret(format!("{} has been deleted", file.display())))
 }
 
 impl ConfigError {
-    /// The database is in use, and the key that it was used with is missing.
+    /// The database is in use, but its secret key is missing.
     pub fn secret_key_missing(config: &Config, database: &impl std::fmt::Display) -> Self {
         let file = match key_file(config) {
             Ok(file) => file,
             Err(error) => return error,
         };
         Self::Secret(format!(
-            "{database} is in use already, but its secret key is missing: {} does not exist. Restore that file, or set \
+            "{database} is already in use, but its secret key is missing: {} does not exist. Restore that file, or set \
              EP_SECRET_KEY or EP_SECRET_KEY_FILE to the same key. A new key would make every API key invalid; to \
              accept that, set EP_SECRET_KEY to the output of `openssl rand -hex 32`",
             file.display()
@@ -59,14 +59,14 @@ impl ConfigError {
     }
 }
 
-/// The path of the key file in the data directory.
+/// Returns the path of the key file in the data directory.
 pub fn key_file(config: &Config) -> Result<PathBuf, ConfigError> {
     Ok(config.data_dir()?.join("secret.key"))
 }
 
 fn write_new(file: &Path, key: &SecretString) -> io::Result<()> {
     if let Some(folder) = file.parent() {
-        // The database is in the same folder by default, so the folder is closed to others too.
+        // By default the database is in this folder too, so only the owner may open it.
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;

@@ -1,4 +1,4 @@
-//! Secrets of the environment: in a variable, in a file that `<variable>_FILE` names, or in a systemd credential.
+//! Secrets from the environment: a variable, the file in `<variable>_FILE`, or a systemd credential.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::ConfigError;
 
-/// Variables whose values are secret. Each can be read from a file.
+/// Secret variables. Each can be read from a file.
 pub(super) const SECRETS: &[&str] = &[
     "EP_SECRET_KEY",
     "EP_DATABASE_URL",
@@ -21,8 +21,8 @@ pub(super) const SECRETS: &[&str] = &[
 
 /// Reads a variable; a secret one also from `<name>_FILE`, and from the file `<name>` in `$CREDENTIALS_DIRECTORY`.
 ///
-/// An empty variable counts as absent if a file has the value. Fails if two sources have the value, or if a file cannot be read or is
-/// empty.
+/// An empty variable counts as absent if a file has the value. Fails if two sources have the value, or if a file
+/// is empty or cannot be read.
 pub fn read_variable(
     variable: &impl Fn(&str) -> Option<String>,
     name: &str,
@@ -59,7 +59,7 @@ pub fn read_variable(
     }
 }
 
-/// The content of a file without its last line break.
+/// Reads a file without its last line break.
 fn read_secret(file: &Path) -> io::Result<String> {
     let text = fs::read_to_string(file)?;
     let value = text.strip_suffix('\n').unwrap_or(&text);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sources_and_unusable_files_are_refused_without_the_value() {
+    fn two_sources_and_unusable_files_are_rejected_without_the_value() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (file, empty, missing) = (path("EP_SECRET_KEY"), path("empty"), path("missing"));

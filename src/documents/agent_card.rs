@@ -1,7 +1,7 @@
 //! The A2A agent card (specification 1.0, section 4.4; and 0.3, section 5.5).
 //!
-//! The hybrid form carries the members of both versions, since clients of 0.3 need `url` and fetch the
-//! card without naming a version. The pure form is for those that name 1.x.
+//! The hybrid form has the fields of both versions, because clients of 0.3 need `url` and fetch the card without
+//! naming a version. The pure form is for clients that name 1.x.
 
 use axum::body::Bytes;
 use axum::http::HeaderMap;
@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use super::{AGENT_CARD, Document, Form, JWKS, Site, json_text};
 use crate::config::Operator;
 
-/// What an agent needs.
+/// The key scope that an agent needs.
 const AGENT_SCOPE: KeyScope = KeyScope::Polls;
-/// The extension of A2A for payments by x402.
+/// The A2A extension for x402 payments.
 pub const PAYMENTS: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -38,12 +38,12 @@ pub(super) const KEYS: Document = Document::new(
 )
 .absent("this service signs nothing");
 
-/// The members of 1.0 alone.
+/// The card with the fields of 1.0 only.
 fn pure(site: &Site) -> Option<Bytes> {
     served(site, false)
 }
 
-/// The members of 1.0 and of 0.3.
+/// The card with the fields of 1.0 and 0.3.
 fn hybrid(site: &Site) -> Option<Bytes> {
     served(site, true)
 }
@@ -53,20 +53,20 @@ fn served(site: &Site, hybrid: bool) -> Option<Bytes> {
     json_text(&Value::Object(signed(site, card(site, &core), hybrid)))
 }
 
-/// The public keys of the card's signatures.
+/// The public keys that verify the card's signatures.
 fn keys(site: &Site) -> Option<Bytes> {
     json_text(&site.settings.signing.as_ref()?.key_set())
 }
 
-/// The card for callers who have authenticated: it has every skill that they may use. `hybrid` adds the members of 0.3.
+/// Returns the card for authenticated callers, with every skill they may use. `hybrid` adds the fields of 0.3.
 pub fn extended(site: &Site, may_use: impl Fn(&Entry) -> bool, hybrid: bool) -> Value {
     let skills = |entry: &Entry| entry.spec.agents != Agents::None && may_use(entry);
     Value::Object(signed(site, card(site, &skills), hybrid))
 }
 
-/// Whether a request names a version of 1.x.
+/// True if a request names a 1.x version.
 fn wants_version_1(headers: &HeaderMap) -> bool {
-    // The compatibility kit for 1.0 asks for its card without a version.
+    // The compatibility kit for 1.0 requests its card without a version.
     if cfg!(feature = "conformance-fixtures") && std::env::var_os("EP_FIXTURES_PURE_CARD").is_some() {
         return true;
     }
@@ -74,7 +74,7 @@ fn wants_version_1(headers: &HeaderMap) -> bool {
     version.is_some_and(|version| version.trim().starts_with('1'))
 }
 
-/// A card of 1.0 with its signatures (specification 1.0, section 8.4), and, where asked for, the members of 0.3.
+/// Returns a 1.0 card with its signatures (specification 1.0, section 8.4). `hybrid` adds the fields of 0.3.
 fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Value> {
     let mut served = pure.clone();
     if hybrid {
@@ -82,8 +82,8 @@ fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Va
     }
     let Some(signing) = &site.settings.signing else { return served };
     let pure = Value::Object(pure);
-    // The forms that verifiers make of what they read: the official ones drop members that they do not know, and all
-    // that is empty; others drop nothing.
+    // One payload for each canonical form that verifiers use. The official verifiers drop unknown and empty
+    // fields; others drop nothing.
     let forms = [without_empty(&pure).unwrap_or_default(), pure, Value::Object(served.clone())];
     let mut payloads: Vec<String> = forms.iter().map(canonical::text).collect();
     payloads.dedup();
@@ -93,7 +93,7 @@ fn signed(site: &Site, pure: Map<String, Value>, hybrid: bool) -> Map<String, Va
     served
 }
 
-/// A value without empty texts, lists and objects; `None` if nothing is left.
+/// Returns a value without empty strings, arrays and objects; `None` if nothing is left.
 fn without_empty(value: &Value) -> Option<Value> {
     match value {
         Value::String(text) if text.is_empty() => None,
@@ -151,7 +151,7 @@ fn card(site: &Site, shown: &dyn Fn(&Entry) -> bool) -> Map<String, Value> {
     }
     let key = json!({ "scheme": "bearer", "bearerFormat": "ep_k_…", "description": key_description(site) });
     let mut schemes = json!({ "bearer": { "httpAuthSecurityScheme": key } });
-    // An empty list of scopes is left out, as the canonical form of signed cards has it.
+    // An empty list of scopes is omitted, as in the canonical form of signed cards.
     let mut requirements = vec![json!({ "schemes": { "bearer": {} } })];
     if let Some(url) = super::openid_url(site) {
         let description = "An access token of this issuer whose audience is this service.";

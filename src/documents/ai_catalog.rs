@@ -1,4 +1,4 @@
-//! What agents find here (AI Catalog 1.0): the MCP server, the A2A agent and the skill.
+//! The catalogue for agents (AI Catalog 1.0): the MCP server, the A2A agent and the skill.
 
 use axum::body::Bytes;
 use ep_kernel::tool::Agents;
@@ -15,7 +15,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 )
 .open();
 
-/// The parts: namespace in their identifier, media type, document, and what to put after the name.
+/// The entries: identifier namespace, media type, document and the suffix of the display name.
 const PARTS: [(&str, &str, &str, &str); 3] = [
     ("mcp", CARD_TYPE, CARD_NAME, "over MCP"),
     ("a2a", "application/a2a-agent-card+json", AGENT_CARD, "over A2A"),
@@ -51,7 +51,7 @@ fn catalog(site: &Site) -> Option<Bytes> {
     json_text(&json!({ "specVersion": "1.0", "host": host, "entries": entries }))
 }
 
-/// How people would ask for what agents do here: two to five phrases.
+/// Two to five example phrases for the core operations.
 fn queries(site: &Site) -> Vec<&'static str> {
     let core = site.tools.iter().filter(|entry| entry.spec.agents == Agents::Core);
     core.flat_map(|entry| entry.spec.intents).copied().take(5).collect()

@@ -1,4 +1,4 @@
-//! The plugin manifest of OpenAI, version 1: retired, and still read.
+//! The OpenAI plugin manifest, version 1: retired, but still read.
 
 use axum::body::Bytes;
 use serde_json::json;
@@ -35,7 +35,8 @@ fn manifest(site: &Site) -> Option<Bytes> {
     }))
 }
 
-/// The contact's address; where there is none, the postmaster's, whom every domain with mail has (RFC 5321 §4.5.1).
+/// Returns the contact's e-mail address. Falls back to the postmaster, which every domain with mail has (RFC 5321
+/// §4.5.1).
 fn contact(site: &Site) -> String {
     let contact = &site.settings.operator.contact;
     let address = contact.strip_prefix("mailto:").unwrap_or(contact);
@@ -55,8 +56,8 @@ mod tests {
     use crate::documents::{DOCUMENTS, SiteSettings};
     use crate::site::{Route, RouteKind};
 
-    /// The manifest of a service with a description, at this base URL, with this contact.
-    fn of(base_url: &str, contact: &str) -> Value {
+    /// Returns the manifest for this base URL and this contact.
+    fn manifest_for(base_url: &str, contact: &str) -> Value {
         let read = |name: &str| match name {
             "EP_CONFIG" => Some("/dev/null".to_owned()),
             "EP_BASE_URL" => Some(base_url.to_owned()),
@@ -76,8 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn the_manifest_keeps_the_limits_of_its_format() {
-        let manifest = of("https://polls.example.com", "help@example.com");
+    fn manifest_respects_format_limits() {
+        let manifest = manifest_for("https://polls.example.com", "help@example.com");
         assert_eq!(manifest["api"]["url"], "https://polls.example.com/description.json");
         assert_eq!(
             (&manifest["schema_version"], &manifest["name_for_model"]),
@@ -93,10 +94,10 @@ mod tests {
     }
 
     #[test]
-    fn without_an_address_the_postmaster_is_named() {
+    fn postmaster_is_the_default_contact() {
         for contact in ["", "https://example.com/help", "https://example.com/@help"] {
             assert_eq!(
-                of("https://polls.example.com", contact)["contact_email"],
+                manifest_for("https://polls.example.com", contact)["contact_email"],
                 "postmaster@polls.example.com"
             );
         }

@@ -71,7 +71,7 @@ fn linkset(site: &Site) -> Option<Bytes> {
     json_text(&json!({ "linkset": all.into_iter().flatten().collect::<Vec<_>>() }))
 }
 
-/// The links of one API, without relations that lead nowhere.
+/// Builds the links of one API and omits relations without a target.
 fn context<const N: usize>(anchor: &str, relations: [(&str, Vec<Option<Value>>); N]) -> Value {
     let mut of = Map::new();
     of.insert("anchor".into(), anchor.into());

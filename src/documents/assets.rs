@@ -1,4 +1,4 @@
-//! What pages load: the stylesheet, and scripts that make them live. Nothing comes from elsewhere.
+//! Page assets: the stylesheet and the scripts. Pages load nothing from other hosts.
 
 use axum::body::Bytes;
 use sha2::{Digest, Sha256};
@@ -62,7 +62,7 @@ pub(super) const WALLET: Document = asset(
 /// The media type of scripts (RFC 9239).
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Pages name the bytes in the query, so that a browser may keep them for a year.
+/// Asset URLs contain a digest in the query, so a browser may cache them for a year.
 const fn asset(
     name: &'static str,
     summary: &'static str,
@@ -72,7 +72,7 @@ const fn asset(
     Document { max_age: 31_536_000, ..Document::new(name, summary, paths, forms) }.unlisted()
 }
 
-/// The address of an asset for this version of its bytes; `None` if there is none of this name.
+/// Returns the URL of an asset for its current bytes; `None` if the name is unknown.
 pub fn asset_url(site: &Site, name: &str) -> Option<String> {
     let digest = Sha256::digest(site.document(name)?);
     Some(format!("{}?v={}", site.url_of(name)?, hex::encode(&digest[..6])))

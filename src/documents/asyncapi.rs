@@ -1,4 +1,4 @@
-//! `asyncapi.json`: what is sent as it happens (AsyncAPI 3.0.0): the event streams, and notifications of the end of a poll.
+//! `asyncapi.json` (AsyncAPI 3.0.0): the event streams and the notifications when a poll ends.
 
 use axum::body::Bytes;
 use ep_kernel::schema;
@@ -19,7 +19,7 @@ pub(super) const DOCUMENT: Document = Document::new(
     &[Form::new("application/json", render)],
 );
 
-/// The channel of notifications, whose address each account names.
+/// The channel of notifications. Each account sets its URL.
 const NOTIFICATIONS: &str = "notifications";
 
 fn render(site: &Site) -> Option<Bytes> {
@@ -46,7 +46,7 @@ fn description(site: &Site) -> Value {
         json!({
             "address": null,
             "title": "Notifications",
-            "description": "The URL that an account or a poll names is told of the end of a poll, signed as Standard Webhooks 1.0.0 has it.",
+            "description": "The service notifies the URL of an account or a poll when a poll ends, signed according to Standard Webhooks 1.0.0.",
             "messages": { "completed": completed },
         }),
     );
@@ -67,7 +67,7 @@ fn description(site: &Site) -> Value {
     })
 }
 
-/// As in OpenAPI, without what AsyncAPI does not know.
+/// Returns the OpenAPI `info` object without the fields that AsyncAPI does not have.
 fn info(site: &Site) -> Value {
     let mut info = openapi::info(site);
     info.as_object_mut().map(|info| info.remove("summary"));
@@ -82,13 +82,14 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// A reference to the message of this name, whose data is of this type.
+    /// Returns a reference to the message with this name and this payload type.
     fn message<T: JsonSchema>(&mut self, name: &str, summary: &str) -> Value {
         let payload = self.schemas.add(schema::output::<T>().as_value(), Side::Response);
         self.named(name, summary, payload)
     }
 
-    /// The message of an operation's event: the one that others have of this name, unless its data is something else.
+    /// Returns the message of an operation's event. Operations share the message of that name unless their
+    /// payloads differ.
     fn of_operation(&mut self, operation: &str, event: &str, summary: &str, payload: Value) -> Value {
         let other = self.messages.get(event).is_some_and(|known| known["payload"] != payload);
         let key = if other { format!("{operation}.{event}") } else { event.to_owned() };
@@ -110,7 +111,7 @@ impl Pieces {
     }
 }
 
-/// The channel of an event stream, and what the service does there.
+/// Returns the channel of an event stream and the service's operation on it.
 fn stream(pieces: &mut Pieces, site: &Site, route: &Route, entry: &Entry) -> (Value, Value) {
     let messages = openapi::events(&mut pieces.schemas, entry).into_iter();
     let messages: Map<String, Value> = messages
@@ -141,7 +142,7 @@ fn stream(pieces: &mut Pieces, site: &Site, route: &Route, entry: &Entry) -> (Va
     (channel, operation)
 }
 
-/// What the service sends on a channel.
+/// Returns the operation that sends on a channel.
 fn operation(channel: &str, method: &str, summary: &str, security: Vec<Value>) -> Value {
     let mut operation = json!({
         "action": "send",
@@ -166,7 +167,7 @@ fn server(site: &Site) -> Value {
     server
 }
 
-/// The schemes of OpenAPI, as AsyncAPI names them.
+/// Returns the OpenAPI security schemes with AsyncAPI's names.
 fn security_schemes(site: &Site) -> Value {
     let mut schemes = openapi::schemes(site);
     for scheme in schemes.as_object_mut().into_iter().flat_map(Map::values_mut) {

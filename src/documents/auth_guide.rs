@@ -1,4 +1,4 @@
-//! auth.md: how an agent gets access, as far as this configuration offers it.
+//! `auth.md`: how an agent gets access in this configuration.
 
 use askama::Template;
 

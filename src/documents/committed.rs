@@ -1,4 +1,4 @@
-//! The rendered files that are kept in the repository: written, or checked.
+//! Writes and checks the rendered files that are committed to the repository.
 
 use std::path::Path;
 
@@ -15,9 +15,10 @@ pub fn write(site: &Site, root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The committed files below `root` that differ from what would be written.
+/// Returns the committed files below `root` that are out of date.
 pub fn stale(site: &Site, root: &Path) -> Vec<&'static str> {
-    let current = |file: &str, bytes: &[u8]| std::fs::read(root.join(file)).is_ok_and(|kept| kept == bytes);
+    let current =
+        |file: &str, bytes: &[u8]| std::fs::read(root.join(file)).is_ok_and(|stored| stored == bytes);
     files(site).into_iter().filter(|(file, bytes)| !current(file, bytes)).map(|(file, _)| file).collect()
 }
 

@@ -1,4 +1,4 @@
-//! `/docs`: the guides, and every operation with its place in the API reference.
+//! `/docs`: the guides and every operation, with links to the API reference.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ const MARKDOWN_NAME: &str = "docs_markdown";
 const TITLE: &str = "Documentation";
 const ABOUT: &str = "Guides, and every operation: how it is reached over REST, MCP and A2A, who may call it, and what it costs.";
 
-/// What is linked first.
+/// The links at the top of the page.
 const LINKS: [(&str, &str); 5] = [
     (API_REFERENCE, "API reference"),
     (MCP_PAGE, "MCP endpoint"),
@@ -54,25 +54,25 @@ struct Content {
     title: &'static str,
     about: &'static str,
     links: Vec<Link>,
-    guides: Vec<Listed>,
+    guides: Vec<GuideEntry>,
     groups: Vec<Group>,
 }
 
-/// Another description of the service.
+/// A link to another description of the service.
 struct Link {
     title: &'static str,
     url: String,
 }
 
 /// A guide in the list.
-struct Listed {
+struct GuideEntry {
     title: String,
     about: &'static str,
     url: String,
     sections: Vec<Section>,
 }
 
-/// Operations of one tag.
+/// The operations of one tag.
 struct Group {
     name: String,
     operations: Vec<Operation>,
@@ -82,12 +82,12 @@ struct Operation {
     title: &'static str,
     name: &'static str,
     summary: &'static str,
-    /// The id of its section in the API reference; empty where it has none.
+    /// The id of the operation's section in the API reference; empty if it has none.
     anchor: String,
     facts: Vec<Fact>,
 }
 
-/// Something that a reader wants to know before the whole description.
+/// A labelled fact about an operation.
 struct Fact {
     what: &'static str,
     code: String,
@@ -118,9 +118,9 @@ fn content(site: &Site) -> Option<Content> {
     Some(Content { title: TITLE, about: ABOUT, links: links.collect(), guides, groups })
 }
 
-fn listed(site: &Site, guide: &Guide) -> Option<Listed> {
+fn listed(site: &Site, guide: &Guide) -> Option<GuideEntry> {
     let markdown = (guide.markdown)(site)?;
-    Some(Listed {
+    Some(GuideEntry {
         title: title(&markdown)?.to_owned(),
         about: guide.page.summary,
         url: site.url_of(guide.page.name)?,
@@ -128,7 +128,7 @@ fn listed(site: &Site, guide: &Guide) -> Option<Listed> {
     })
 }
 
-/// The id and the tag of each method and path in the description.
+/// Returns the operation id and the tag for each method and path in the description.
 fn described(description: &Value) -> HashMap<(String, &str), (&str, &str)> {
     let paths = description["paths"].as_object().into_iter().flatten();
     paths

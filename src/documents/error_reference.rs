@@ -1,4 +1,4 @@
-//! `docs/errors.md`: every error code, from the one table.
+//! `docs/errors.md`: every error code, from the error table.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub(super) const DOCUMENT: Document = Document::kept(
     &[Form::new("text/markdown", markdown).committed("docs/errors.md")],
 );
 
-/// The reference of errors, in Markdown.
+/// Renders the error reference in Markdown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn markdown(_: &Site) -> Option<Bytes> {
     let mut text = String::from(
@@ -23,7 +23,7 @@ fn markdown(_: &Site) -> Option<Bytes> {
     Some(text.into())
 }
 
-/// The table of the errors that can occur.
+/// Returns a table of the errors that can occur.
 pub(super) fn table(occurs: impl Fn(Kind) -> bool) -> String {
     let mut text = String::from(
         "| code | meaning | HTTP | MCP | A2A | exit | retry | recovery actions |\n|---|---|---|---|---|---|---|---|\n",

@@ -1,8 +1,8 @@
-//! `/docs/…`: the guides, for people and in Markdown: the files of `docs/` at this service's addresses, and parts of other
-//! documents and of the operations' manuals.
+//! `/docs/…`: the guides, as HTML and Markdown. Their sources are the files in `docs/`, parts of other documents
+//! and the operations' manuals. Links use this service's URLs.
 //!
-//! A file marks what only some configurations offer: `<!-- if usdc -->…<!-- end -->`, with `charges`, `starter_credit`,
-//! `cards`, `usdc` or `sign_in`.
+//! A file marks text for some configurations only: `<!-- if usdc -->…<!-- end -->`. The conditions are `charges`,
+//! `starter_credit`, `cards`, `usdc` and `sign_in`.
 
 use std::fmt::Write;
 
@@ -18,25 +18,25 @@ use crate::pages::title;
 
 /// The guide to clients.
 pub(super) const CLIENTS: &str = include_str!("../../docs/clients.md");
-/// The address that guides use for the service.
+/// The example service URL in the guides.
 const EXAMPLE: &str = "https://polls.example.com";
-/// The chain that guides use for that of deposits.
+/// The example deposit chain in the guides.
 const EXAMPLE_NETWORK: &str = "eip155:8453";
-/// What they say of it, which is of no use where it is the address.
+/// The sentence that explains the example URL. It is removed because the real URL replaces the example.
 const ABOUT_EXAMPLE: &str = "`https://polls.example.com` stands for the service's address. ";
-/// The sections of the skill that a person begins with.
+/// The sections of the skill that the start guide shows.
 const BEGINNING: [&str; 5] =
     ["Ask without a key", "Ask with a key", "Read the result", "Polls that take long", "What it costs"];
 
-/// A guide: its page, and its Markdown at an address of its own.
+/// A guide: an HTML page and its Markdown document.
 pub(super) struct Guide {
-    /// The page.
+    /// The HTML page.
     pub(super) page: Document,
-    /// Its Markdown.
+    /// The Markdown document.
     pub(super) text: Document,
-    /// Its file in `docs/`, if it has one there.
+    /// The guide's file in `docs/`, if it has one.
     file: &'static str,
-    /// Renders its Markdown; `None` where this configuration has no such guide.
+    /// Renders the Markdown; `None` if this configuration does not have the guide.
     pub(super) markdown: fn(&Site) -> Option<String>,
 }
 
@@ -144,10 +144,10 @@ pub(super) const ERRORS: Guide = guide!(
     ))
 );
 
-/// Every guide, in the order in which they are listed.
+/// Every guide, in the order of the list.
 pub(super) static GUIDES: [Guide; 8] = [START, CONNECT, ACCOUNTS, OAUTH, FUNDING, WEBHOOKS, PACE, ERRORS];
 
-/// A file of `docs/` at this service's addresses; what it links in its folder leads to the pages.
+/// Returns a file of `docs/` with this service's URLs. Links to files of the same folder lead to the pages.
 pub(super) fn at(site: &Site, file: &str) -> String {
     let here = offered(&site.settings.offer, file);
     let here = here.replace(ABOUT_EXAMPLE, "").replace(EXAMPLE, &site.settings.base_url);
@@ -161,7 +161,7 @@ pub(super) fn at(site: &Site, file: &str) -> String {
     })
 }
 
-/// A text without the parts that this configuration does not offer. A part of an unknown condition is left out.
+/// Removes the parts that this configuration does not offer, including parts with an unknown condition.
 fn offered(offer: &Offer, text: &str) -> String {
     let mut parts = text.split("<!-- if ");
     let mut shown = parts.next().unwrap_or_default().to_owned();
@@ -176,7 +176,7 @@ fn offered(offer: &Offer, text: &str) -> String {
             "starter_credit" => !offer.starter_credit.is_zero(),
             _ => false,
         };
-        // A mark on a line of its own takes the line with it.
+        // A mark on its own line is removed together with the line end.
         let (conditional, rest) = match conditional.strip_prefix('\n') {
             Some(lines) => (lines, rest.strip_prefix('\n').unwrap_or(rest)),
             None => (conditional, rest),
@@ -189,7 +189,7 @@ fn offered(offer: &Offer, text: &str) -> String {
     shown
 }
 
-/// The sections of a text whose heading this accepts.
+/// Returns the sections with a heading that `wanted` accepts.
 pub(super) fn sections(markdown: &str, wanted: impl Fn(&str) -> bool) -> String {
     let sections = markdown.split("\n## ").skip(1);
     let wanted = sections.filter(|section| wanted(section.lines().next().unwrap_or_default()));
@@ -229,7 +229,7 @@ fn funding(site: &Site) -> Option<String> {
     Some(text)
 }
 
-/// What the manual of an operation says; `None` where the service has no such operation.
+/// Appends the manual of an operation; `None` if the service does not have the operation.
 fn manual(site: &Site, text: &mut String, spec: &Spec) -> Option<()> {
     let route = site.routes.iter().find(|route| route.name == spec.name)?;
     let address = format!("{} {}", route.method.as_str(), site.url_of(spec.name)?);
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_that_are_not_offered_are_left_out() {
+    fn unavailable_parts_are_removed() {
         let offer = |variables: &[(&str, &str)]| {
             let read = |name: &str| match variables.iter().find(|(known, _)| *known == name) {
                 None if name == "EP_CONFIG" => Some("/dev/null".to_owned()),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_found_by_their_headings() {
+    fn sections_are_selected_by_heading() {
         let page = "# A\n\nx\n\n## B\n\ny\n\n## C\nz";
         assert_eq!(sections(page, |heading| heading == "B"), "## B\n\ny\n\n");
         assert_eq!(sections(page, |_| true), "## B\n\ny\n\n## C\nz\n");

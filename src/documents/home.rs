@@ -1,5 +1,5 @@
-//! The start page in Markdown: what the service is, how to ask it, and what else is served; and what its HTML shares with
-//! it.
+//! The start page in Markdown: a summary of the service, ways to ask and a list of routes. Its HTML shares some
+//! of these parts.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use super::{AGENT_CARD, API_CATALOG, ASYNCAPI, Document, Form, MARKDOWN as MARKD
 use crate::config::Operator;
 use crate::site::names::HOME;
 
-/// The name of the same in Markdown.
+/// The name of the Markdown page.
 pub const MARKDOWN_NAME: &str = "home_markdown";
 
 pub(super) const MARKDOWN: Document = Document::new(
@@ -26,7 +26,7 @@ pub(super) const MARKDOWN: Document = Document::new(
     site.url_of(HOME).into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
 });
 
-/// What agents look for from the start page, as the value of a `Link` header (RFC 8288).
+/// Returns the start page's links for agents, as the value of a `Link` header (RFC 8288).
 pub fn links(site: &Site) -> String {
     let links = [
         ("api-catalog", API_CATALOG, "application/linkset+json"),
@@ -80,20 +80,20 @@ fn text(site: &Site) -> String {
     text
 }
 
-/// A URL of this service without its base.
+/// Returns a URL of this service without the base URL.
 fn path<'a>(site: &Site, url: &'a str) -> &'a str {
     url.strip_prefix(&site.settings.base_url).unwrap_or(url)
 }
 
-/// A way to ask.
+/// A way to ask a question.
 pub struct Way {
-    /// Who it is for, in a few words that end with a colon.
+    /// The intended users, in a few words that end with a colon.
     pub intro: String,
-    /// What is run or added.
+    /// The command to run, or the configuration to add.
     pub command: String,
 }
 
-/// How programs ask: without an account, with a key, over MCP and A2A.
+/// Returns the ways to ask for programs: without an account, with a key, over MCP and over A2A.
 pub fn ways(site: &Site) -> Vec<Way> {
     let asks = |entry: &&Entry| entry.spec.effect == Effect::Consult;
     let free = site.tools.iter().filter(asks).find(|entry| entry.spec.access.anonymous);
@@ -117,11 +117,11 @@ pub fn ways(site: &Site) -> Vec<Way> {
     [free, paid, mcp, a2a].into_iter().flatten().collect()
 }
 
-/// A command that sends an operation's example.
+/// Returns a command that sends an operation's example.
 fn curl(site: &Site, entry: &Entry, headers: &str) -> Option<String> {
     let example: Value = serde_json::from_str(entry.spec.example).ok()?;
     let url = site.url_of(entry.spec.name)?;
-    // In single quotes a shell reads everything but a single quote as it is.
+    // A shell reads everything within single quotes literally, except a single quote.
     let body = example.to_string().replace('\'', "'\\''");
     Some(format!("curl {url}{headers} \\\n  -H 'Content-Type: application/json' \\\n  -d '{body}'"))
 }
@@ -141,7 +141,7 @@ fn operator(site: &Site, text: &mut String) {
     }
 }
 
-/// A text of the operator's on one line, what Markdown would make something of behind a backslash (CommonMark 0.31.2 §2.4).
+/// Returns an operator's text on one line, with Markdown punctuation escaped (CommonMark 0.31.2 §2.4).
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     for c in text.chars().map(|c| if c.is_control() { ' ' } else { c }) {

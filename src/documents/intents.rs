@@ -1,4 +1,4 @@
-//! What can be asked of the service: the phrases by which each operation is found, and its parameters.
+//! The intents of each operation: the phrases that find it, and its parameters.
 
 use axum::body::Bytes;
 use ep_kernel::tool::{Agents, Entry};
@@ -26,7 +26,7 @@ fn render(site: &Site) -> Option<Bytes> {
     }))
 }
 
-/// The signature of a route that is no operation; `None` if this configuration does not offer it.
+/// Returns the signature of a route that is not an operation; `None` if this configuration does not have it.
 fn signature_of_route(site: &Site, beside: &Beside) -> Option<Value> {
     let route = site.routes.iter().find(|route| route.name == beside.name)?;
     if site.settings.offer.lacks_route(route).is_some() {

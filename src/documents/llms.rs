@@ -1,4 +1,4 @@
-//! llms.txt (llmstxt.org) and llms-full.txt: what there is to read, and all of it in one file.
+//! `llms.txt` (llmstxt.org) and `llms-full.txt`: an index of the documents, and their full text in one file.
 
 use askama::Template;
 
@@ -7,7 +7,7 @@ use super::prose::{self, Prose};
 use super::skills::SKILL;
 use super::{Document, Form, Site, error_reference, tool_reference};
 
-/// The media type of both.
+/// The media type of both documents.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 pub(super) const INDEX: Document = Document::new(
@@ -38,14 +38,14 @@ struct Full<'a> {
 }
 
 impl Full<'_> {
-    /// The skill without its frontmatter.
+    /// Returns the skill without its frontmatter.
     fn skill(&self) -> String {
         let text = self.text(SKILL);
         let body = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
         section(body.map_or(text.as_str(), |(_, body)| body))
     }
 
-    /// A document of this site; nothing where it is absent.
+    /// Returns a document of this site; empty if the configuration does not have it.
     fn page(&self, name: &str) -> String {
         section(&self.text(name))
     }
@@ -63,7 +63,7 @@ impl Full<'_> {
         error_reference::table(|kind| self.site.settings.offer.has_error(kind))
     }
 
-    /// The guides of the repository, at this service's address; that of OAuth where it has an issuer.
+    /// Returns the repository's guides with this service's URLs. The OAuth guide is included only with an issuer.
     fn guides(&self) -> String {
         let issuer = self.site.settings.offer.issuer.is_some();
         let guides = [(true, CONNECT), (issuer, OAUTH), (true, WEBHOOKS), (true, PACE)];
@@ -74,12 +74,12 @@ impl Full<'_> {
     }
 }
 
-/// A page as a section of a larger one.
+/// Formats a page as a section of a larger document.
 fn section(page: &str) -> String {
     format!("{}\n", lower(page.trim()))
 }
 
-/// Markdown with its headings a level lower. Code is left as it is.
+/// Lowers Markdown headings by one level. Code is unchanged.
 fn lower(markdown: &str) -> String {
     let mut text = String::with_capacity(markdown.len() + 64);
     let mut code = false;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headings_move_down_and_code_stays() {
+    fn headings_are_lowered_except_in_code() {
         let page = "# Title\n\n```sh\n# a comment\n```\n\n## Part\ntext # no heading";
         let lowered = "## Title\n\n```sh\n# a comment\n```\n\n### Part\ntext # no heading\n";
         assert_eq!(lower(page), lowered);

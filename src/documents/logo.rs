@@ -1,4 +1,4 @@
-//! The mark of the service, as SVG and in the sizes that browsers and phones ask for; and the web manifest that names them.
+//! The logo as SVG and as icons for browsers and phones, and the web manifest that lists them.
 
 use axum::body::Bytes;
 use axum::http::header::CONTENT_SECURITY_POLICY;
@@ -19,7 +19,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 .open()
 .unlisted();
 
-/// Where browsers look that read no page first.
+/// The icon that browsers request without reading a page.
 pub(super) const FAVICON: Document = icon(
     "favicon",
     "The mark in 48 pixels.",
@@ -27,7 +27,7 @@ pub(super) const FAVICON: Document = icon(
     &[Form::new("image/png", |_| png(48))],
 );
 
-/// What phones put on a home screen.
+/// The icon for the home screen of phones.
 pub(super) const TOUCH_ICON: Document = icon(
     "touch_icon",
     "The mark in 180 pixels.",
@@ -64,7 +64,7 @@ fn png(pixels: u32) -> Option<Bytes> {
     ep_share_image::icon(MARK, pixels).ok().map(Bytes::from)
 }
 
-/// What a browser needs to keep the pages as an app (W3C Web Application Manifest).
+/// The manifest for installing the pages as an app (W3C Web Application Manifest).
 fn manifest(site: &Site) -> Option<Bytes> {
     let owner = super::owner();
     json_text(&json!({

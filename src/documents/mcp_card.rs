@@ -1,4 +1,4 @@
-//! The MCP server: its card (SEP-2127), a catalogue of it, and its entry for the MCP registry.
+//! Documents about the MCP server: its card (SEP-2127), a catalogue and its entry for the MCP registry.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ fn card(site: &Site) -> Option<Bytes> {
     let mut remote = remote(site)?;
     remote["supportedProtocolVersions"] = json!(protocol_versions);
     card["remotes"] = json!([remote]);
-    // Members of SEP-1649, which came before, for its readers.
+    // Fields of SEP-1649, the predecessor, for its readers.
     card["serverInfo"] = json!({ "name": name, "version": version });
     card["transport"] = json!({ "type": "streamable-http", "endpoint": site.url_of("mcp")? });
     card["capabilities"] = capabilities;
@@ -67,7 +67,7 @@ fn registry(site: &Site) -> Option<Bytes> {
     json_text(&server)
 }
 
-/// What card and registry entry have in common: who the server is.
+/// Returns the fields that the card and the registry entry share.
 fn described(site: &Site, schema: &str) -> Value {
     let owner = super::owner();
     let mut described = json!({
@@ -84,9 +84,9 @@ fn described(site: &Site, schema: &str) -> Value {
     described
 }
 
-/// Where and how clients connect.
+/// Returns the endpoint and its authentication.
 fn remote(site: &Site) -> Option<Value> {
-    // With an identity provider, clients get access tokens by themselves.
+    // With an identity provider, clients can request access tokens.
     let is_required = site.settings.offer.issuer.is_none();
     let key = json!({
         "description": "An API key of this service",
@@ -108,12 +108,12 @@ fn remote(site: &Site) -> Option<Value> {
     }))
 }
 
-/// The name of a part of the service in catalogues of AI artefacts.
+/// Returns the name of a part of the service in catalogues of AI artefacts.
 pub(super) fn air_name(site: &Site, namespace: &str) -> String {
     format!("urn:air:{}:{namespace}:{}", host(site), mcp::introduction().name)
 }
 
-/// The host of the base URL, in letters, digits, dots and hyphens.
+/// Returns the host of the base URL, limited to letters, digits, dots and hyphens.
 fn host(site: &Site) -> String {
     let url = Url::parse(&site.settings.base_url).ok();
     let host = url.as_ref().and_then(Url::host);
@@ -124,7 +124,7 @@ fn host(site: &Site) -> String {
     }
 }
 
-/// A host name the other way round, as names of servers begin; an address stays as it is.
+/// Reverses the labels of a host name, as names of MCP servers require. IP addresses are unchanged.
 fn reversed(host: &str) -> String {
     if host.parse::<std::net::Ipv4Addr>().is_ok() {
         return host.to_owned();
@@ -137,7 +137,7 @@ mod tests {
     use super::reversed;
 
     #[test]
-    fn names_begin_with_the_host_the_other_way_round() {
+    fn server_names_begin_with_the_reversed_host() {
         assert_eq!(reversed("polls.example.com"), "com.example.polls");
         assert_eq!(reversed("localhost"), "localhost");
         assert_eq!(reversed("127.0.0.1"), "127.0.0.1");

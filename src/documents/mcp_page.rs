@@ -1,5 +1,5 @@
-//! What a browser sees that opens the MCP endpoint: how to connect, from `docs/clients.md`. The same in Markdown has an
-//! address of its own.
+//! The page that browsers get at the MCP endpoint: connection instructions from `docs/clients.md`. The Markdown
+//! has a separate URL.
 
 use axum::body::Bytes;
 
@@ -7,7 +7,7 @@ use super::page::{HTML, Page};
 use super::{Document, Form, MARKDOWN as MARKDOWN_TYPE, Site, guides};
 use crate::site::names::MCP_PAGE;
 
-/// What the headings of the sections begin with that are shown.
+/// The prefix of the headings of the included sections.
 const SECTIONS: &str = "MCP";
 const TITLE: &str = "Ensemble Poll over MCP";
 const ABOUT: &str = "This address is for programs: add it to an MCP client, with an API key.";
@@ -44,7 +44,7 @@ fn text(site: &Site) -> String {
     format!("# {TITLE}\n\n{ABOUT}\n\n{}", sections(&guides::at(site, guides::CLIENTS)))
 }
 
-/// The sections of the guide that are about MCP.
+/// Returns the sections of the guide about MCP.
 fn sections(guide: &str) -> String {
     guides::sections(guide, |heading| heading.starts_with(SECTIONS))
 }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guide_is_found_in_the_documentation() {
+    fn client_guide_has_mcp_sections() {
         let shown = sections(guides::CLIENTS);
         for line in ["claude mcp add --transport http", "codex mcp add", "\"servers\": {", "ep mcp"] {
             assert!(shown.contains(line), "{line}");

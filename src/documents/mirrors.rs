@@ -1,15 +1,15 @@
-//! Further paths of a document, beside those that catalogues list.
+//! Alias paths of documents, which catalogues do not list.
 
-/// A family of paths at which a document is served, too: the same bytes at each.
-pub struct Mirrors {
-    /// The path, with `{placeholders}`.
+/// A path pattern at which the same bytes of a document are served.
+pub struct AliasPaths {
+    /// The path pattern, with `{placeholders}`.
     pub path: &'static str,
-    /// Each placeholder and the values that it takes; nothing is served for others.
+    /// Each placeholder with its allowed values. Other values are not served.
     pub values: &'static [(&'static str, &'static [&'static str])],
 }
 
-impl Mirrors {
-    /// Every path of the family.
+impl AliasPaths {
+    /// Returns every path that the pattern matches.
     pub fn paths(&self) -> Vec<String> {
         self.values.iter().fold(vec![self.path.to_owned()], |paths, (name, values)| {
             let placeholder = format!("{{{name}}}");

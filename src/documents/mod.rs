@@ -1,7 +1,7 @@
-//! Documents: pure functions of the site, which knows the operations, the routes and the settings.
+//! Documents: pure functions of the site, which contains the operations, the routes and the settings.
 //!
-//! A [`Document`] is served, kept as a file of the repository, or both. It is rendered once per process
-//! and served with an entity tag.
+//! A [`Document`] is served, committed to the repository as a file, or both. It is rendered once per process and
+//! served with an entity tag.
 
 mod agent_card;
 mod ai_catalog;
@@ -55,7 +55,7 @@ pub use agent_card::{PAYMENTS as PAYMENTS_EXTENSION, extended as extended_agent_
 pub use assets::asset_url;
 pub use committed::{EXAMPLE_URL, stale, write};
 pub use home::{MARKDOWN_NAME as HOME_MARKDOWN, Way, links as home_links, ways};
-pub use mirrors::Mirrors;
+pub use mirrors::AliasPaths;
 pub use negotiation::{reads_html, wants_markdown};
 pub use offer::{Models, Offer};
 pub use page::HTML;
@@ -67,102 +67,102 @@ pub use site::{Site, SiteSettings};
 /// The media type of Markdown (RFC 7763).
 pub const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// The agent card's name.
+/// The name of the agent card.
 pub const AGENT_CARD: &str = "agent_card";
 
-/// The name of the keys that sign the agent card.
+/// The name of the keys that verify the agent card.
 pub const JWKS: &str = "jwks";
 
-/// The name of the catalogue of APIs.
+/// The name of the API catalogue.
 const API_CATALOG: &str = "api_catalog";
-/// The name of the mark.
+/// The name of the logo.
 pub const LOGO: &str = "logo";
-/// The name of the page of the documentation.
+/// The name of the documentation page.
 pub const DOCS: &str = "docs";
 /// The name of the API reference.
 pub const API_REFERENCE: &str = "api_reference";
 
-/// The name of the description of the event streams.
+/// The name of the AsyncAPI description of the event streams.
 pub const ASYNCAPI: &str = "asyncapi";
 
-/// The name of the description of every route.
+/// The name of the OpenAPI description of the routes.
 pub const OPENAPI: &str = "openapi";
 
-/// Why there is no metadata of OAuth.
+/// The message of the 404 response without OAuth metadata.
 pub const NO_ISSUER: &str = "this service has no OAuth issuer, so there is no login to begin: send Authorization: Bearer \
                              ep_k_… with an API key; the operator can configure an issuer in EP_AUTH_ISSUER_URL";
 
-/// What people own about the service: name, tagline, description, tags.
+/// Returns the texts of `owner.json` about the service: name, tagline, description, tags.
 pub fn owner() -> Value {
     serde_json::from_str(include_str!("../../well-known/owner.json")).unwrap_or_default()
 }
 
-/// Where the issuer of access tokens describes itself, where one is configured (OpenID Connect Discovery 1.0 §4).
+/// Returns the issuer's discovery URL, if an issuer is configured (OpenID Connect Discovery 1.0 §4).
 fn openid_url(site: &Site) -> Option<String> {
     let issuer = site.settings.offer.issuer.as_ref()?;
     Some(format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')))
 }
 
-/// Something a crawler or a reader fetches.
+/// A document for crawlers and readers.
 pub struct Document {
-    /// Its name, for links and metrics.
+    /// The name, for links and metrics.
     pub name: &'static str,
-    /// What it is, in one sentence.
+    /// A summary in one sentence.
     pub summary: &'static str,
-    /// Where it is served; nowhere, where it is only kept as a file.
+    /// The paths at which it is served; empty if it is only a committed file.
     pub paths: fn(&Site) -> Vec<String>,
-    /// Where else it is served: at paths that no catalogue lists.
-    pub mirrors: &'static [Mirrors],
-    /// How long it may be cached, in seconds.
+    /// Alias paths, which no catalogue lists.
+    pub mirrors: &'static [AliasPaths],
+    /// The cache lifetime in seconds.
     pub max_age: u32,
-    /// Its forms; the first one is the default.
+    /// The representations; the first one is the default.
     pub forms: &'static [Form],
-    /// Message of the 404 response if this configuration has no such document.
+    /// The message of the 404 response if this configuration does not have the document.
     pub absent: &'static str,
-    /// Further headers of its responses; of several with one name the last counts.
+    /// Additional response headers. The last header of a name wins.
     pub headers: fn(&Site) -> Vec<(HeaderName, String)>,
-    /// Whether pages of every website may read it, whatever the operator allows them otherwise.
+    /// True if pages of every website may read it, regardless of the operator's CORS settings.
     pub open: bool,
-    /// Whether lists of documents name it.
+    /// True if lists of documents include it.
     pub listed: bool,
-    /// The cause of its changes.
+    /// The reason why it changes while the service runs.
     pub changes: Changes,
 }
 
-/// The cause of a document's changes while the service runs.
+/// The reason why a document changes while the service runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changes {
-    /// None: it is rendered once.
+    /// It does not change and is rendered once.
     Never,
-    /// The time: it is rendered for every request.
+    /// It depends on the time and is rendered for every request.
     WithTime,
     /// The models that are available, and their prices: it is rendered for every request.
     WithModels,
 }
 
-/// One form of a document.
+/// A representation of a document.
 pub struct Form {
-    /// Which requests get it; `None` for the default form.
-    pub wanted: Option<Wanted>,
-    /// Its media type.
+    /// The condition on the request; `None` for the default form.
+    pub wanted: Option<FormCondition>,
+    /// The media type.
     pub media_type: &'static str,
-    /// Renders it; `None` where this configuration has no such document.
+    /// Renders the form; `None` if this configuration does not have the document.
     pub render: fn(&Site) -> Option<Bytes>,
-    /// The rendered copy that is kept in the repository, where there is one.
+    /// The path of the rendered copy in the repository, if it has one.
     pub committed: Option<&'static str>,
-    /// The schema of its JSON, if it is more than an object.
+    /// The schema of its JSON, if it is more specific than an object.
     pub schema: Option<fn() -> Schema>,
 }
 
-/// Which requests get another form than the default one.
-pub struct Wanted {
-    /// The header that decides, for `Vary`.
+/// The condition under which a request gets another form than the default.
+pub struct FormCondition {
+    /// The request header that decides, for `Vary`.
     pub header: &'static str,
-    /// Whether a request with these headers gets the form.
+    /// Returns true if a request with these headers gets the form.
     pub by: fn(&HeaderMap) -> bool,
 }
 
-/// Every document. Each is declared beside its renderer.
+/// Every document. Each is declared next to its renderer.
 pub static DOCUMENTS: &[Document] = &[
     agent_card::DOCUMENT,
     agent_card::KEYS,
@@ -240,7 +240,7 @@ pub static DOCUMENTS: &[Document] = &[
 ];
 
 impl Document {
-    /// A document that every configuration has, cached for an hour.
+    /// Creates a document that every configuration has, cached for an hour.
     const fn new(
         name: &'static str,
         summary: &'static str,
@@ -262,27 +262,27 @@ impl Document {
         }
     }
 
-    /// A document that some configurations do not have, with what a 404 says then.
+    /// Marks a document that some configurations lack, with the message of the 404 response.
     const fn absent(self, message: &'static str) -> Self {
         Self { absent: message, ..self }
     }
 
-    /// Sends these headers, too.
+    /// Adds response headers.
     const fn headers(self, headers: fn(&Site) -> Vec<(HeaderName, String)>) -> Self {
         Self { headers, ..self }
     }
 
-    /// Lets pages of every website read it, as specifications of documents for browsers ask.
+    /// Lets pages of every website read it, as some specifications require.
     const fn open(self) -> Self {
         Self { open: true, ..self }
     }
 
-    /// Leaves it out of lists of documents.
+    /// Excludes it from lists of documents.
     const fn unlisted(self) -> Self {
         Self { listed: false, ..self }
     }
 
-    /// Renders it for every request, since it depends on the time.
+    /// Renders it for every request because it depends on the time.
     const fn timed(self) -> Self {
         Self { changes: Changes::WithTime, ..self }
     }
@@ -293,45 +293,45 @@ impl Document {
         Self { changes: Changes::WithModels, ..self }
     }
 
-    /// A document that is served at further paths.
-    const fn mirrored(self, mirrors: &'static [Mirrors]) -> Self {
+    /// Adds alias paths.
+    const fn mirrored(self, mirrors: &'static [AliasPaths]) -> Self {
         Self { mirrors, ..self }
     }
 
-    /// A document that is only kept as a file.
+    /// Creates a document that is only a committed file.
     const fn kept(name: &'static str, summary: &'static str, forms: &'static [Form]) -> Self {
         Self { max_age: 0, ..Self::new(name, summary, |_| Vec::new(), forms) }
     }
 }
 
 impl Form {
-    /// The default form.
+    /// Creates the default form.
     const fn new(media_type: &'static str, render: fn(&Site) -> Option<Bytes>) -> Self {
         Self { wanted: None, media_type, render, committed: None, schema: None }
     }
 
-    /// Markdown, for requests that prefer it to HTML.
+    /// Creates a Markdown form, for requests that prefer it to HTML.
     const fn markdown(render: fn(&Site) -> Option<Bytes>) -> Self {
         Self::new(MARKDOWN, render).wanted("accept", wants_markdown)
     }
 
-    /// Says what its JSON looks like.
+    /// Sets the schema of its JSON.
     const fn described(self, schema: fn() -> Schema) -> Self {
         Self { schema: Some(schema), ..self }
     }
 
-    /// Keeps a rendered copy in the repository.
+    /// Commits a rendered copy to the repository.
     const fn committed(self, file: &'static str) -> Self {
         Self { committed: Some(file), ..self }
     }
 
-    /// Only for requests whose header asks for it.
+    /// Limits the form to requests with a matching header.
     const fn wanted(self, header: &'static str, by: fn(&HeaderMap) -> bool) -> Self {
-        Self { wanted: Some(Wanted { header, by }), ..self }
+        Self { wanted: Some(FormCondition { header, by }), ..self }
     }
 }
 
-/// JSON as documents have it: indented, with a line end.
+/// Serializes JSON for documents: indented, with a trailing newline.
 fn json_text(value: &Value) -> Option<Bytes> {
     let mut text = serde_json::to_string_pretty(value).ok()?;
     text.push('\n');

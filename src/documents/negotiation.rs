@@ -1,10 +1,10 @@
-//! Which requests are answered in Markdown.
+//! Content negotiation between HTML and Markdown.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 
-/// Whether a request asks for Markdown: it names `text/markdown` itself, and prefers HTML no more (RFC 9110 §12.5.1).
-/// Browsers, and programs that take anything, get HTML.
+/// True if a request asks for Markdown: it names `text/markdown` and does not prefer HTML (RFC 9110 §12.5.1).
+/// Browsers and clients that accept everything get HTML.
 pub fn wants_markdown(headers: &HeaderMap) -> bool {
     let (mut markdown, mut html) = (0.0, None);
     let (mut any_text, mut any) = (None, None);
@@ -26,7 +26,8 @@ pub fn wants_markdown(headers: &HeaderMap) -> bool {
     markdown > 0.0 && markdown >= html
 }
 
-/// Whether a request comes from who reads HTML: browsers name it; programs name JSON, event streams or anything.
+/// True if a request comes from a browser: browsers accept `text/html`; programs accept JSON, event streams or
+/// everything.
 pub fn reads_html(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.any(|accept| accept.contains("text/html"))
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_only_by_name_and_no_less_than_html() {
+    fn markdown_requires_its_name_and_no_preference_for_html() {
         for accept in [
             "text/markdown",
             "Text/Markdown;q=0.5",

@@ -1,4 +1,4 @@
-//! Operations as nodes that agents put together: what goes in, what comes out, and the tool in several formats.
+//! Operations as workflow nodes for agents: inputs, outputs, and the tool in several formats.
 
 use axum::body::Bytes;
 use ep_kernel::tool::{Agents, Cost, Entry, Latency};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Document, Form, Site, json_text, schemas};
 
-/// The name of the document that describes the REST interface.
+/// The name of the OpenAPI description.
 const OPENAPI: &str = "openapi";
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -57,7 +57,7 @@ fn node(site: &Site, openapi: Option<&Value>, entry: &Entry) -> Value {
     Value::Object(members)
 }
 
-/// Where the document of the REST interface describes this operation.
+/// Returns a URL reference to this operation in the OpenAPI description.
 fn openapi_reference(site: &Site, openapi: &Value, name: &str) -> Value {
     let paths = openapi.get("paths").and_then(Value::as_object);
     let operations = paths.into_iter().flatten().flat_map(|(path, item)| {
@@ -66,14 +66,14 @@ fn openapi_reference(site: &Site, openapi: &Value, name: &str) -> Value {
     let document = site.links.url(OPENAPI, &[]);
     let mut found = operations.filter(|(_, _, operation)| operation["operationId"] == name);
     let url = found.next().map_or(document.clone(), |(path, method, _)| {
-        // A JSON Pointer (RFC 6901) as the fragment of a URL, in which braces are escaped.
+        // A JSON Pointer (RFC 6901) in a URL fragment. Braces are percent-encoded.
         let path = path.replace('~', "~0").replace('/', "~1").replace('{', "%7B").replace('}', "%7D");
         format!("{document}#/paths/{path}/{method}")
     });
     json!({ "operation_id": name, "url": url })
 }
 
-/// The operation as a tool, in the formats of model providers and of MCP.
+/// The operation as a tool, in the formats of model providers and MCP.
 fn tool_specs(entry: &Entry) -> Value {
     let spec = &entry.spec;
     let input = schemas::input(entry);

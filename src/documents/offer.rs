@@ -14,14 +14,14 @@ use crate::config::{BillingMode, Config, Demo};
 use crate::site::names::{DEPOSIT, LOGIN};
 use crate::site::{Route, RouteKind};
 
-/// Source of the models of polls.
+/// The source of the models of polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Models {
     /// An upstream.
     Upstream,
-    /// The demo roster: nothing leaves the program.
+    /// The demo roster: no data leaves the process.
     Simulated,
-    /// Nowhere: polls answer 503.
+    /// No models: polls return 503.
     None,
 }
 
@@ -32,26 +32,26 @@ pub struct Offer {
     pub charges: bool,
     /// True if accounts are funded by card.
     pub cards: bool,
-    /// True if reports of the card processor are taken.
+    /// True if the service accepts webhooks of the card processor.
     pub card_reports: bool,
-    /// The chain of USDC deposits (CAIP-2), where they are taken.
+    /// The chain of USDC deposits (CAIP-2), if deposits are accepted.
     pub usdc: Option<String>,
-    /// The models.
+    /// The source of the models.
     pub models: Models,
-    /// The issuer of access tokens, where one is configured.
+    /// The issuer of access tokens, if one is configured.
     pub issuer: Option<String>,
-    /// True if people sign in there with a browser.
+    /// True if people sign in at the issuer with a browser.
     pub sign_in: bool,
-    /// The credit of an account that its holder makes; zero where nothing is charged.
+    /// The starter credit of an account created by its holder; zero if polls are not charged.
     pub starter_credit: MicroUsd,
 }
 
-/// The reason why an operation is of no use here.
+/// The reason why an operation has no use in this configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unavailable {
     /// The reason, as a clause.
     pub reason: &'static str,
-    /// The HTTP status of its response; `None` if it answers, without a use.
+    /// The HTTP status of its response; `None` if the operation succeeds but has no effect.
     pub status: Option<u16>,
 }
 
@@ -70,7 +70,7 @@ impl Unavailable {
     }
 }
 
-/// The operations of paid polls alone.
+/// The operations that only paid polls need.
 const OF_MONEY: [&str; 5] = [
     GetBalance::SPEC.name,
     ListSpending::SPEC.name,
@@ -80,7 +80,7 @@ const OF_MONEY: [&str; 5] = [
 ];
 
 impl Offer {
-    /// The features of these settings.
+    /// Returns the features of these settings.
     pub fn new(config: &Config) -> Self {
         let charges = config.billing.mode == BillingMode::Prepaid;
         let usdc = charges && !config.x402.facilitator_url.is_empty();
@@ -116,12 +116,12 @@ impl Offer {
         self.models == Models::None
     }
 
-    /// True if accounts are funded here by card or in USDC.
+    /// True if accounts can be funded by card or in USDC.
     pub const fn takes_payments(&self) -> bool {
         self.cards || self.usdc.is_some()
     }
 
-    /// The reason why an operation is of no use here, if it is none.
+    /// Returns the reason why an operation has no use here; `None` if it has a use.
     pub fn lacks(&self, spec: &Spec) -> Option<Unavailable> {
         if !self.charges && OF_MONEY.contains(&spec.name) {
             return Some(CHARGES_NOBODY);
@@ -134,7 +134,7 @@ impl Offer {
         (asks && self.without_models()).then_some(NO_MODELS)
     }
 
-    /// The reason why a route is of no use here, if it is none.
+    /// Returns the reason why a route has no use here; `None` if it has a use.
     pub fn lacks_route(&self, route: &Route) -> Option<Unavailable> {
         match route.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => self.lacks(&entry.spec),
@@ -155,7 +155,8 @@ impl Offer {
         }
     }
 
-    /// True if documents name this operation. Polls are named without models too, beside the [`caution`](Self::caution).
+    /// True if documents list this operation. Polls are listed even without models, with the
+    /// [`caution`](Self::caution).
     pub fn has(&self, entry: &Entry) -> bool {
         self.lacks(&entry.spec).is_none_or(|lack| lack == NO_MODELS)
     }
@@ -165,7 +166,7 @@ impl Offer {
         self.lacks_route(route).is_none_or(|lack| lack == NO_MODELS)
     }
 
-    /// The sentence about the models that every description of the service needs.
+    /// Returns the sentence about the models that every description of the service includes.
     pub const fn caution(&self) -> Option<&'static str> {
         match self.models {
             Models::Upstream => None,

@@ -1,5 +1,5 @@
-//! What the operator tells people about the service: who runs it, what it keeps, and on what terms it is offered. The texts
-//! are templates in `well-known/`, filled from the settings.
+//! The operator's pages: about, privacy and terms. The texts are templates in `well-known/`, filled from the
+//! settings.
 
 use askama::Template;
 use axum::body::Bytes;
@@ -92,7 +92,7 @@ struct PrivacyText<'a> {
     p: Prose<'a>,
     o: Named<'a>,
     content: &'a Content,
-    /// How long a browser may take to sign in, in minutes.
+    /// The time limit for a sign-in in a browser, in minutes.
     sign_in_minutes: u64,
 }
 
@@ -104,17 +104,17 @@ struct TermsText<'a> {
     limits: &'a Limits,
 }
 
-/// The operator, as Markdown names it.
+/// The operator, formatted as Markdown.
 struct Named<'a>(&'a Operator);
 
 impl Named<'_> {
-    /// The operator's name, a link where it has a page.
+    /// The operator's name, linked if the operator has a website.
     fn name(&self) -> String {
         let name = one_line(&self.0.name);
         if self.0.url.is_empty() { name } else { format!("[{name}](<{}>)", self.0.url) }
     }
 
-    /// How to reach the operator: the rest of a sentence.
+    /// The operator's contact, as the rest of a sentence.
     fn contact(&self) -> String {
         let contact = &self.0.contact;
         if contact.is_empty() {
@@ -126,12 +126,12 @@ impl Named<'_> {
         }
     }
 
-    /// What the operator says of refunds.
+    /// The operator's refund policy.
     fn refunds(&self) -> String {
         one_line(&self.0.refunds)
     }
 
-    /// The law that applies.
+    /// The applicable law.
     fn law(&self) -> String {
         one_line(&self.0.law)
     }

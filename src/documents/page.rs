@@ -1,4 +1,4 @@
-//! The HTML form of documents that are written in Markdown.
+//! HTML pages for documents that are written in Markdown.
 
 use askama::Template;
 use axum::body::Bytes;
@@ -8,30 +8,29 @@ use super::Site;
 use crate::pages::{Article, Layout, own};
 
 /// The media type of pages.
-/// The media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// A page for people.
+/// An HTML page with Markdown content.
 pub(super) struct Page<'a> {
     /// The document's name.
     pub(super) name: &'static str,
-    /// Its title.
+    /// The title.
     pub(super) title: &'a str,
-    /// What it is, in one sentence.
+    /// A summary in one sentence.
     pub(super) description: &'a str,
-    /// Its content. HTML in it is shown as text.
+    /// The content. HTML in it is escaped.
     pub(super) markdown: &'a str,
-    /// The name of its Markdown, if that has an address of its own.
+    /// The name of the Markdown document, if it has a separate URL.
     pub(super) twin: &'a str,
 }
 
 impl Page<'_> {
-    /// The page as HTML.
+    /// Renders the page.
     pub(super) fn html(&self, site: &Site) -> Option<Bytes> {
         bytes(&self.article(site))
     }
 
-    /// The page as HTML, one of the guides.
+    /// Renders the page as one of the guides.
     pub(super) fn guide(&self, site: &Site) -> Option<Bytes> {
         bytes(&self.article(site).of_guides())
     }
@@ -41,33 +40,33 @@ impl Page<'_> {
     }
 }
 
-/// What the page of a text says of itself.
+/// The metadata of a page.
 pub(super) struct About {
     /// The name of the page.
     pub(super) name: &'static str,
-    /// The name of its Markdown.
+    /// The name of its Markdown document.
     pub(super) markdown: &'static str,
-    /// Its title.
+    /// The title.
     pub(super) title: &'static str,
-    /// What it is, in one sentence.
+    /// A summary in one sentence.
     pub(super) description: &'static str,
 }
 
 impl About {
-    /// The page with this text.
+    /// Renders the page with this content.
     pub(super) fn html(&self, site: &Site, markdown: &str) -> Option<Bytes> {
         let Self { name, markdown: twin, title, description } = self;
         Page { name, title, description, markdown, twin }.html(site)
     }
 
-    /// The headers of the Markdown: where the page is.
+    /// Returns the headers of the Markdown document, with the page as canonical URL.
     pub(super) fn canonical(&self, site: &Site) -> Vec<(HeaderName, String)> {
         let url = site.url_of(self.name);
         url.into_iter().map(|url| (LINK, format!("<{url}>; rel=\"canonical\""))).collect()
     }
 }
 
-/// What is around the page of this document, whose Markdown is the document `twin`.
+/// Returns the layout around the page of a document. The document `twin` is its Markdown.
 pub(super) fn layout<'s>(
     site: &'s Site,
     name: &str,

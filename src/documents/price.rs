@@ -1,4 +1,4 @@
-//! The price of a poll, as documents quote it.
+//! The price of a poll, as quoted by documents.
 
 use ep_kernel::tool::Tool;
 use ep_polling::money::Usd;
@@ -7,21 +7,21 @@ use serde::Deserialize;
 
 use super::Site;
 
-/// The estimate of a poll with the default arguments, at the current prices (`estimate_poll`).
+/// The estimate for a poll with default arguments at current prices (`estimate_poll`).
 #[derive(Debug, Clone, Deserialize)]
 pub struct PollPrice {
     /// The preset that chooses the models.
     pub(super) preset: String,
     /// Number of models.
     pub(super) models: u32,
-    /// Cost if the poll stops as early as possible, in USD.
+    /// The cost if the poll stops as early as possible, in USD.
     pub(super) cost_usd_at_least: Usd,
-    /// Cost if all models are asked, in USD.
+    /// The cost if all models are called, in USD.
     pub(super) cost_usd_typical_full_roster: Usd,
 }
 
 impl Site {
-    /// A sentence with the price of a poll, as a paragraph; empty where polls are not charged, or the price is unknown.
+    /// Returns a paragraph with the price of a poll; empty if polls are free or the price is unknown.
     pub(super) fn price_paragraph(&self) -> String {
         let Some(price) = self.price() else { return String::new() };
         let PollPrice {

@@ -1,6 +1,6 @@
-//! What the prose in `well-known/` takes from the tables: addresses, limits, errors and settings.
+//! Values for the templates in `well-known/`: URLs, limits, errors and settings.
 //!
-//! The prose names operations and errors; what it names must exist, or there is no such document.
+//! A template that names an unknown operation or error is not rendered.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use super::{DOCUMENTS, Site, SiteSettings};
 use crate::site::deposit::DEPOSITS;
 use crate::site::{Route, RouteKind};
 
-/// What templates see as `p`.
+/// The template variable `p`.
 pub(super) struct Prose<'a> {
     site: &'a Site,
     owner: Value,
@@ -25,12 +25,12 @@ pub(super) struct Prose<'a> {
 
 #[expect(clippy::unused_self, reason = "templates call methods")]
 impl<'a> Prose<'a> {
-    /// What prose says of this site.
+    /// Creates the template values of this site.
     pub(super) fn new(site: &'a Site) -> Self {
         Self { site, owner: super::owner() }
     }
 
-    /// A text as a JSON string, which is one of YAML's, too.
+    /// Returns a text as a JSON string, which is also valid YAML.
     pub(super) fn quoted(&self, text: &str) -> String {
         Value::from(text).to_string()
     }
@@ -45,12 +45,12 @@ impl<'a> Prose<'a> {
         &self.site.settings.base_url
     }
 
-    /// What people say about the service: this member of `owner.json`.
+    /// Returns a field of `owner.json`.
     pub(super) fn owner(&self, member: &str) -> askama::Result<&str> {
         self.owner[member].as_str().ok_or_else(|| missing("member of owner.json", member))
     }
 
-    /// The URL of an operation, a document or an endpoint, its placeholders left as they are.
+    /// Returns the URL of an operation, a document or an endpoint, with its placeholders unchanged.
     pub(super) fn url(&self, name: &str) -> askama::Result<String> {
         if self.site.links.has(name) {
             Ok(self.site.links.url(name, &[]))
@@ -59,25 +59,25 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// The URL of an operation on this poll.
+    /// Returns the URL of an operation on a poll.
     pub(super) fn url_for(&self, name: &str, poll_id: &str) -> askama::Result<String> {
         self.url(name)?;
         Ok(self.site.links.url(name, &[("poll_id", poll_id)]))
     }
 
-    /// The URL of an operation's event stream.
+    /// Returns the URL of an operation's event stream.
     pub(super) fn stream(&self, name: &str) -> askama::Result<String> {
         let streams = |route: &&Route| matches!(route.kind, RouteKind::Stream(..)) && route.name == name;
         let route = self.site.routes.iter().find(streams).ok_or_else(|| missing("event stream", name))?;
         Ok(format!("{}{}", self.base_url(), route.path))
     }
 
-    /// Whether there is a route of this name.
+    /// True if a route has this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.site.links.has(name)
     }
 
-    /// A line of a list that links a route, or nothing where there is none, or no such document in this configuration.
+    /// Returns a list item with a link to a route; empty if the route or document is not available.
     pub(super) fn item(&self, name: &str, title: &str, notes: &str) -> String {
         let absent =
             DOCUMENTS.iter().any(|document| document.name == name) && self.site.document(name).is_none();
@@ -87,7 +87,7 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// What the schema of an operation's input says below a member: `options/maxItems`.
+    /// Returns a value from the schema of an operation's input: `options/maxItems`.
     pub(super) fn limit(&self, operation: &str, pointer: &str) -> askama::Result<String> {
         let entry = self.entry(operation)?;
         let limit = entry.input().as_value().pointer(&format!("/properties/{pointer}"));
@@ -98,7 +98,7 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// What an operation's description says of a member of its input.
+    /// Returns the description of an input field of an operation.
     pub(super) fn member(&self, operation: &str, name: &str) -> askama::Result<String> {
         self.limit(operation, &format!("{name}/description"))
     }
@@ -108,14 +108,14 @@ impl<'a> Prose<'a> {
         entry.ok_or_else(|| missing("operation", operation))
     }
 
-    /// The names of the operations that every agent is shown.
+    /// Returns the names of the operations that every agent sees.
     pub(super) fn core_operations(&self) -> String {
         let core = self.site.offered().filter(|entry| entry.spec.agents == Agents::Core);
         let names: Vec<String> = core.map(|entry| format!("`{}`", entry.spec.name)).collect();
         names.join(", ")
     }
 
-    /// A row of a table behind a line break: status, code and remedy; nothing for an error that cannot occur here.
+    /// Returns a table row after a line break: status, code and remedy. Empty if the error cannot occur here.
     pub(super) fn error(&self, code: &str) -> askama::Result<String> {
         let kind = Kind::from_code(code).ok_or_else(|| missing("error", code))?;
         if !self.site.settings.offer.has_error(kind) {
@@ -130,38 +130,38 @@ impl<'a> Prose<'a> {
         Ok(text)
     }
 
-    /// The threshold of a poll that names none.
+    /// Returns the default threshold of a poll.
     pub(super) fn threshold(&self) -> f64 {
         Threshold::DEFAULT.get()
     }
 
-    /// The budget of a poll that names none.
+    /// Returns the default budget of a poll.
     pub(super) fn budget(&self) -> MicroUsd {
         Budget::DEFAULT.amount()
     }
 
-    /// The least and the most that is deposited at once, in whole dollars.
+    /// Returns the minimum and maximum of a deposit, in whole dollars.
     pub(super) fn deposits(&self) -> (u32, u32) {
         (DEPOSITS.start() / 100, DEPOSITS.end() / 100)
     }
 
-    /// The chain of deposits (CAIP-2); nothing where none are taken.
+    /// Returns the chain of deposits (CAIP-2); empty if deposits are not accepted.
     pub(super) fn network(&self) -> &str {
         self.site.settings.offer.usdc.as_deref().unwrap_or_default()
     }
 
-    /// The caution about the models; nothing where an upstream answers.
+    /// Returns the caution about the models; empty with an upstream.
     pub(super) fn caution(&self) -> &'static str {
         self.site.settings.offer.caution().unwrap_or_default()
     }
 
-    /// How callers reach the operator; nothing where there is no contact.
+    /// Returns the operator's contact; empty if there is none.
     pub(super) fn contact(&self) -> &str {
         &self.site.settings.operator.contact
     }
 }
 
-/// The bytes of a rendered template, with one line end at the end.
+/// Renders a template with exactly one trailing newline.
 pub(super) fn bytes(template: &impl Template) -> Option<Bytes> {
     let text = template.render().ok()?;
     Some(format!("{}\n", text.trim_end()).into())

@@ -1,4 +1,4 @@
-//! Metadata of the service as an OAuth protected resource (RFC 9728), where an issuer is configured.
+//! Metadata of the service as an OAuth protected resource (RFC 9728), if an issuer is configured.
 
 use axum::body::Bytes;
 use serde_json::{Value, json};

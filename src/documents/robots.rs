@@ -1,5 +1,5 @@
-//! `robots.txt` (RFC 9309): what crawlers may read, and what for, by contentsignals.org and by the IETF's drafts on AI
-//! preferences. Responses say the latter in a header, too.
+//! `robots.txt` (RFC 9309): crawler rules and usage preferences, by contentsignals.org and the IETF's drafts on
+//! AI preferences. Responses repeat the drafts' preferences in a header.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 )
 .unlisted();
 
-/// Those who fetch for a person who asks, and for search.
+/// Crawlers for search and for requests of a person.
 const READERS: [&str; 8] = [
     "OAI-SearchBot",
     "ChatGPT-User",
@@ -32,7 +32,7 @@ const READERS: [&str; 8] = [
     "Perplexity-User",
     "Amazonbot",
 ];
-/// Those who fetch for training, and names by which site owners say whether content may be used for it.
+/// Crawlers for training, and user agents that site owners use to allow or forbid it.
 const TRAINERS: [&str; 7] = [
     "GPTBot",
     "ClaudeBot",
@@ -54,7 +54,7 @@ fn text(site: &Site) -> Option<Bytes> {
         for agent in agents {
             let _ = writeln!(text, "User-agent: {agent}");
         }
-        // A crawler follows the group that names it, and no other (RFC 9309 §2.2.1).
+        // A crawler follows only the group with its name (RFC 9309 §2.2.1).
         let _ = writeln!(text, "{rules}");
     }
     if let Some(url) = site.url_of("sitemap") {
@@ -63,8 +63,7 @@ fn text(site: &Site) -> Option<Bytes> {
     Some(text.into())
 }
 
-/// What content may be used for, as the header `Content-Usage` has it (draft-ietf-aipref-attach-05, section 5;
-/// draft-ietf-aipref-vocab-07).
+/// Returns the `Content-Usage` header (draft-ietf-aipref-attach-05, section 5; draft-ietf-aipref-vocab-07).
 pub fn content_usage(content: &Content) -> Option<HeaderValue> {
     HeaderValue::try_from(usage(content)).ok()
 }
@@ -74,7 +73,8 @@ fn usage(content: &Content) -> String {
     format!("search={}, train-ai={}", letter(content.search), letter(content.ai_train))
 }
 
-/// The rules of every group. The longest match counts; those who take the first find the same.
+/// Returns the rules of every group. Crawlers use the longest match or the first match; both give the same
+/// result.
 fn rules(site: &Site) -> String {
     let Content { search, ai_input, ai_train } = site.settings.content;
     let word = |allowed| if allowed { "yes" } else { "no" };
@@ -90,7 +90,7 @@ fn rules(site: &Site) -> String {
     let folders: BTreeSet<String> =
         site.routes.iter().filter(|route| !is_public(route)).map(folder).collect();
     let in_folder = |path: &&str| folders.iter().any(|folder| path.starts_with(folder.as_str()));
-    // What would be allowed together with something that its path begins with.
+    // Private paths that start with an allowed path.
     let exceptions: BTreeSet<&str> = fetched()
         .filter(|route| !is_public(route))
         .map(prefix)
@@ -114,7 +114,7 @@ fn rules(site: &Site) -> String {
     rules
 }
 
-/// Whether this is for everybody to read, and costs nobody anything.
+/// True if everyone may read the route at no cost.
 fn is_public(route: &Route) -> bool {
     match route.kind {
         RouteKind::Document(_) | RouteKind::ProxiedDocument | RouteKind::Page | RouteKind::Form => true,
@@ -125,12 +125,12 @@ fn is_public(route: &Route) -> bool {
     }
 }
 
-/// The path up to its first placeholder.
+/// Returns the path up to its first placeholder.
 fn prefix(route: &Route) -> &str {
     route.path.split('{').next().unwrap_or_default()
 }
 
-/// The first folder of the path.
+/// Returns the first folder of the path.
 fn folder(route: &Route) -> String {
     let first = route.path.split('/').nth(1).unwrap_or_default();
     format!("/{first}/")

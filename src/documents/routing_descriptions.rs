@@ -1,4 +1,4 @@
-//! What each route is for, whom it admits, what it costs and how long it takes.
+//! The purpose, accepted credentials, cost and latency of each route.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 
 fn descriptions(site: &Site) -> Option<Bytes> {
     let mut documents = HashSet::new();
-    // A document may be served at many addresses; its first one says all.
+    // A document may be served at many paths; only the first is described.
     let mut first = |route: &&Route| !is_document(route) || documents.insert(route.name);
     let routes = site.routes.iter().filter(|route| match route.kind {
         RouteKind::Webhook | RouteKind::Form => false,
@@ -102,7 +102,7 @@ const fn kind(route: &Route) -> &'static str {
     }
 }
 
-/// Which credentials are accepted; `none` is a request without any.
+/// Returns the accepted credentials; `none` is a request without a credential.
 pub(super) fn credentials(access: Access) -> Vec<&'static str> {
     let kinds = [(access.anonymous, "none"), (access.cookie, "session_cookie"), (access.key, "api_key")];
     kinds.iter().filter(|(accepted, _)| *accepted).map(|(_, name)| *name).collect()
@@ -119,7 +119,7 @@ fn cost(site: &Site, spec: &Spec) -> Value {
     }
 }
 
-/// The cost of a poll of an account.
+/// Returns the cost of a poll by an account.
 fn metered(site: &Site) -> Value {
     if !site.settings.offer.charges {
         return free();

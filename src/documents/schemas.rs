@@ -1,14 +1,14 @@
-//! Schemas of operations, as documents embed them: complete in themselves.
+//! Self-contained schemas of operations, embedded in documents.
 
 use ep_kernel::tool::Entry;
 use serde_json::{Map, Value, json};
 
 /// The dialect of every schema.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Definitions inside definitions are followed so deep.
+/// The maximum depth of nested definitions.
 const MAX_DEPTH: usize = 16;
 
-/// The schema of an operation's input: of an object, as tools of agents need it.
+/// Returns the schema of an operation's input: always an object, because agent tools require it.
 pub fn input(entry: &Entry) -> Value {
     let mut schema = whole(entry.input().as_value());
     schema["type"] = "object".into();
@@ -18,12 +18,12 @@ pub fn input(entry: &Entry) -> Value {
     schema
 }
 
-/// The schema of an operation's output.
+/// Returns the schema of an operation's output.
 pub fn output(entry: &Entry) -> Value {
     whole(entry.output().as_value())
 }
 
-/// A schema with its definitions in the places that refer to them.
+/// Returns a schema with its definitions inlined.
 fn whole(schema: &Value) -> Value {
     let definitions = schema.get("$defs").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut whole = resolved(schema, &definitions, 0);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_become_what_they_refer_to() {
+    fn references_are_inlined() {
         let schema = json!({
             "properties": { "a": { "$ref": "#/$defs/A", "description": "Here." } },
             "$defs": { "A": { "description": "There.", "items": { "$ref": "#/$defs/B" } }, "B": { "type": "string" } },
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn no_schema_of_the_catalogue_refers_to_anything() {
+    fn catalogue_schemas_have_no_references() {
         for entry in ep_tools::TOOLS.iter() {
             for schema in [input(entry), output(entry)] {
                 assert!(!schema.to_string().contains("$ref"), "{}: {schema}", entry.spec.name);

@@ -1,4 +1,4 @@
-//! Where security problems are reported (RFC 9116).
+//! `security.txt`: the contact for security reports (RFC 9116).
 
 use std::fmt::Write;
 
@@ -33,15 +33,15 @@ fn text(site: &Site) -> Option<Bytes> {
     };
     let mut text =
         format!("Contact: {contact}\nExpires: {}\nPreferred-Languages: en\n", expires(site.now()?));
-    // URLs in this file begin with https:// (RFC 9116 §2.5).
+    // URLs in this file must start with https:// (RFC 9116 §2.5).
     if let Some(url) = site.url_of(NAME).filter(|url| url.starts_with("https:")) {
         let _ = writeln!(text, "Canonical: {url}");
     }
     Some(text.into())
 }
 
-/// At least 330 days from now, and less than a year, as RFC 9116 §2.5.5 recommends. It changes every 30 days, at the same
-/// time on every replica.
+/// Returns a date at least 330 days and less than a year from now, as RFC 9116 §2.5.5 recommends. It changes
+/// every 30 days, at the same time on every replica.
 fn expires(now: Timestamp) -> String {
     const STEP_MS: i64 = 30 * 24 * 60 * 60 * 1000;
     let at = Timestamp::from_millis((now.millis().div_euclid(STEP_MS) + 12) * STEP_MS);
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_never_expires_while_it_is_served() {
+    fn expiry_is_330_to_365_days_ahead() {
         for day in 0..1000 {
             let now = Timestamp::from_millis(1_790_000_000_123 + day * 86_400_000);
             let at: Timestamp = serde_json::from_str(&format!("\"{}\"", expires(now))).unwrap();

@@ -1,4 +1,4 @@
-//! Serves documents: rendered once, with entity tags.
+//! Serves documents, rendered once and with entity tags.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -11,11 +11,11 @@ use axum::http::{HeaderMap, Response};
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::time::Timestamp;
 
-use super::{Changes, DOCUMENTS, Document, Form, Mirrors, Site};
+use super::{AliasPaths, Changes, DOCUMENTS, Document, Form, Site};
 use crate::pages::protect;
 use crate::site::{Route, RouteKind};
 
-/// The routes of every served document.
+/// Returns the routes of every served document.
 pub fn routes(site: &Site) -> Vec<Route> {
     let of = |(place, document): (usize, &'static Document)| {
         (document.paths)(site).into_iter().map(move |path| route(place, document, path))
@@ -23,16 +23,16 @@ pub fn routes(site: &Site) -> Vec<Route> {
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
-/// The routes of the further paths of every document.
+/// Returns the routes of the alias paths of every document.
 pub fn mirrors() -> Vec<Route> {
     let of = |(place, document): (usize, &'static Document)| {
-        let paths = document.mirrors.iter().flat_map(Mirrors::paths);
+        let paths = document.mirrors.iter().flat_map(AliasPaths::paths);
         paths.map(move |path| route(place, document, path))
     };
     DOCUMENTS.iter().enumerate().flat_map(of).collect()
 }
 
-/// The same as families: one route with placeholders for each, which nothing serves as it is.
+/// Returns one descriptive route with placeholders for each alias pattern. These routes are not served.
 pub(super) fn families() -> Vec<Route> {
     let of = |(place, document): (usize, &'static Document)| {
         document.mirrors.iter().map(move |mirrors| route(place, document, mirrors.path.to_owned()))
@@ -47,7 +47,7 @@ fn route(place: usize, document: &'static Document, path: String) -> Route {
     Route { path: path.into(), for_people, ..route }
 }
 
-/// Answers a request for the document at this place of the table, in the form that its headers ask for.
+/// Serves the document at an index of [`DOCUMENTS`], in the form that the request headers select.
 pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
     let document = &DOCUMENTS[place];
     let other = document.forms.iter().position(|form| form.wanted.as_ref().is_some_and(|w| (w.by)(headers)));
@@ -61,7 +61,7 @@ pub fn serve(site: &Site, place: usize, headers: &HeaderMap) -> Result<Response<
     })
 }
 
-/// Answers a request for the document of this name, in the form that its headers ask for.
+/// Serves the document with this name, in the form that the request headers select.
 pub fn serve_named(site: &Site, name: &str, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
     let place = DOCUMENTS.iter().position(|document| document.name == name);
     place.map_or_else(
@@ -70,7 +70,7 @@ pub fn serve_named(site: &Site, name: &str, headers: &HeaderMap) -> Result<Respo
     )
 }
 
-/// The headers of a form of a document.
+/// Returns the headers of a form of a document.
 pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMap {
     let mut of = HeaderMap::new();
     of.insert(CONTENT_TYPE, HeaderValue::from_static(form.media_type));
@@ -95,7 +95,8 @@ pub(super) fn headers(site: &Site, document: &Document, form: &Form) -> HeaderMa
     of
 }
 
-/// What lets pages of every website read a document (SEP-2127 of the Model Context Protocol, "CORS Requirements").
+/// The headers that let pages of every website read a document (SEP-2127 of the Model Context Protocol, "CORS
+/// Requirements").
 const OPEN: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     (ACCESS_CONTROL_ALLOW_METHODS, "GET"),
@@ -103,7 +104,7 @@ const OPEN: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_EXPOSE_HEADERS, "ETag"),
 ];
 
-/// A time as headers have it (RFC 9110 §5.6.7).
+/// Formats a time for HTTP headers (RFC 9110 §5.6.7).
 fn http_date(at: Timestamp) -> Option<HeaderValue> {
     let since_epoch = Duration::from_millis(u64::try_from(at.millis()).ok()?);
     HeaderValue::try_from(httpdate::fmt_http_date(UNIX_EPOCH + since_epoch)).ok()

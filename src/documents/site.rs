@@ -1,4 +1,4 @@
-//! What documents are rendered from.
+//! The site: the input of every document renderer.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -29,34 +29,34 @@ use crate::surface::http::Rendered;
 pub struct SiteSettings {
     /// The public base URL, without a trailing slash.
     pub base_url: String,
-    /// Who runs the service.
+    /// The operator of the service.
     pub operator: Operator,
-    /// Whether programs with a key may read their account.
+    /// True if programs with a key may read their account.
     pub keys_read_account: bool,
     /// The features of this configuration.
     pub offer: Offer,
-    /// Since when documents are what they are, where that is known: they follow from the settings and the program.
+    /// The time of the last change, if known. Documents depend on the settings and the program.
     pub since: Option<Timestamp>,
-    /// What programs that collect content may use it for.
+    /// The allowed uses of content for crawlers.
     pub content: Content,
-    /// How long one poll may take.
+    /// The maximum duration of a poll.
     pub poll_deadline: Duration,
-    /// How many requests callers may make.
+    /// The rate limits of callers.
     pub limits: Limits,
-    /// The host that questions are sent to, where it is known by name on the web.
+    /// The upstream host that receives questions, if it has a public name.
     pub upstream_host: Option<String>,
-    /// How long browsers stay signed in.
+    /// The lifetime of browser sessions.
     pub sessions: Sessions,
-    /// How long polls that nobody owns are kept, in days; 0 is for ever.
+    /// The retention of polls without an owner, in days; 0 means forever.
     pub keep_anonymous_days: u32,
-    /// Whether the starter credits of one client address are counted.
+    /// True if starter credits are counted by client address.
     pub counts_addresses: bool,
-    /// What signs the agent card; nothing in the copies that the repository keeps.
+    /// The keys that sign the agent card; `None` for the committed copies.
     pub signing: Option<Arc<SigningKeys>>,
 }
 
 impl SiteSettings {
-    /// What these settings say.
+    /// Reads the settings from the configuration.
     pub fn new(config: &Config) -> Self {
         Self {
             base_url: config.base_url(),
@@ -78,7 +78,7 @@ impl SiteSettings {
         }
     }
 
-    /// The page where a person funds an account, if there is one.
+    /// Returns the URL of the page for funding an account, if there is one.
     fn add_funds_page(&self, links: &Links) -> Option<String> {
         let Operator { add_funds_url, .. } = &self.operator;
         if !add_funds_url.is_empty() {
@@ -88,7 +88,7 @@ impl SiteSettings {
         pays_here.then(|| format!("{}{FUNDS}", links.url(DASHBOARD, &[])))
     }
 
-    /// The operator's address, as a URL.
+    /// Returns the operator's contact as a URL.
     fn contact_url(&self) -> Option<String> {
         let contact = &self.operator.contact;
         match Url::parse(contact) {
@@ -97,8 +97,8 @@ impl SiteSettings {
         }
     }
 
-    /// The ways to fund an account that work here: none where nothing is charged, and the operator where no payment
-    /// is configured.
+    /// Returns the available ways to fund an account. Empty if polls are free; the operator if no payment rail is
+    /// configured.
     fn funding(&self, links: &Links) -> Vec<Way> {
         let way = |description: &str, request: (Method, String), example: Option<Value>| Way {
             action: "add_funds",
@@ -144,36 +144,36 @@ impl SiteSettings {
     }
 }
 
-/// Everything that documents are rendered from: settings, operations, routes, and each other.
+/// The input of document renderers: settings, operations, routes and other documents.
 pub struct Site {
     /// The settings.
     pub settings: SiteSettings,
     /// Every operation.
     pub tools: &'static [Entry],
-    /// Everything that is served.
+    /// Every route.
     pub routes: Vec<Route>,
-    /// The families of further paths of documents, as descriptions have them.
+    /// The alias patterns of documents, for descriptions.
     pub(super) families: Vec<Route>,
     /// Absolute links to the routes.
     pub links: Links,
-    /// The time of day, for documents that depend on it.
+    /// The clock, for documents that depend on the time.
     clock: Option<Arc<dyn Clock>>,
-    /// The price of a poll, where it is known.
+    /// The price of a poll, if known.
     price: RwLock<Option<PollPrice>>,
     /// True if free polls find models, where it is known.
     free_models: RwLock<Option<bool>>,
     /// The paths of documents that pages of every website may read.
     open: HashSet<String>,
-    /// The paths that forms of pages are sent to.
+    /// The paths that accept submitted forms.
     forms: HashSet<String>,
-    /// What content may be used for, as a header.
+    /// The value of the `Content-Usage` header.
     pub content_usage: Option<HeaderValue>,
-    /// Each form of each document, rendered at its first use.
+    /// Each form of each document, rendered on first use.
     rendered: Vec<Vec<OnceLock<Option<Arc<Rendered>>>>>,
 }
 
 impl Site {
-    /// The site of a service with these settings and operations, before its routes are known.
+    /// Creates the site of a service with these settings and operations, without routes.
     pub fn new(settings: SiteSettings, tools: &'static [Entry]) -> Self {
         let rendered =
             DOCUMENTS.iter().map(|document| document.forms.iter().map(|_| OnceLock::new()).collect());
@@ -193,12 +193,12 @@ impl Site {
         }
     }
 
-    /// The site with the time of day.
+    /// Sets the clock.
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }
     }
 
-    /// The site with everything that is served.
+    /// Sets the routes.
     pub fn with_routes(mut self, routes: Vec<Route>) -> Self {
         let named = routes.iter().map(|route| (route.name.to_owned(), route.method, route.path.to_string()));
         let links = Links::new(&self.settings.base_url, named);
@@ -221,22 +221,23 @@ impl Site {
         self
     }
 
-    /// The URL of the operation, document or protocol endpoint of this name; `None` where this service has none.
+    /// Returns the URL of the operation, document or endpoint with this name; `None` if this service does not
+    /// have it.
     pub fn url_of(&self, name: &str) -> Option<String> {
         self.links.has(name).then(|| self.links.url(name, &[]))
     }
 
-    /// Whether this configuration has a document. Not for renderers of documents that may be missing themselves.
+    /// True if this configuration has a document. A renderer of an optional document must not call it.
     pub(super) fn has(&self, document: &Document) -> bool {
         document.absent.is_empty() || self.document(document.name).is_some()
     }
 
-    /// The operations that documents name: those that are of use in this configuration.
+    /// Returns the operations that documents list: those with a use in this configuration.
     pub(super) fn offered(&self) -> impl Iterator<Item = &'static Entry> {
         self.tools.iter().filter(|entry| self.settings.offer.has(entry))
     }
 
-    /// The description of the service, with the caution about its models.
+    /// Returns the description of the service, with the caution about its models.
     pub(super) fn description(&self) -> String {
         let owner = super::owner();
         let text = owner["description"].as_str().unwrap_or_default();
@@ -246,7 +247,7 @@ impl Site {
         }
     }
 
-    /// The tagline of at most 100 characters, which says that models are simulated.
+    /// Returns the tagline of at most 100 characters. It mentions simulated models.
     pub(super) fn tagline(&self) -> String {
         let owner = super::owner();
         let text = owner["tagline"].as_str().unwrap_or_default();
@@ -257,33 +258,33 @@ impl Site {
         }
     }
 
-    /// The documents that lists of documents name, with their URLs.
+    /// Returns the documents that lists of documents include, with their URLs.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&'static Document, String)> {
         let documents = DOCUMENTS.iter().filter(|document| document.listed && self.has(document));
         documents.filter_map(|document| Some((document, self.url_of(document.name)?)))
     }
 
-    /// Whether pages of every website may read what is at this path.
+    /// True if pages of every website may read this path.
     pub fn is_open(&self, path: &str) -> bool {
         self.open.contains(path)
     }
 
-    /// Whether this is a form that is sent.
+    /// True if the request submits a form.
     pub fn is_form(&self, request: &Parts) -> bool {
         request.method == axum::http::Method::POST && self.forms.contains(request.uri.path())
     }
 
-    /// The time; when the service started, where there is no clock.
+    /// Returns the current time; the start time if there is no clock.
     pub(super) fn now(&self) -> Option<Timestamp> {
         self.clock.as_ref().map(|clock| clock.now()).or(self.settings.since)
     }
 
-    /// Sets the price that documents quote; `None` where it is unknown.
+    /// Sets the price that documents quote; `None` if it is unknown.
     pub fn set_price(&self, price: Option<PollPrice>) {
         *self.price.write().unwrap_or_else(PoisonError::into_inner) = price;
     }
 
-    /// Sets whether free polls find models; `None` where it is unknown.
+    /// Sets if free polls find models; `None` if it is unknown.
     pub fn set_free_models(&self, free: Option<bool>) {
         *self.free_models.write().unwrap_or_else(PoisonError::into_inner) = free;
     }
@@ -299,14 +300,14 @@ impl Site {
         price.clone().filter(|_| self.settings.offer.charges)
     }
 
-    /// The bytes of another document in its default form, for documents that quote or digest it. A
-    /// document must not ask for itself, directly or through others.
+    /// Returns another document in its default form, for documents that quote it or compute its digest. A
+    /// document must not request itself, directly or indirectly.
     pub fn document(&self, name: &str) -> Option<Bytes> {
         let index = DOCUMENTS.iter().position(|document| document.name == name)?;
         self.rendered(index, 0).map(|rendered| rendered.bytes.clone())
     }
 
-    /// A form of a document, rendered once unless it changes.
+    /// Returns a form of a document, rendered once unless it changes.
     pub(super) fn rendered(&self, document: usize, form: usize) -> Option<Arc<Rendered>> {
         let cell = self.rendered.get(document)?.get(form)?;
         let (document, form) = (&DOCUMENTS[document], &DOCUMENTS[document].forms[form]);
@@ -321,7 +322,7 @@ impl Site {
         }
     }
 
-    /// The forms of every document, with the places of document and form.
+    /// Returns every form of every document, with its document index and form index.
     pub(super) fn forms() -> impl Iterator<Item = (&'static Form, usize, usize)> {
         DOCUMENTS.iter().enumerate().flat_map(|(place, document)| {
             document.forms.iter().enumerate().map(move |(index, form)| (form, place, index))

@@ -1,4 +1,4 @@
-//! The pages and documents for people and agents (sitemaps.org, protocol 0.9).
+//! The sitemap: pages and documents for people and agents (sitemaps.org, protocol 0.9).
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ fn xml(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n",
     );
-    // The day is enough: replicas that start one after another then say the same.
+    // Only the day, so replicas that start at different times agree.
     let changed = site.settings.since.map(|since| since.calendar().strftime("%Y-%m-%d").to_string());
     let changed = changed.map(|day| format!("<lastmod>{day}</lastmod>")).unwrap_or_default();
     let pages = LISTED_PAGES.iter().filter_map(|name| site.url_of(name));

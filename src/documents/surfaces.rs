@@ -1,4 +1,4 @@
-//! The ways in which agents and people meet the service: `well-known/surfaces.json`, as far as it is served.
+//! Surfaces: the entries of `well-known/surfaces.json` that this service supports.
 
 use axum::body::Bytes;
 use ep_kernel::schema;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::{DOCUMENTS, Document, Form, Site, openapi};
 use crate::site::{Route, RouteKind};
 
-/// What the descriptors say. Artifacts are named; `{name}` in a rule is the URL of what has this name, `{stream:name}` that
-/// of an operation's event stream.
+/// The descriptors. Artifacts are route names. In a rule, `{name}` is the URL of a route and `{stream:name}` is
+/// the URL of an operation's event stream.
 const DESCRIPTORS: &str = include_str!("../../well-known/surfaces.json");
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -19,9 +19,9 @@ pub(super) const DOCUMENT: Document = Document::new(
     &[Form::new("application/json", render).described(schema::output::<Surfaces>)],
 );
 
-/// A way to reach the service, as it is kept.
+/// A descriptor as stored in the file.
 #[derive(Deserialize)]
-struct Kept {
+struct StoredDescriptor {
     pattern_id: String,
     category: Category,
     user_types: Vec<UserType>,
@@ -31,12 +31,12 @@ struct Kept {
     detection_rule: String,
     #[serde(default)]
     standard_refs: Vec<String>,
-    /// The setting that it needs.
+    /// The setting that it requires.
     #[serde(default)]
     needs: Option<Need>,
 }
 
-/// How established a way is.
+/// The maturity of a surface.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Category {
@@ -45,7 +45,7 @@ enum Category {
     Speculative,
 }
 
-/// Whom a way is for.
+/// The intended users of a surface.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum UserType {
@@ -54,7 +54,7 @@ enum UserType {
     BrowserAgent,
 }
 
-/// A setting without which something is not served.
+/// A setting that enables a surface.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Need {
@@ -63,40 +63,40 @@ enum Need {
     Usdc,
 }
 
-/// Something that is served.
+/// A URL that belongs to a surface.
 #[derive(Deserialize)]
 struct Artifact {
-    /// The name of its route.
+    /// The route's name.
     name: String,
-    /// What its placeholders are filled with.
+    /// The values of its placeholders.
     #[serde(default)]
     with: Vec<(String, String)>,
-    /// Its query.
+    /// The query string.
     #[serde(default)]
     query: String,
 }
 
-/// Every way to reach the service.
+/// The surfaces of the service.
 #[derive(Serialize, JsonSchema)]
 struct Surfaces(Vec<Descriptor>);
 
-/// A way to reach the service, as it is served.
+/// A way to reach the service.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SurfaceDescriptor")]
 struct Descriptor {
-    /// Its name.
+    /// Unique name.
     pattern_id: String,
-    /// How established it is.
+    /// Maturity of the surface.
     category: Category,
-    /// Whom it is for.
+    /// Intended users.
     user_types: Vec<UserType>,
-    /// What it is.
+    /// One-sentence description.
     description: String,
-    /// What somebody does with it.
+    /// User story.
     user_story: String,
-    /// Addresses that belong to it.
+    /// Related URLs.
     artifacts: Vec<String>,
-    /// How to tell from outside that it is supported.
+    /// Rule for detecting support from outside.
     detection_rule: String,
     /// The specifications that it follows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -104,32 +104,33 @@ struct Descriptor {
 }
 
 fn render(site: &Site) -> Option<Bytes> {
-    let kept: Vec<Kept> = serde_json::from_str(DESCRIPTORS).ok()?;
-    let descriptors = Surfaces(kept.into_iter().filter_map(|kept| descriptor(site, kept)).collect());
+    let stored: Vec<StoredDescriptor> = serde_json::from_str(DESCRIPTORS).ok()?;
+    let descriptors = Surfaces(stored.into_iter().filter_map(|stored| descriptor(site, stored)).collect());
     super::json_text(&serde_json::to_value(descriptors).ok()?)
 }
 
-/// A descriptor with addresses; `None` if nothing that it names is served.
-fn descriptor(site: &Site, kept: Kept) -> Option<Descriptor> {
+/// Resolves a descriptor's URLs. Returns `None` if none of its artifacts is served, or if its rule names a
+/// missing URL.
+fn descriptor(site: &Site, stored: StoredDescriptor) -> Option<Descriptor> {
     let settings = &site.settings;
-    let set = match kept.needs {
+    let set = match stored.needs {
         None => true,
         Some(Need::Issuer) => settings.offer.issuer.is_some(),
         Some(Need::Login) => settings.offer.sign_in,
         Some(Need::Usdc) => settings.offer.usdc.is_some(),
     };
-    let served = kept.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
+    let served = stored.artifacts.iter().filter(|artifact| set && is_served(site, &artifact.name));
     let artifacts: Vec<String> = served.map(|artifact| artifact.url(site)).collect();
-    let rule = with_urls(site, &kept.detection_rule)?;
+    let rule = with_urls(site, &stored.detection_rule)?;
     (!artifacts.is_empty()).then_some(Descriptor {
-        pattern_id: kept.pattern_id,
-        category: kept.category,
-        user_types: kept.user_types,
-        description: kept.description,
-        user_story: kept.user_story,
+        pattern_id: stored.pattern_id,
+        category: stored.category,
+        user_types: stored.user_types,
+        description: stored.description,
+        user_story: stored.user_story,
         artifacts,
         detection_rule: rule,
-        standard_refs: kept.standard_refs,
+        standard_refs: stored.standard_refs,
     })
 }
 
@@ -142,14 +143,14 @@ impl Artifact {
     }
 }
 
-/// Whether this service has what is named so. Only documents that some configurations lack are rendered to find out:
-/// others may quote this document.
+/// True if this service serves the named document or route. Only optional documents are rendered to find out,
+/// because other documents may quote this one.
 fn is_served(site: &Site, name: &str) -> bool {
     let lacking = DOCUMENTS.iter().find(|document| document.name == name && !document.absent.is_empty());
     site.links.has(name) && lacking.is_none_or(|document| site.document(document.name).is_some())
 }
 
-/// A text with the URL of each `{name}`; `None` if one of them is not served.
+/// Replaces each `{name}` with its URL; `None` if a name is not served.
 fn with_urls(site: &Site, text: &str) -> Option<String> {
     let mut parts = text.split('{');
     let mut all = parts.next()?.to_owned();
@@ -167,7 +168,7 @@ fn with_urls(site: &Site, text: &str) -> Option<String> {
 
 const STREAM: &str = "stream:";
 
-/// Where the events of an operation are streamed.
+/// Returns the URL of an operation's event stream.
 fn stream_url(site: &Site, name: &str) -> Option<String> {
     let streams = |route: &&Route| route.name == name && matches!(route.kind, RouteKind::Stream(..));
     site.routes.iter().find(streams).map(|route| format!("{}{}", site.settings.base_url, route.path))

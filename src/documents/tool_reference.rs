@@ -1,4 +1,4 @@
-//! `docs/tools.md`: every operation, how it is reached and what it does.
+//! `docs/tools.md`: every operation, its addresses and its manual.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(super) const DOCUMENT: Document = Document::kept(
     &[Form::new("text/markdown", markdown).committed("docs/tools.md")],
 );
 
-/// The reference of operations, in Markdown.
+/// Renders the operation reference in Markdown.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn markdown(site: &Site) -> Option<Bytes> {
     let mut text = String::from(
@@ -27,7 +27,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
     Some(text.into())
 }
 
-/// A section for each operation that this configuration offers.
+/// Renders a section for each operation that this configuration offers.
 pub(super) fn offered(site: &Site) -> String {
     let mut text = String::new();
     for entry in site.offered() {
@@ -36,7 +36,7 @@ pub(super) fn offered(site: &Site) -> String {
     text
 }
 
-/// Whether a route is one of an operation.
+/// True if a route belongs to an operation.
 pub(super) const fn is_operation(route: &Route) -> bool {
     matches!(route.kind, RouteKind::Operation(..) | RouteKind::Stream(..))
 }
@@ -60,7 +60,7 @@ fn operation(text: &mut String, entry: &Entry, occurs: impl Fn(Kind) -> bool) {
         }
         Agents::None => {}
     }
-    // Without a REST binding, `ep call` cannot reach it at a server.
+    // `ep call` needs a REST binding.
     if spec.rest.is_some() {
         let _ = writeln!(text, "- Command line: `ep call {}`", spec.name);
     }
@@ -73,7 +73,7 @@ fn operation(text: &mut String, entry: &Entry, occurs: impl Fn(Kind) -> bool) {
     let _ = write!(text, "\n```json\n{}\n```\n", spec.example.trim());
 }
 
-/// Who may call, in words.
+/// Returns the accepted callers in words.
 pub(super) fn callers(access: Access) -> String {
     let kinds = [
         (access.anonymous, "anyone without credentials"),

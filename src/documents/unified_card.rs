@@ -1,4 +1,4 @@
-//! The card of the whole service: what it can do, how callers authenticate, and its interfaces.
+//! The unified agent card: capabilities, authentication and interfaces of the service.
 
 use axum::body::Bytes;
 use ep_kernel::key_terms::KeyScope;
@@ -24,7 +24,7 @@ pub(super) const DOCUMENT: Document = Document::new(
 )
 .with_models();
 
-/// The version of this card's form.
+/// The version of the card's format.
 const VERSION: &str = "1.0.0";
 
 fn card(site: &Site) -> Option<Bytes> {
@@ -53,7 +53,7 @@ fn card(site: &Site) -> Option<Bytes> {
     json_text(&card)
 }
 
-/// An object of the texts that are there.
+/// Returns an object of the present texts.
 fn without_absent(members: &[(&str, Option<String>)]) -> Value {
     let there = members.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?)));
     let there = there.filter(|(_, value)| !value.is_empty());

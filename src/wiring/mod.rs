@@ -1,4 +1,4 @@
-//! Puts the service together: settings and an environment in, a running [`App`] out.
+//! Assembles the service: turns settings and an environment into a running [`App`].
 
 mod payments;
 mod sign_in;
@@ -42,22 +42,22 @@ use crate::limiter::MemoryLimiter;
 use crate::surface::web::Usdc;
 use crate::surface::{a2a, routes};
 
-/// What the service takes from the machine it runs on; tests bring their own.
+/// The service's environment; tests replace it.
 pub struct Environment {
-    /// The time of day.
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Randomness.
+    /// Source of randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Makes the builders of HTTP clients.
+    /// Factory of HTTP client builders.
     pub http: HttpClients,
-    /// The operations on offer.
+    /// The available operations.
     pub tools: &'static [Entry],
-    /// Whether answers link to the service even if no base URL is set: false where nothing listens.
+    /// True if outputs link to the service even without a base URL; false if nothing listens.
     pub links: bool,
 }
 
 impl Environment {
-    /// The real clock, the real randomness, every operation.
+    /// Returns the system clock, system randomness and all operations.
     pub fn system() -> Self {
         Self {
             clock: Arc::new(SystemClock),
@@ -69,47 +69,47 @@ impl Environment {
     }
 }
 
-/// The service and what must be closed after it.
+/// The assembled service and its resources.
 pub struct Assembled {
     /// The service.
     pub app: Arc<App>,
-    /// What is served, and the documents about it.
+    /// The routes, and the documents that describe them.
     pub site: Arc<Site>,
-    /// The identity provider, where one is configured.
+    /// The identity provider, if configured.
     pub provider: Option<Provider>,
-    /// Signs people in there, where the service is its client.
+    /// Signs people in at the provider, if the service is its client.
     pub oidc: Option<Arc<Oidc>>,
-    /// Reads what Stripe reports, where cards are taken.
+    /// Parses Stripe webhooks, if card payments are enabled.
     pub stripe: Option<Arc<StripeWebhooks>>,
-    /// Deposits of USDC, where they are configured.
+    /// USDC deposits, if configured.
     pub usdc: Option<Usdc>,
     store: Arc<Store>,
     lease: Duration,
-    /// How long polls that nobody owns are kept.
+    /// Retention of anonymous polls; `None` stores them forever.
     keep_anonymous: Option<Duration>,
 }
 
-/// What the parts of the service are made of.
-struct Shared<'a> {
+/// AssemblyContext inputs of the assembly steps.
+struct AssemblyContext<'a> {
     config: &'a Config,
     secret: &'a [u8],
     store: &'a Store,
     clock: &'a Arc<dyn Clock>,
     entropy: &'a Arc<dyn Entropy>,
-    /// For all other servers but the models'.
+    /// HTTP client for all servers except the models'.
     client: reqwest::Client,
-    /// The node of the chain, where there is one.
+    /// The chain's node, if configured.
     node: Option<Node>,
 }
 
-/// Opens the database, finds the models and puts the service together. Nothing runs in the background yet.
+/// Opens the database, configures the models and assembles the service. Starts no background work.
 pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Result<Assembled> {
     let Environment { clock, entropy, http, tools, links } = environment;
     let url: DatabaseUrl = config.database_url()?.expose_secret().parse()?;
     let secret = secret_key(config, &url, &*entropy).await?;
     let secret = secret.expose_secret();
     let store =
-        ep_store::connect(&url, StoreOptions::default()).await.context("the database cannot be opened")?;
+        ep_store::connect(&url, StoreOptions::default()).await.context("failed to open the database")?;
     let tasks = Tasks::default();
     let models = models(config, &store, &clock, &tasks, http.clone())?;
     let lease = config.lease();
@@ -136,7 +136,8 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     let node =
         config.rpc_url()?.map(|url| Ok::<_, ConfigError>(Node::new(client.clone(), url, config.chain_id()?)));
     let node = node.transpose()?;
-    let shared = Shared { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
+    let shared =
+        AssemblyContext { config, secret, store: &store, clock: &clock, entropy: &entropy, client, node };
     let sign_in = sign_in::assemble(&shared, &keys)?;
     let card = payments::card(&shared);
     let limiter = store.limiter().unwrap_or_else(|| Arc::new(MemoryLimiter::default()) as Arc<dyn Limiter>);
@@ -236,7 +237,7 @@ pub async fn assemble(config: &Config, environment: Environment) -> anyhow::Resu
     })
 }
 
-/// The secret key. Creates one only for a database that does not exist yet: a new key invalidates every API key.
+/// Returns the secret key. Creates one only for a new database, because a new key invalidates every API key.
 async fn secret_key(
     config: &Config,
     url: &DatabaseUrl,
@@ -246,8 +247,8 @@ async fn secret_key(
         return Ok(key);
     }
     let in_use = ep_store::is_in_use(url, &StoreOptions::default()).await;
-    let in_use = in_use.context("the database cannot be opened")?;
-    // A process that starts at the same time creates its key before its database.
+    let in_use = in_use.context("failed to open the database")?;
+    // A process that starts concurrently creates its key before its database.
     if let Some(key) = config::secret_key(config)? {
         return Ok(key);
     }
@@ -257,9 +258,9 @@ async fn secret_key(
     Ok(config::create_secret_key(config, entropy)?)
 }
 
-/// Tells accounts that their polls have ended.
+/// Returns the webhooks that notify accounts of finished polls.
 fn webhooks(
-    shared: &Shared<'_>,
+    shared: &AssemblyContext<'_>,
     sender: &Arc<dyn WebhookSender>,
     polls: &PollExecutor,
     links: &Arc<Links>,
@@ -324,8 +325,8 @@ fn models(
 }
 
 impl Assembled {
-    /// Starts the background tasks: resuming polls, counting ended ones, noting that the service runs, storing last-use times of keys, checking the database,
-    /// renewing the keys of the issuer, forgetting callers, deleting expired records, ended sessions and old anonymous polls.
+    /// Starts the background tasks: resume polls, refresh the issuer's keys, record heartbeats and key uses, reconcile
+    /// payments, deliver notifications, and delete expired data.
     pub fn start_background_work(&self) {
         self.app.ports.polls.share_changes();
         self.every(
@@ -334,7 +335,7 @@ impl Assembled {
             |app| async move { app.ports.polls.resume().await.map(drop) },
         );
         self.every(
-            "write key uses",
+            "store key uses",
             Duration::from_secs(15),
             |app| async move { write_key_uses(&app).await },
         );
@@ -344,7 +345,7 @@ impl Assembled {
         self.every("count ended polls", Duration::from_secs(5), |app| async move {
             app.ports.reputation.count_polls().await
         });
-        self.every("note that the service runs", Duration::from_secs(20), |app| async move {
+        self.every("record a heartbeat", Duration::from_secs(20), |app| async move {
             app.ports.reputation.beat().await
         });
         self.every("delete old heartbeats", Duration::from_hours(1), |app| async move {
@@ -354,21 +355,21 @@ impl Assembled {
             log_suppressed_failures();
             std::future::ready(Ok(()))
         });
-        self.every("forget callers", Duration::from_secs(10), |app| {
+        self.every("remove idle callers", Duration::from_secs(10), |app| {
             app.guard.limiter.sweep();
             std::future::ready(Ok(()))
         });
         self.every("delete expired idempotency records", Duration::from_mins(10), |app| async move {
             app.idempotency.sweep().await
         });
-        self.every("ask after card payments", Duration::from_mins(5), |app| async move {
+        self.every("reconcile card payments", Duration::from_mins(5), |app| async move {
             app.ports.cards.reconcile().await.map(drop)
         });
         if let Some(usdc) = self.usdc.clone() {
             self.reconcile_deposits(usdc);
         }
         if let Some(provider) = self.provider.clone() {
-            self.every("renew the issuer's keys", Duration::from_mins(5), move |_| {
+            self.every("refresh the issuer's keys", Duration::from_mins(5), move |_| {
                 let provider = provider.clone();
                 async move { provider.renew().await }
             });
@@ -402,7 +403,7 @@ impl Assembled {
         }
     }
 
-    /// Reconciles USDC deposits with an open outcome, and compares settled ones with the chain.
+    /// Reconciles USDC deposits with unknown outcome, and compares settled ones with the chain.
     fn reconcile_deposits(&self, usdc: Usdc) {
         let deposits = usdc.deposits;
         self.every("reconcile deposits", Duration::from_secs(10), {
@@ -412,7 +413,7 @@ impl Assembled {
                 async move { deposits.reconcile().await.map(drop) }
             }
         });
-        // New deposits often, because young blocks are replaced most often.
+        // Recent deposits are compared often, because recent blocks are replaced most often.
         for (period, past) in [(15, Duration::from_hours(6)), (24 * 60, Duration::from_hours(24 * 30))] {
             let deposits = Arc::clone(&deposits);
             self.every("compare deposits with the chain", Duration::from_mins(period), move |_| {
@@ -430,7 +431,7 @@ impl Assembled {
         self.app.tasks.every(name, period, move || work(Arc::clone(&app)));
     }
 
-    /// Stops: running polls have until `deadline` to end; the rest is left to the next start.
+    /// Stops the service. Running polls have until `deadline` to end; the next start resumes the rest.
     pub async fn stop(self, deadline: tokio::time::Instant) {
         let grace = deadline.saturating_duration_since(tokio::time::Instant::now());
         let ended = self.app.tasks.shut_down(grace).await;
@@ -438,23 +439,23 @@ impl Assembled {
         if !ended {
             tracing::warn!(
                 polls = polls.running(),
-                "stopping with polls running; another process, or the next start, resumes them"
+                "stopping with running polls; another process or the next start resumes them"
             );
         }
         if let Err(fault) = polls.release().await {
-            tracing::warn!(error = %fault, "leases could not be released; they end by themselves");
+            tracing::warn!(error = %fault, "failed to release leases; they will expire");
         }
         if let Err(fault) = write_key_uses(&self.app).await {
-            tracing::debug!(error = %fault, "key uses could not be written");
+            tracing::debug!(error = %fault, "failed to store key uses");
         }
         self.store.close().await;
     }
 }
 
-/// How long a task of an agent that never said what to ask is kept.
+/// Retention of agent tasks that never received a question.
 const KEEP_ABANDONED_TASKS: Duration = Duration::from_hours(24 * 7);
 
-/// Deletes a few polls at a time, so that others who write need not wait long.
+/// Deletes anonymous polls in small batches, so that other writers wait only briefly.
 async fn delete_anonymous_polls(app: &App, store: &Store, keep: Duration) -> Result<(), Fault> {
     const AT_ONCE: u32 = 20;
     const AT_MOST: u64 = 10_000;

@@ -1,4 +1,4 @@
-//! Who pays: cards, and USDC.
+//! Payments: cards and USDC.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use ep_kernel::sign_in::SignUps;
 use ep_payments::{Stripe, StripeConfig, StripeWebhooks, X402};
 use secrecy::ExposeSecret;
 
-use super::Shared;
+use super::AssemblyContext;
 use crate::config::{self, BillingMode, ConfigError};
 use crate::documents::Site;
 use crate::site::names::DEPOSIT;
 use crate::surface::web::Usdc;
 
-/// Payments by card.
+/// Card payments.
 pub(super) struct Card {
     pub(super) cards: Cards,
-    /// Where cards are taken.
+    /// Parser of Stripe webhooks, if card payments are enabled.
     pub(super) webhooks: Option<Arc<StripeWebhooks>>,
 }
 
-pub(super) fn card(shared: &Shared<'_>) -> Card {
+pub(super) fn card(shared: &AssemblyContext<'_>) -> Card {
     let config::Stripe { secret_key, webhook_secrets, api_url } = shared.config.stripe.clone();
     let mut processor = None;
     let mut webhooks = None;
@@ -34,7 +34,7 @@ pub(super) fn card(shared: &Shared<'_>) -> Card {
             return_url: shared.config.base_url(),
             product: format!("Credit at {}", shared.config.operator.name),
         };
-        // Webhooks report payments that were begun while polls were charged.
+        // Webhooks still report payments that began while billing was prepaid.
         if shared.config.billing.mode == BillingMode::Prepaid {
             let stripe = Stripe::new(shared.client.clone(), config);
             processor = Some(Arc::new(stripe) as Arc<dyn CardProcessor>);
@@ -44,9 +44,9 @@ pub(super) fn card(shared: &Shared<'_>) -> Card {
     Card { cards: Cards::new(processor, shared.store.checkouts(), clock, entropy), webhooks }
 }
 
-/// Deposits of USDC, where they are configured.
+/// Returns USDC deposits, if configured.
 pub(super) fn usdc(
-    shared: &Shared<'_>,
+    shared: &AssemblyContext<'_>,
     site: &Site,
     sign_ups: &Arc<SignUps>,
 ) -> Result<Option<Usdc>, ConfigError> {

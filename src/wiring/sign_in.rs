@@ -1,4 +1,4 @@
-//! Who signs in: sessions, wallets, and the identity provider.
+//! Sign-in: sessions, wallets and the identity provider.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use ep_kernel::sign_in::{
 };
 use ep_kernel::tasks::Tasks;
 
-use super::Shared;
+use super::AssemblyContext;
 use crate::config::Auth;
 use crate::documents::Site;
 use crate::site::ProtectedResource;
 use crate::site::names::CALLBACK;
 use crate::surface::web;
 
-/// What signing in needs.
+/// The parts of sign-in.
 pub(super) struct SignIn {
     pub(super) sessions: Arc<Sessions>,
     pub(super) sign_ups: Arc<SignUps>,
     pub(super) wallets: Wallets,
 }
 
-pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<SignIn> {
-    let Shared { config, secret, store, node, .. } = shared;
+pub(super) fn assemble(shared: &AssemblyContext<'_>, keys: &Arc<Keys>) -> anyhow::Result<SignIn> {
+    let AssemblyContext { config, secret, store, node, .. } = shared;
     let (clock, entropy) = (|| Arc::clone(shared.clock), || Arc::clone(shared.entropy));
     let lifetimes = Lifetimes {
         idle: Duration::from_hours(config.sessions.idle_hours.max(1).into()),
@@ -59,15 +59,15 @@ pub(super) fn assemble(shared: &Shared<'_>, keys: &Arc<Keys>) -> anyhow::Result<
     Ok(SignIn { sessions, sign_ups, wallets })
 }
 
-/// The identity provider, where one is configured.
-pub(super) fn provider(shared: &Shared<'_>, tasks: &Tasks) -> anyhow::Result<Option<Provider>> {
+/// Returns the identity provider, if configured.
+pub(super) fn provider(shared: &AssemblyContext<'_>, tasks: &Tasks) -> anyhow::Result<Option<Provider>> {
     let provider = |issuer: &str| Provider::new(issuer.to_owned(), shared.client.clone(), tasks.clone());
     Ok(shared.config.issuer().map(provider).transpose()?)
 }
 
-/// Signs people in there, where the service is its client.
+/// Returns the provider's client for signing people in, if configured.
 pub(super) fn oidc(
-    shared: &Shared<'_>,
+    shared: &AssemblyContext<'_>,
     site: &Site,
     provider: &Provider,
 ) -> anyhow::Result<Option<Arc<Oidc>>> {
@@ -87,9 +87,9 @@ pub(super) fn oidc(
     Ok(Some(Arc::new(Oidc::new(provider.clone(), config, ports)?)))
 }
 
-/// Accepts its access tokens.
+/// Returns the verifier of the provider's access tokens.
 pub(super) fn access_tokens(
-    shared: &Shared<'_>,
+    shared: &AssemblyContext<'_>,
     site: &Site,
     provider: &Provider,
     sign_ups: &Arc<SignUps>,

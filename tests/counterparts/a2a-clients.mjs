@@ -1,5 +1,6 @@
-// Uses an A2A agent with the JavaScript clients of version 1.3 and 0.3: JSON lines in, JSON lines out. `run` takes the
-// agent's `url`, a `key`, the `version` of the client, the `binding`, a `question`, a `slow_question` and a `webhook`.
+// Uses an A2A agent with the JavaScript clients of versions 1.3 and 0.3: JSON lines in, JSON lines out. `run`
+// takes the agent's `url`, a `key`, the `version` of the client, the `binding`, a `question`, a `slow_question`
+// and a `webhook`.
 import { randomUUID } from 'node:crypto'
 import * as newer from '@a2a-js/sdk/client'
 import { SendMessageRequest, taskStateToJSON, verifyAgentCardSignature } from '@a2a-js/sdk'
@@ -30,7 +31,7 @@ const withKey = (key) => (input, init = {}) => {
   return fetch(input, { ...init, headers })
 }
 
-/** What the scenario needs of version 1.3, which speaks 1.0. */
+/** The client functions of version 1.3, which uses protocol 1.0. */
 async function versionOne({ url, key, binding }) {
   const fetchImpl = withKey(key)
   const transports = {
@@ -65,7 +66,7 @@ async function versionOne({ url, key, binding }) {
   }
 }
 
-/** The same of version 0.3. */
+/** The client functions of version 0.3. */
 async function versionZero({ url, key }) {
   const transports = [new older.JsonRpcTransportFactory({ fetchImpl: withKey(key) })]
   const client = await new older.ClientFactory({ transports }).createFromUrl(url)
@@ -144,14 +145,14 @@ async function run(request) {
   }
 }
 
-/** JSON with sorted members (RFC 8785, as far as cards need it). */
+/** Returns JSON with sorted fields (RFC 8785, as far as cards need it). */
 const canonical = (value) =>
   JSON.stringify(value, (_, member) =>
     member && typeof member === 'object' && !Array.isArray(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member)
 
-/** Checks the card's signatures: with the client's own check, and over every byte that was served. */
+/** Verifies the card's signatures: with the client's verifier, and over every served byte. */
 async function verify({ url, key }) {
   const get = async (path, headers = {}) => (await fetch(path, { headers })).json()
   const keyOf = async (kid, jku) => (await get(jku)).keys.find((one) => one.kid === kid)

@@ -1,4 +1,4 @@
-"""What the A2A clients share: requests as JSON lines, answers as JSON lines."""
+"""Shared code of the A2A clients: requests and responses as JSON lines."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ def code_of(error):
 
 
 def serve(run):
-    """Answers each line of standard input with one line, until the input closes."""
+    """Responds to each line of standard input with one line, until the input closes."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     for line in sys.stdin:
         if line.strip():

@@ -9,9 +9,9 @@ import { counterfactualWallet } from './contract-wallet.mjs'
 import { localChain } from './local-chain.mjs'
 import { TOKEN_DECIMALS, TOKEN_NAME, TOKEN_VERSION, deployToken } from './token.mjs'
 
-// The deterministic deployment proxy, which anvil has from the start: calldata is salt ++ creation code.
+// The deterministic deployment proxy, present in anvil from the start: calldata is salt ++ creation code.
 const FACTORY = { address: '0x4e59b44847b379578588920cA78FbF26c0B4956C', salt: pad('0x') }
-// The package for all platforms would also need the binaries of those that the tests do not run on.
+// The all-platform package would also need the binaries for other platforms.
 const ANVIL = createRequire(import.meta.url).resolve('@foundry-rs/anvil-linux-amd64/bin/anvil')
 const START_TIMEOUT_MS = 20_000
 
@@ -23,7 +23,7 @@ if (!Number.isSafeInteger(chainId) || chainId < 1) throw new Error('the chain id
 
 const anvil = spawn('sh', ['-c', RUN_GUARDED, 'sh', ANVIL,
   '--host', '127.0.0.1', '--port', '0', '--chain-id', String(chainId),
-  // Idle blocks keep the chain's clock going; a transaction still gets its block at once.
+  // Idle blocks advance the chain's clock; a transaction still gets its block at once.
   '--block-time', '2', '--mixed-mining',
 ], { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
 let stopping = false
@@ -70,18 +70,18 @@ await answerLines({
   async transferWithAuthorization({ authorization, signature }) {
     return { txHash: await token.transferWithAuthorization(stranger, authorization, signature) }
   },
-  /** Mines this many blocks, the first of them this many seconds later than now. */
+  /** Mines this many blocks, the first one this many seconds from now. */
   async mine({ blocks, seconds = 0 }) {
     if (seconds > 0) await control.increaseTime({ seconds })
     await control.mine({ blocks })
     return {}
   },
-  /** Replaces the last blocks by empty ones, so that their transactions are gone. */
+  /** Replaces the last blocks with empty ones, which removes their transactions. */
   async reorganize({ depth }) {
     await control.request({ method: 'anvil_reorg', params: [depth, []] })
     return {}
   },
-  /** Lets a contract that logs 200,000 bytes submit the authorization, so that its receipt is large. */
+  /** Submits the authorization through a contract that logs 200,000 bytes, for a large receipt. */
   async transferInLargeTransaction({ authorization, signature }) {
     const address = pad('0xb16', { size: 20 })
     // LOG0 of zeros, then a CALL of the token with the calldata; it reverts if the token does.
@@ -103,7 +103,7 @@ await answerLines({
 function listeningUrl() {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('anvil did not start in time')), START_TIMEOUT_MS)
-    // The reader stays on after the first match, so that anvil never blocks on a full pipe.
+    // The reader continues after the first match, so that anvil never blocks on a full pipe.
     createInterface({ input: anvil.stdout }).on('line', (line) => {
       const address = line.match(/^Listening on (\S+)/)?.[1]
       if (!address) return

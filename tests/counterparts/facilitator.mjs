@@ -94,7 +94,7 @@ async function act(operation, body, name) {
   }
   if (name === 'pending' || name === 'lost-receipt') {
     const { result, transaction } = await facilitator.settleWithoutReceipt(body)
-    // Version 1 of the library forgets the hash; other facilitators tell it in both versions.
+    // Version 1 of the library omits the hash; other facilitators return it in both versions.
     const told = name === 'pending' && transaction
     return told ? { ...result, errorReason: 'settlement_pending', transaction } : result
   }
@@ -108,7 +108,7 @@ function refusal(operation, body) {
   return { success: false, errorReason: reason, transaction: '', network: body.paymentRequirements.network }
 }
 
-// The library itself trusts its caller in this.
+// The library itself does not check this.
 function complaintAbout(body) {
   const version = body.x402Version
   if (version !== 1 && version !== 2) return 'x402Version is neither 1 nor 2'

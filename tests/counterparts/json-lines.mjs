@@ -1,16 +1,16 @@
 import { createInterface } from 'node:readline'
 
-// Standard output carries JSON lines only, so what a library logs goes to standard error.
+// Standard output contains only JSON lines, so library logs go to standard error.
 for (const method of ['log', 'info', 'debug', 'warn']) console[method] = console.error
 
-// The reader has gone: nobody is left to serve.
+// The reader has closed the pipe.
 process.stdout.on('error', () => process.exit(0))
 
 export function printLine(value) {
   process.stdout.write(`${JSON.stringify(value)}\n`)
 }
 
-/** Answers each line of standard input with one line, in order, until the input closes. */
+/** Responds to each line of standard input with one line, in order, until the input closes. */
 export async function answerLines(operations) {
   for await (const line of createInterface({ input: process.stdin })) {
     if (line.trim()) printLine(await answer(operations, line))

@@ -1,4 +1,4 @@
-/** Storage for oidc-provider in this process, with a way to forget every signed-in session. */
+/** In-memory storage for oidc-provider that can delete every signed-in session. */
 export function memoryStorage() {
   const records = new Map()
 

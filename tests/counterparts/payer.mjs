@@ -24,7 +24,7 @@ const clients = {
   'x402-fetch-v2': (fetch, { privateKey, chainId }) => {
     const client = new x402Client()
       .register(`eip155:${chainId}`, new ExactEvmScheme(privateKeyToAccount(privateKey)))
-      // The test's token is none of those that the library knows, and a deposit is above its limit of $1.
+      // The library does not know the test's token, and a deposit exceeds its limit of $1.
       .setSpendControls({ allowedAssets: true, maxAmountPerPayment: '$1000000' })
     return wrapFetchWithPayment(fetch, client)
   },

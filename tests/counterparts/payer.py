@@ -32,7 +32,7 @@ class RecordingTransport(httpx.AsyncHTTPTransport):
 async def pay(request):
     scheme = ExactEvmScheme(EthAccountSigner(Account.from_key(request["privateKey"])))
     client = x402Client().register(f"eip155:{request['chainId']}", scheme)
-    # The test's token is none of those that the library knows, and a deposit is above its limit of $1.
+    # The library does not know the test's token, and a deposit exceeds its limit of $1.
     client.set_spend_controls({"allowed_assets": True, "max_amount_per_payment": "$1000000"})
     recorder = RecordingTransport()
     async with httpx.AsyncClient(transport=x402AsyncTransport(client, recorder), timeout=PATIENCE_S) as http:

@@ -6,13 +6,13 @@ import { json } from 'node:stream/consumers'
 const CHAIN_ID = 84532
 const OTHER = '0x0000000000000000000000000000000000000001'
 const VERSIONS = [1, 2]
-// These only answer.
+// These servers only respond.
 const SILENT = ['payer.mjs', 'payer.py', 'wallets.mjs']
 const AMOUNT = 5_000_000n
 const ANSWER_MS = 5_000
 const NO_ANSWER_MS = 200
 
-/** Pays with real clients through the real facilitator on the chain, and walks every fault once. */
+/** Pays with real clients through the real facilitator on the chain, and tests every fault once. */
 export async function checkPayments(start, { withPython }) {
   const chain = await started('chain.mjs', String(CHAIN_ID))
   const { rpcUrl, token, payTo, facilitatorPrivateKey } = chain.ready
@@ -132,7 +132,7 @@ export async function checkPayments(start, { withPython }) {
     assert.deepEqual([pending.success, pending.errorReason, pendingPaid], [false, 'settlement_pending', AMOUNT])
     assert.match(pending.transaction, /^0x[0-9a-f]{64}$/)
     const again = await send('settle', late)
-    // Only version 2 of the library looks for the transaction that it has sent already.
+    // Only version 2 of the library looks for a transaction that it has already sent.
     assert.deepEqual([again.success, again.transaction], version === 2 ? [true, pending.transaction] : [false, ''])
 
     const [forgotten, forgottenPaid] = await faulty('settle', 'lost-receipt', await signed())
@@ -211,7 +211,7 @@ export async function checkPayments(start, { withPython }) {
     return answer.json()
   }
 
-  /** The paid endpoint of a service, in its simplest form. */
+  /** A minimal paid endpoint. */
   async function startEndpoint() {
     const place = { refuseNext: null }
     place.server = createServer(async (request, response) => {

@@ -12,12 +12,13 @@ const { MemoryAdapter, forgetSessions } = memoryStorage()
 const accounts = new Map()
 let signedIn
 let refusal
-// What people grant to clients that ask for access tokens, one list of scopes for each time; the last one stays.
+// The grants of people to clients that request access tokens: one list of scopes per request; the last one
+// repeats.
 let grants = [['polls:read', 'polls:write']]
 let asked = []
 let refreshes = false
 let keyFetches = 0
-// Paths that are answered with this instead: a status, headers, a body, or only after a while.
+// Paths with a replaced response: a status, headers, a body or a delay.
 let broken = {}
 const scopes = ['polls:read', 'polls:write', 'account']
 const resources = new URL(client.redirectUris[0]).origin
@@ -25,7 +26,7 @@ const resources = new URL(client.redirectUris[0]).origin
 signIn({ sub: 'alice', email: 'alice@example.com', email_verified: true })
 
 const server = createServer(handle)
-// The issuer holds the port, so the port comes first.
+// The issuer contains the port, so the port is chosen first.
 await new Promise((resolve, reject) => {
   server.once('error', reject).listen(client.port ?? 0, '127.0.0.1', resolve)
 })
@@ -46,7 +47,7 @@ async function newKey(kid) {
 async function makeProvider() {
   const policy = interactionPolicy.base()
   const { Check } = interactionPolicy
-  // Without this, a browser that is signed in already would never reach the refusal.
+  // Without this, a signed-in browser would never reach the rejection.
   policy.get('login').checks.add(new Check('refused', 'the test asked for a refusal', 'access_denied',
     () => refusal ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT))
 
@@ -84,7 +85,7 @@ async function makeProvider() {
   return made
 }
 
-/** Access tokens for the service are JWTs (RFC 9068), whose audience is what the client asked for (RFC 8707). */
+/** Access tokens for the service are JWTs (RFC 9068) with the requested resource as audience (RFC 8707). */
 function getResourceServerInfo(_ctx, resource) {
   if (new URL(resource).origin !== resources) throw new errors.InvalidTarget()
   return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } }
@@ -127,13 +128,13 @@ const controls = {
   'POST /test/break': (given) => {
     broken = given
   },
-  // New signing keys in place of the old ones; of other kinds where they are given.
+  // Replaces the signing keys, with other key types if given.
   'POST /test/rotate': async ({ kid }) => {
     signingKeys = [await newKey(kid)]
     provider = await makeProvider()
     serve = provider.callback()
   },
-  // A token of its own making, signed with the provider's key, another one, a secret, or not at all.
+  // A custom token, signed with the provider's key, another key, a secret, or unsigned.
   'POST /test/token': async ({ header = {}, claims = {}, key = 'own' }) => {
     const now = Math.floor(Date.now() / 1000)
     const payload = {
@@ -153,7 +154,7 @@ const controls = {
 async function answerBroken({ status = 200, type = 'application/json', body = '', repeat = 1, silent }, response) {
   if (silent) return
   response.writeHead(status, { 'content-type': type })
-  // Whoever reads no further closes the connection.
+  // Clients that stop reading close the connection.
   for (let times = 0; times < repeat && !response.destroyed; times++) {
     if (!response.write(body)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
   }
@@ -191,7 +192,7 @@ async function finishInteraction(request, response) {
   })
 }
 
-// A logout with an ID token needs no question, so a client without a browser is sent past the form.
+// A logout with an ID token needs no confirmation, so a client without a browser skips the form.
 async function skipLogoutForm(ctx, next) {
   await next()
   if (ctx.oidc?.route !== 'end_session' || ctx.status !== 200 || !ctx.oidc.entities.IdTokenHint) return
@@ -199,7 +200,7 @@ async function skipLogoutForm(ctx, next) {
   ctx.status = 303
 }
 
-// Sends the form in the client's place and passes the answer on.
+// Submits the form for the client and forwards the response.
 async function confirmLogout(request, response, xsrf) {
   const answer = await fetch(`${issuer}/session/end/confirm`, {
     method: 'POST',

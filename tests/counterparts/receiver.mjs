@@ -2,8 +2,9 @@ import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 import { answerLines, onEnd, printLine } from './json-lines.mjs'
 
-// Receives webhooks as a program would that trusts the Standard Webhooks library. The operations of standard input:
-// `secret` (what to check with), `answer` (the statuses of the next answers; then 204), `received` (all so far).
+// Receives webhooks and verifies them with the Standard Webhooks library. Operations on standard input: `secret`
+// sets the secret, `answer` sets the statuses of the next responses (then 204), `received` returns all requests
+// so far.
 const received = []
 let webhook = null
 let answers = []

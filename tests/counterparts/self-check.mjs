@@ -205,7 +205,7 @@ async function checkProvider() {
   }
 }
 
-// Anvil must not outlive chain.mjs, however that ends.
+// Anvil must exit with chain.mjs, however chain.mjs ends.
 async function checkStop() {
   for (const signal of ['SIGTERM', 'SIGKILL']) {
     const chain = await start('chain.mjs')
@@ -242,7 +242,7 @@ async function start(file, ...args) {
   return script
 }
 
-/** Follows redirects with a cookie jar until an address begins with `goal`, and returns that address. */
+/** Follows redirects with a cookie jar until a URL begins with `goal`, and returns that URL. */
 function newBrowser() {
   const jar = new Map()
   return async (address, goal) => {

@@ -10,7 +10,7 @@ import { localChain } from './local-chain.mjs'
 
 const CONFIRMATION_TIMEOUT_MS = 30_000
 
-/** The library's own facilitator for both versions, and a way to let its wait for a receipt fail. */
+/** The library's facilitator for both versions, with an optional failure while it waits for a receipt. */
 export function makeFacilitator({ rpcUrl, chainId, privateKey }) {
   const networkV1 = Object.keys(EVM_NETWORK_CHAIN_ID_MAP).find((name) => EVM_NETWORK_CHAIN_ID_MAP[name] === chainId)
   if (!networkV1) throw new Error(`version 1 has no name for chain ${chainId}`)
@@ -26,7 +26,7 @@ export function makeFacilitator({ rpcUrl, chainId, privateKey }) {
     getCode: wallet.getCode,
     readContract: wallet.readContract,
     verifyTypedData: wallet.verifyTypedData,
-    // Two transactions at once would take the same nonce.
+    // Two concurrent transactions would use the same nonce.
     writeContract: (call) => oneAtATime(() => wallet.writeContract(call)),
     sendTransaction: (call) => oneAtATime(() => wallet.sendTransaction(call)),
     async waitForTransactionReceipt(wanted) {
@@ -45,7 +45,7 @@ export function makeFacilitator({ rpcUrl, chainId, privateKey }) {
     supported: () => facilitator.getSupported(),
     verify: ({ paymentPayload, paymentRequirements }) => facilitator.verify(paymentPayload, paymentRequirements),
     settle: ({ paymentPayload, paymentRequirements }) => facilitator.settle(paymentPayload, paymentRequirements),
-    /** Sends the transaction, but does not learn what became of it. */
+    /** Sends the transaction but does not learn its outcome. */
     async settleWithoutReceipt({ paymentPayload, paymentRequirements }) {
       const lost = { transaction: '' }
       const result = await lostReceipt.run(lost, () => facilitator.settle(paymentPayload, paymentRequirements))

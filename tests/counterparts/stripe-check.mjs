@@ -22,7 +22,7 @@ const ORDER = {
   }],
 }
 
-/** Lets the official library talk to stripe.mjs and walks every control once. */
+/** Tests stripe.mjs with the official library and uses every control once. */
 export async function checkStripe(start) {
   const receiver = await startReceiver()
   try {
@@ -219,7 +219,7 @@ async function walk(start, receiver) {
     const session = await create({}, 'failing')
     assert.equal(session.lastResponse.headers['idempotent-replayed'], undefined)
 
-    // The library itself tries once more after a closed connection.
+    // The library retries once after a closed connection.
     for (const [failure, replayed] of [['drop', undefined], ['drop-after', 'true']]) {
       await control('fail', { next: [failure] })
       const { lastResponse } = await create({}, failure)
@@ -232,7 +232,7 @@ async function walk(start, receiver) {
   }
 }
 
-/** Takes webhooks as a service would: with either secret, as the official library checks them. */
+/** Receives webhooks like a service: verifies them with either secret and the official library. */
 async function startReceiver() {
   const events = []
   const server = createServer(async (request, response) => {

@@ -24,7 +24,7 @@ const OPTIONAL = {
 }
 const RULES = { ...REQUIRED, ...OPTIONAL }
 
-/** What Stripe answers to a request that it does not carry out. */
+/** Stripe's response to a rejected request. */
 export class Refusal extends Error {
   constructor(status, message, { type = 'invalid_request_error', ...rest } = {}) {
     super(message)
@@ -36,10 +36,10 @@ export class Refusal extends Error {
 export const newId = (prefix, bytes = 12) => `${prefix}_${randomBytes(bytes).toString('hex')}`
 export const seconds = () => Math.floor(Date.now() / 1000)
 
-/** Makes a session and what belongs to its payment from the name and value pairs of a form. */
+/** Creates a session and its payment objects from the name and value pairs of a form. */
 export function openSession(pairs, apiUrl) {
   const given = check(pairs)
-  // As long as Stripe's own ids, so that a column too short for those is found out here.
+  // As long as Stripe's real ids, to detect columns that are too short.
   const id = newId('cs_test', 29)
   const amount = Number(given[`${PRICE}[unit_amount]`])
   const created = seconds()

@@ -3,7 +3,7 @@ import { newId, seconds } from './stripe-checkout.mjs'
 const FAILURE = /^(timeout|drop|drop-after|[45]\d\d)$/
 const SENDING = ['deliver', 'times']
 
-/** What the test can make happen: the members that each takes and what it does. */
+/** The controls of the fake: the fields of each and its effect. */
 export function makeControls({ payments, webhooks, canDeliver, requests, failNext }) {
   const controls = {
     'POST /test/pay': [['session', 'async', ...SENDING], (body) => pay(find(body), body)],
@@ -120,7 +120,7 @@ export function makeControls({ payments, webhooks, canDeliver, requests, failNex
     return emit('charge.refunded', charge, payment, body)
   }
 
-  /** The bank returns the money: the charge counts the refund no longer. */
+  /** The bank returns the money: the charge no longer counts the refund. */
   function failRefund(body) {
     const payment = findPaid(body)
     const failed = payment.refunds?.find((made) => made.id === body.refund)
@@ -161,7 +161,7 @@ export function makeControls({ payments, webhooks, canDeliver, requests, failNex
     return emit('charge.dispute.closed', payment.dispute, payment, body)
   }
 
-  /** A stored event goes out again as it was; with another type, object or livemode it becomes a new event. */
+  /** Resends a stored event unchanged; with another type, object or livemode it becomes a new event. */
   async function deliver({ event: id, type, object, livemode, ...sending }) {
     const stored = webhooks.events.find((event) => event.id === id)
     need(stored || id === undefined, 'no such event')

@@ -28,7 +28,7 @@ export function makeWebhooks(url, secrets = []) {
     return event
   }
 
-  /** Sends one event `times` times at once and returns each answer. */
+  /** Sends one event `times` times concurrently and returns each response. */
   function send(event, { times = 1, secret = secrets[0], signature = 'valid', timestamp_offset_s: shift = 0 } = {}) {
     if (!url) throw new Error('webhookUrl is missing')
     if (!Number.isInteger(times) || times < 1 || times > MAX_TIMES) throw new Error('times is not from 1 to 100')
@@ -44,7 +44,7 @@ export function makeWebhooks(url, secrets = []) {
 function signatureHeader(kind, signed) {
   const right = Stripe.webhooks.generateTestHeaderString(signed)
   const wrong = Stripe.webhooks.generateTestHeaderString({ ...signed, secret: newId('whsec') })
-  // Stripe adds such a v0 value in test mode; a receiver must not take it for a signature.
+  // Stripe adds such a v0 value in test mode; a receiver must not accept it as a signature.
   const v0 = `,v0=${randomBytes(32).toString('hex')}`
   if (kind === 'valid') return right + v0
   if (kind === 'wrong') return wrong + v0
@@ -53,7 +53,7 @@ function signatureHeader(kind, signed) {
   throw new Error(`unknown signature ${kind}`)
 }
 
-// Not fetch, which would add headers of a browser.
+// Not fetch, which would add browser headers.
 function post(url, body, signature) {
   return new Promise((resolve) => {
     const fail = (error) => resolve({ error: error.message })

@@ -111,7 +111,7 @@ function createOnce(headers, pairs) {
   }
   if (earlier) return { ...earlier.answer, replayed: true }
 
-  // Like Stripe, this keeps no answer for parameters that it refuses.
+  // Like Stripe, this stores no response for rejected parameters.
   const payment = openSession(pairs, apiUrl)
   payments.set(payment.session.id, payment)
   const answer = { status: 200, body: JSON.stringify(payment.session) }

@@ -13,7 +13,7 @@ const checker = artifact('util/SignatureChecker.sol/SignatureChecker')
 const implementation = artifact('v2/FiatTokenV2_2.sol/FiatTokenV2_2')
 const proxy = artifact('v1/FiatTokenProxy.sol/FiatTokenProxy')
 
-/** Circle's token behind its proxy. The deployer stays the proxy's admin, the minter holds all other roles. */
+/** Circle's token behind its proxy. The deployer stays the proxy's admin; the minter has all other roles. */
 export async function deployToken({ client, sender, deployer, minter }) {
   const { abi } = implementation
 
@@ -21,7 +21,7 @@ export async function deployToken({ client, sender, deployer, minter }) {
   const implementationAddress = await deploy(abi, linked(implementation, { SignatureChecker: checkerAddress }))
   const address = await deploy(proxy.abi, proxy.bytecode, [implementationAddress])
 
-  // The proxy answers its admin with its own functions only, so the minter makes these calls.
+  // The proxy responds to its admin only with its own functions, so the minter makes these calls.
   await call('initialize', [TOKEN_NAME, TOKEN_NAME, 'USD', TOKEN_DECIMALS, minter, minter, minter, minter])
   await call('initializeV2', [TOKEN_NAME])
   await call('initializeV2_1', [minter])
@@ -47,7 +47,7 @@ export async function deployToken({ client, sender, deployer, minter }) {
 
   async function call(functionName, args, account = minter) {
     try {
-      // The simulation tells why a call fails; the sending alone would not.
+      // The simulation reports why a call fails; sending it would not.
       const { request } = await client.simulateContract({ account, address, abi, functionName, args })
       const hash = await sender.writeContract(request)
       await succeeded(hash)

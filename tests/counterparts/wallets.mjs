@@ -67,7 +67,7 @@ const operations = {
 
 await answerLines(operations)
 
-// Viem's parser refuses nothing by itself: its builder is what checks the fields it has read.
+// Viem's parser accepts everything; its builder validates the parsed fields.
 function parseWithViem(message) {
   const fields = parseSiweMessage(message)
   for (const name of REQUIRED) {

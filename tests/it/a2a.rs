@@ -1,4 +1,4 @@
-//! A2A: the card, `tasks/send` in every form, and JSON-RPC in both dialects.
+//! A2A: the agent card, every form of `tasks/send`, and JSON-RPC in both dialects.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ async fn service() -> Service {
     Setup::scripted(Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) }).boot().await
 }
 
-/// The result data of a task of any dialect.
+/// Returns the result data of a task of any dialect.
 fn data(task: &Value) -> &Value {
     &task["artifacts"][0]["parts"][0]["data"]
 }
 
 #[tokio::test]
-async fn tasks_send_takes_every_form_and_answers_in_kind() {
+async fn tasks_send_accepts_every_form_and_responds_alike() {
     let service = service().await;
     let client = service.user().await;
     let asked = question(json!({}));
@@ -50,7 +50,7 @@ async fn tasks_send_takes_every_form_and_answers_in_kind() {
 }
 
 #[tokio::test]
-async fn tasks_send_refuses_with_the_status_of_the_interface() {
+async fn tasks_send_rejects_with_interface_status_codes() {
     let service = service().await;
     let client = service.user().await;
     let send = |part: Value| json!({ "message": { "role": "user", "parts": [part] } });
@@ -78,7 +78,7 @@ async fn tasks_send_refuses_with_the_status_of_the_interface() {
 }
 
 #[tokio::test]
-async fn json_rpc_in_the_dialect_of_1_0() {
+async fn json_rpc_dialect_1_0() {
     let service = service().await;
     let client = service.user().await;
     let part = json!({ "data": question(json!({})), "mediaType": "application/json" });
@@ -105,7 +105,7 @@ async fn json_rpc_in_the_dialect_of_1_0() {
 }
 
 #[tokio::test]
-async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
+async fn nonblocking_task_is_found_by_id_and_completes() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(100);
     let service = Setup::scripted(script).boot().await;
@@ -147,7 +147,7 @@ async fn a_task_returned_at_once_is_found_by_its_id_and_runs_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_task_is_cancelled_by_its_owner_alone() {
+async fn only_the_owner_can_cancel_a_task() {
     let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
     script.default.latency = Duration::from_millis(300);
     let service = Setup::scripted(script).with("EP_UPSTREAM_MAX_CONCURRENT", "2").boot().await;
@@ -168,7 +168,7 @@ async fn a_task_is_cancelled_by_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn history_is_written_in_the_dialect_of_the_request() {
+async fn history_uses_the_dialect_of_the_request() {
     let service = service().await;
     let client = service.user().await;
     let asked = question(json!({}));
@@ -186,7 +186,7 @@ async fn history_is_written_in_the_dialect_of_the_request() {
 }
 
 #[tokio::test]
-async fn json_rpc_in_the_dialect_of_0_3() {
+async fn json_rpc_dialect_0_3() {
     let service = service().await;
     let client = service.user().await;
     let part = json!({ "kind": "text", "text": question(json!({})).to_string() });
@@ -201,7 +201,7 @@ async fn json_rpc_in_the_dialect_of_0_3() {
 }
 
 #[tokio::test]
-async fn errors_ride_on_status_200_with_the_codes_of_the_protocol() {
+async fn json_rpc_errors_have_status_200_and_protocol_codes() {
     let service = service().await;
     let client = service.user().await;
     let error = |reply: Value| (reply["error"]["code"].as_i64().unwrap(), reply["error"]["data"].clone());
@@ -255,7 +255,7 @@ fn v1(id: &str, part: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_task_keeps_its_message_context_and_time_over_a_restart() {
+async fn task_survives_restart_with_message_context_and_time() {
     let data = tempfile::tempdir().unwrap();
     let file = format!("sqlite://{}", data.path().join("polls.db").display());
     let setup = || {
@@ -301,7 +301,7 @@ async fn a_task_keeps_its_message_context_and_time_over_a_restart() {
 }
 
 #[tokio::test]
-async fn a_message_sent_again_is_the_same_poll() {
+async fn resent_message_returns_the_same_poll() {
     let service = service().await;
     let client = service.user().await;
     let asked = json!({ "data": question(json!({})) });
@@ -329,7 +329,7 @@ async fn a_message_sent_again_is_the_same_poll() {
 }
 
 #[tokio::test]
-async fn a_message_sent_again_while_it_is_answered_finds_the_running_poll() {
+async fn message_resent_during_the_poll_returns_the_running_poll() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(1500);
     let service = Setup::scripted(script).boot().await;
@@ -358,7 +358,7 @@ async fn a_message_sent_again_while_it_is_answered_finds_the_running_poll() {
 }
 
 #[tokio::test]
-async fn a_message_refused_for_want_of_money_can_be_sent_again_with_money() {
+async fn message_rejected_for_low_balance_can_be_resent_after_funding() {
     let service = service().await;
     let (user, poor) = service.user_with(MicroUsd::ZERO).await;
     let params = v1("m", json!({ "data": question(json!({})) }));
@@ -370,7 +370,7 @@ async fn a_message_refused_for_want_of_money_can_be_sent_again_with_money() {
 }
 
 #[tokio::test]
-async fn what_is_no_task_is_answered_with_a_message() {
+async fn non_poll_results_are_returned_as_messages() {
     let service = service().await;
     let client = service.user().await;
     let reply = client.rpc("/api/a2a", "SendMessage", v1("m", json!({ "data": {} }))).await.expect(200);
@@ -392,7 +392,7 @@ async fn what_is_no_task_is_answered_with_a_message() {
 }
 
 #[tokio::test]
-async fn a_failed_poll_is_a_failed_task() {
+async fn failed_poll_is_a_failed_task() {
     let mut script = Script::panel(50);
     script.default =
         Behaviour::of(vec![Action::Status(401, "{\"error\": {\"message\": \"bad key\"}}".into())]);
@@ -412,7 +412,7 @@ async fn a_failed_poll_is_a_failed_task() {
 }
 
 #[tokio::test]
-async fn plain_words_are_read_like_those_of_a_free_poll() {
+async fn plain_text_is_parsed_like_a_free_poll() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let words = v1("m", json!({ "text": "Which is better, Rust or Go?" }));
@@ -427,7 +427,7 @@ async fn plain_words_are_read_like_those_of_a_free_poll() {
 }
 
 #[tokio::test]
-async fn every_example_of_the_card_is_understood() {
+async fn every_example_of_the_card_is_accepted() {
     let service = service().await;
     let client = service.user().await;
     let card = service.anonymous().get("/.well-known/agent-card.json").await.expect(200);
@@ -436,7 +436,7 @@ async fn every_example_of_the_card_is_understood() {
             let message = json!({ "messageId": "m", "role": "ROLE_USER", "parts": [{ "text": example }] });
             let reply =
                 client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
-            // The example of a result names a poll that does not exist here.
+            // The `get_poll_result` example names a poll that does not exist in this database.
             let result = &reply["result"];
             let known = result["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
                 || result["message"]["role"] == "ROLE_AGENT";
@@ -446,7 +446,7 @@ async fn every_example_of_the_card_is_understood() {
 }
 
 #[tokio::test]
-async fn the_card_at_both_paths_hybrid_and_pure() {
+async fn card_is_served_at_both_paths_hybrid_and_pure() {
     let service = service().await;
     let anyone = service.anonymous();
     let card = anyone.get("/.well-known/agent-card.json").await;

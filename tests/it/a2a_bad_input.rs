@@ -1,11 +1,11 @@
-//! What is wrong at the endpoints of A2A: the error of the protocol, never a success, a 500 or a hang.
+//! Invalid input at the A2A endpoints returns the protocol's error, never a success, a 500 or a timeout.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup, question};
 
-/// The methods that take a task's id, of both versions.
+/// Methods with a task id, of both versions.
 const OF_TASKS: [&str; 10] = [
     "GetTask",
     "CancelTask",
@@ -18,7 +18,7 @@ const OF_TASKS: [&str; 10] = [
     "tasks/pushNotificationConfig/list",
     "tasks/pushNotificationConfig/set",
 ];
-/// The others.
+/// Methods without a task id.
 const OTHERS: [&str; 9] = [
     "SendMessage",
     "SendStreamingMessage",
@@ -30,7 +30,7 @@ const OTHERS: [&str; 9] = [
     "tasks/pushNotificationConfig/get",
     "tasks/send",
 ];
-/// The paths of the HTTP+JSON binding that take a task's id.
+/// Paths of the HTTP+JSON binding with a task id.
 const PATHS: [(&str, &str); 7] = [
     ("GET", "/tasks/{id}"),
     ("POST", "/tasks/{id}:cancel"),
@@ -41,7 +41,7 @@ const PATHS: [(&str, &str); 7] = [
     ("POST", "/tasks/{id}/pushNotificationConfigs"),
 ];
 
-/// Sends bytes to JSON-RPC; the error, be it in an event.
+/// Sends bytes to the JSON-RPC endpoint and returns the error, also from an event.
 async fn raw(client: &Client, body: String, headers: &[(&str, &str)]) -> Value {
     let mut request = client.request(Method::POST, "/api/a2a");
     for (name, value) in headers {
@@ -67,7 +67,7 @@ async fn refused(client: &Client, method: &str, params: Value) -> i64 {
 }
 
 #[tokio::test]
-async fn envelopes_that_are_no_requests() {
+async fn invalid_envelopes() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let deep = format!(
@@ -100,7 +100,7 @@ async fn envelopes_that_are_no_requests() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"getTask"}"#, -32601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/none"}"#, -32601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, -32601),
-        // Without an id, it is answered all the same.
+        // A request without an id still gets a response.
         (r#"{"jsonrpc":"2.0","method":"GetTask"}"#, -32602),
     ] {
         let reply = raw(&client, body.to_owned(), &[JSON]).await;
@@ -128,7 +128,7 @@ async fn envelopes_that_are_no_requests() {
 }
 
 #[tokio::test]
-async fn parameters_that_are_wrong() {
+async fn invalid_parameters() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for method in OF_TASKS.into_iter().chain(OTHERS) {
@@ -141,7 +141,7 @@ async fn parameters_that_are_wrong() {
             json!({ "id": 7 }),
             json!({ "id": {} }),
         ] {
-            // A list needs no parameters.
+            // `ListTasks` needs no parameters.
             if method == "ListTasks" {
                 continue;
             }
@@ -216,7 +216,7 @@ async fn parameters_that_are_wrong() {
 }
 
 #[tokio::test]
-async fn tasks_that_are_unknown_somebody_elses_or_ended() {
+async fn unknown_foreign_and_finished_tasks() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let message = |id: &str, task: Value| json!({ "message": { "messageId": id, "taskId": task, "role": "ROLE_USER", "parts": [{ "data": question(json!({})) }] } });
@@ -241,7 +241,7 @@ async fn tasks_that_are_unknown_somebody_elses_or_ended() {
         }
     }
     assert_eq!(refused(&other, "SendMessage", message("n", ended.clone())).await, -32001);
-    // What has ended takes no messages, is not cancelled, and has nothing to follow.
+    // A finished task accepts no messages, cannot be cancelled and has no events to follow.
     for method in ["SendMessage", "SendStreamingMessage"] {
         assert_eq!(refused(&client, method, message("n", ended.clone())).await, -32004, "{method}");
     }
@@ -260,7 +260,7 @@ async fn tasks_that_are_unknown_somebody_elses_or_ended() {
 }
 
 #[tokio::test]
-async fn the_http_binding_refuses_in_its_form() {
+async fn http_binding_uses_its_error_format() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let send = async |method: &str, path: &str, kind: &str, body: &str| {
@@ -325,10 +325,10 @@ async fn the_http_binding_refuses_in_its_form() {
     assert_eq!(refused["error"]["details"][0]["reason"], "VERSION_NOT_SUPPORTED");
 }
 
-/// What the compatibility kits call is in builds with the feature `conformance-fixtures` alone.
+/// The messages of the compatibility kits have a special meaning only with the feature `conformance-fixtures`.
 #[cfg(not(feature = "conformance-fixtures"))]
 #[tokio::test]
-async fn messages_of_the_kits_are_like_any_other() {
+async fn kit_messages_are_ordinary_messages() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for id in ["tck-message-response-1", "tck-artifact-text-1", "tck-reject-task-1"] {

@@ -1,4 +1,4 @@
-//! The agent card's signatures and keys, and the extended card.
+//! Signatures and keys of the agent card, and the extended card.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ async fn official_clients_verify_every_form_of_the_card() {
     let request = json!({ "op": "verify", "url": service.url, "key": client.key });
     let (python, javascript) = (AgentClient::start("a2a-1.py"), AgentClient::start("a2a-clients.mjs"));
     let (python, javascript) = tokio::join!(python.run(request.clone()), javascript.run(request));
-    // As it is served, and changed; then the extended cards.
+    // As served and as modified; then the extended cards.
     assert_eq!(python["verified"], json!([true, false, true, false, true, true]), "{python}");
     assert_eq!(javascript["verified"], json!([true, true, false, false, true, true, false, false]));
     let public = client.get("/.well-known/agent-card.json").await.expect(200);
@@ -30,7 +30,7 @@ async fn official_clients_verify_every_form_of_the_card() {
 }
 
 #[tokio::test]
-async fn replicas_have_one_key_and_its_change_invalidates_no_card() {
+async fn replicas_share_a_key_and_rotation_keeps_cards_valid() {
     let secret = ("EP_SECRET_KEY", "5e".repeat(32));
     let boot = async |number: &str| {
         let setup = Setup::demo().on(Engine::Sqlite).with(secret.0, secret.1.clone());
@@ -54,7 +54,7 @@ fn skills(card: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_extended_card_has_what_the_caller_may_use() {
+async fn extended_card_lists_permitted_skills() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let public = client.get("/.well-known/agent-card.json").await.expect(200);
@@ -71,7 +71,7 @@ async fn the_extended_card_has_what_the_caller_may_use() {
     assert_eq!(over_http.header("cache-control"), "no-store");
     assert_eq!(over_http.expect(200), newer);
     assert_eq!(client.get("/api/a2a/v1/card").await.expect(200), older);
-    // JSON-RPC of 1.0 has no parameters here.
+    // In JSON-RPC 1.0, this method has no parameters.
     let bare = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetExtendedAgentCard" });
     assert_eq!(client.post("/api/a2a", &bare).await.expect(200)["result"], newer);
 
@@ -79,7 +79,7 @@ async fn the_extended_card_has_what_the_caller_may_use() {
     for skill in skills(&public).into_iter().chain(["estimate_poll", "list_models", "list_polls"]) {
         assert!(all.contains(&skill), "{skill}: {all:?}");
     }
-    // Each of them is one that a message may name.
+    // Every listed skill can be named in a message.
     for skill in &all {
         let message = json!({ "messageId": skill, "role": "ROLE_USER", "parts": [{ "data": {} }], "metadata": { "skillId": skill } });
         let said = client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);

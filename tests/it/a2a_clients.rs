@@ -1,4 +1,4 @@
-//! The official A2A clients: every version at one URL.
+//! The official A2A clients: every version uses the same URL.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{AgentClient, Setup, question};
 
-/// What a client sees of the service: `run` of `tests/counterparts/a2a-*`.
+/// Runs a client and returns its observations: `run` of `tests/counterparts/a2a-*`.
 async fn seen(program: &str, version: &str, binding: &str) -> Value {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(40) };
     script.default.latency = Duration::from_millis(200);
@@ -27,7 +27,7 @@ async fn seen(program: &str, version: &str, binding: &str) -> Value {
     AgentClient::start(program).run(request).await
 }
 
-/// What every client sees, but for the names of its errors.
+/// The observations that all clients share, with `errors` for the names of errors.
 fn expected(errors: Value) -> Value {
     json!({
         "sent": "completed",
@@ -47,7 +47,7 @@ fn expected(errors: Value) -> Value {
 }
 
 fn listed(mut expected: Value) -> Value {
-    // The three tasks before the list, and none of what was refused.
+    // The three tasks before the listing; rejected messages created none.
     expected["listed"] = json!(3);
     expected
 }
@@ -107,7 +107,7 @@ async fn javascript_1_3_and_0_3() {
     };
     assert_eq!(rpc, listed(expected(names("JsonRpc", "JsonRpcRequestMalformedError"))));
     assert_eq!(http, listed(expected(names("Rest", "RestRequestMalformedError"))));
-    // That version gives streams' errors no code of their own.
+    // This version reports stream errors without a code.
     let codes = json!({
         "unknown": -32001, "ended": -32004, "cancel": -32002, "stream": "Error", "subscribe": "Error", "private": -32602,
     });

@@ -45,7 +45,7 @@ async fn tasks_are_sent_read_listed_and_cancelled() {
     assert!(page["tasks"][0]["artifacts"].is_array());
     assert_eq!(get(&other, "/tasks").await.expect(200)["tasks"], json!([]));
 
-    // An empty body is what some clients send.
+    // Some clients send an empty body.
     let cancel = client.request(Method::POST, &format!("/api/a2a/tasks/{id}:cancel"));
     let refused = client.send(cancel).await.expect(400)["error"].clone();
     assert_eq!((&refused["code"], &refused["status"]), (&json!(400), &json!("FAILED_PRECONDITION")));
@@ -57,7 +57,7 @@ async fn tasks_are_sent_read_listed_and_cancelled() {
 }
 
 #[tokio::test]
-async fn a_stream_has_bare_events() {
+async fn stream_events_have_no_envelope() {
     let mut script = Script::divided_panel(4);
     script.default.latency = Duration::from_millis(200);
     let service = Setup::scripted(script).boot().await;
@@ -85,7 +85,7 @@ async fn a_stream_has_bare_events() {
 }
 
 #[tokio::test]
-async fn refusals_have_the_status_and_the_form_of_the_binding() {
+async fn errors_use_the_status_and_format_of_the_binding() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let task = post(&client, "/message:send", &ask("m")).await.expect(200)["task"]["id"].clone();
@@ -130,7 +130,7 @@ async fn refusals_have_the_status_and_the_form_of_the_binding() {
 }
 
 #[tokio::test]
-async fn the_binding_of_0_3_speaks_its_protocol_buffers() {
+async fn binding_0_3_uses_its_protobuf_json() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let message = json!({ "message_id": "m", "role": "ROLE_USER", "content": [{ "data": { "data": question(json!({})) } }] });
@@ -144,7 +144,7 @@ async fn the_binding_of_0_3_speaks_its_protocol_buffers() {
     assert_eq!(read["history"], sent["history"]);
     let newer = get(&client, &format!("/tasks/{id}")).await.expect(200);
     assert_eq!(newer["history"][0]["parts"][0]["data"], question(json!({})));
-    // Some clients write messages as in JSON-RPC.
+    // Some clients send messages in the JSON-RPC format.
     let message = json!({ "kind": "message", "messageId": "m", "role": "user", "parts": [{ "kind": "data", "data": question(json!({})) }] });
     let again = post(&client, "/v1/message:send", &json!({ "message": message })).await.expect(200);
     assert_eq!((&again["id"], &again["kind"]), (&sent["id"], &json!("task")));

@@ -1,4 +1,5 @@
-//! Payments for A2A tasks: the extension a2a-x402, with Circle's contract, the reference facilitator and its payers.
+//! Payments for A2A tasks: the a2a-x402 extension with Circle's contract, the reference facilitator and its
+//! payers.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::harness::{Client, Engine, Reply, Setup, Wallet, question};
 
 const URI: &str = "https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2";
 
-/// A version of the protocol.
+/// A protocol version.
 #[derive(Clone, Copy, PartialEq)]
 enum Version {
     V1,
@@ -23,7 +24,7 @@ impl Version {
         (if self == Self::V1 { "a2a-extensions" } else { "x-a2a-extensions" }, URI)
     }
 
-    /// Sends a message to a task, or without one.
+    /// Sends a message to a task, or without a task.
     async fn send(self, client: &Client, mut message: Value, task: Option<&Value>) -> Reply {
         if let Some(task) = task {
             message["taskId"] = task.clone();
@@ -50,7 +51,7 @@ fn asks(id: &str) -> Value {
     json!({ "messageId": id, "parts": [{ "kind": "data", "data": question(json!({})) }] })
 }
 
-/// A message that pays, or says that nothing is paid.
+/// A message with a payment, or with a rejection of the payment.
 fn pays(id: &str, status: &str, payload: &Value) -> Value {
     json!({
         "messageId": id,
@@ -59,13 +60,13 @@ fn pays(id: &str, status: &str, payload: &Value) -> Value {
     })
 }
 
-fn told(task: &Value) -> &Value {
+fn payment_metadata(task: &Value) -> &Value {
     &task["status"]["message"]["metadata"]
 }
 
-/// A payment of what a task asks for, with some members changed.
+/// Signs the payment that a task requests, with some fields changed.
 async fn signed(world: &World, task: &Value, wallet: &Wallet, changes: Value) -> Value {
-    let required = &told(task)["x402.payment.required"];
+    let required = &payment_metadata(task)["x402.payment.required"];
     let request = json!({
         "op": "sign", "version": required["x402Version"], "requirements": required["accepts"][0],
         "privateKey": wallet.private_key, "overrides": changes,
@@ -79,7 +80,7 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
     let (_, other) = service.user_with(MicroUsd::ZERO).await;
     let (wallet, poor) = (world.wallet(10).await, world.libraries.wallet().await);
 
-    // Without the extension, too little is an error.
+    // Without the extension, an insufficient balance is an error.
     let plain = json!({ "jsonrpc": "2.0", "id": 1, "method": "message/send",
         "params": { "message": { "messageId": "plain", "role": "user", "parts": asks("")["parts"] } } });
     let refused = client.post_with("/api/a2a", &plain, &[("a2a-extensions", "https://x.example")]).await;
@@ -90,15 +91,18 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
     assert_eq!(reply.header(version.header().0), URI);
     let task = version.task(&reply.expect(200));
     assert_eq!(state(&task), "input-required", "{task}");
-    assert_eq!(told(&task)["x402.payment.status"], "payment-required");
-    assert_eq!(told(&task)["x402.payment.required"]["accepts"][0]["maxAmountRequired"], "1000000");
+    assert_eq!(payment_metadata(&task)["x402.payment.status"], "payment-required");
+    assert_eq!(
+        payment_metadata(&task)["x402.payment.required"]["accepts"][0]["maxAmountRequired"],
+        "1000000"
+    );
     let id = &task["id"];
     assert_eq!(version.task(&version.send(&client, asks("first"), None).await.expect(200))["id"], *id);
 
-    // What is not what was asked for leaves the task waiting, and moves nothing.
+    // A payment that differs from the request leaves the task waiting and moves no money.
     for (number, (payer, changes, code)) in [
         (&wallet, json!({ "value": "999999" }), "INVALID_AMOUNT"),
-        // The facilitator finds that it would fail, and does not say why.
+        // The facilitator predicts a failure without a reason.
         (&poor, json!({}), "SETTLEMENT_FAILED"),
         (&poor, json!({ "from": wallet.address }), "INVALID_SIGNATURE"),
     ]
@@ -109,7 +113,7 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
         let message = pays(&format!("wrong-{number}"), "payment-submitted", &payload);
         let failed = version.task(&version.send(&client, message, Some(id)).await.expect(200));
         assert_eq!(state(&failed), "input-required");
-        let said = told(&failed);
+        let said = payment_metadata(&failed);
         assert_eq!(
             (&said["x402.payment.status"], &said["x402.payment.error"]),
             (&json!("payment-failed"), &json!(code))
@@ -128,7 +132,7 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
     assert_eq!(world.chain.balance(&wallet.address).await, 10_000_000);
     assert_eq!(balance(&client).await, "$0.00");
 
-    // Sent again and again, also at once, it is credited once and opens one poll.
+    // Sent repeatedly and concurrently, the payment is credited once and opens one poll.
     let at_once = (0..6).map(|_| version.send(&client, message.clone(), Some(id)));
     for reply in futures::future::join_all(at_once).await {
         let reply = reply.expect(200);
@@ -137,7 +141,7 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
     }
     let done = version.task(&version.send(&client, message.clone(), Some(id)).await.expect(200));
     assert_eq!((&done["id"], state(&done).as_str()), (id, "completed"), "{done}");
-    let said = told(&done);
+    let said = payment_metadata(&done);
     assert_eq!(said["x402.payment.status"], "payment-completed");
     let receipts = said["x402.payment.receipts"].as_array().unwrap();
     assert_eq!(
@@ -150,32 +154,32 @@ async fn a_task_is_paid_for(world: &World, engine: Engine, version: Version) {
     assert_eq!(deposits.posted.plus(deposits.used), MicroUsd::new(1_000_000));
     assert!(deposits.used > MicroUsd::ZERO && deposits.held == MicroUsd::ZERO);
 
-    // Somebody else's task is not paid by it.
+    // The payment cannot pay for another account's task.
     let theirs = version.task(&version.send(&other, asks("theirs"), None).await.expect(200));
     let stolen = version.send(&other, message.clone(), Some(&theirs["id"])).await.expect(200);
     let stolen = version.task(&stolen);
-    assert_eq!(told(&stolen)["x402.payment.error"], "DUPLICATE_NONCE", "{stolen}");
+    assert_eq!(payment_metadata(&stolen)["x402.payment.error"], "DUPLICATE_NONCE", "{stolen}");
     assert!(!stolen["status"].to_string().contains("\"success\":true"));
     assert_eq!(balance(&other).await, "$0.00");
-    // Nobody has to pay.
+    // The payer can reject the payment.
     let rejected = pays("no", "payment-rejected", &Value::Null);
     let rejected = version.task(&version.send(&other, rejected, Some(&theirs["id"])).await.expect(200));
     assert_eq!(state(&rejected), "canceled");
-    assert_eq!(told(&rejected)["x402.payment.status"], "payment-rejected");
+    assert_eq!(payment_metadata(&rejected)["x402.payment.status"], "payment-rejected");
     let late = version.send(&other, pays("late", "payment-submitted", &payload), Some(&theirs["id"])).await;
     assert_eq!(late.expect(200)["error"]["code"], -32004);
     assert_clean(&service).await;
 }
 
 #[tokio::test]
-async fn a_poll_that_the_balance_does_not_cover_is_paid_for_on_its_task() {
+async fn poll_above_the_balance_is_paid_through_its_task() {
     let world = World::start().await;
     a_task_is_paid_for(&world, Engine::Sqlite, Version::V1).await;
     a_task_is_paid_for(&world, Engine::Postgres, Version::V03).await;
 }
 
 #[tokio::test]
-async fn whatever_becomes_of_a_payment_it_is_sent_again_and_counts_once() {
+async fn retried_payment_counts_once_after_any_failure() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     for failures in [
@@ -204,9 +208,9 @@ async fn whatever_becomes_of_a_payment_it_is_sent_again_and_counts_once() {
 }
 
 #[tokio::test]
-async fn a_task_waits_for_the_confirmations_of_its_payment() {
+async fn task_waits_for_payment_confirmations() {
     let world = World::start().await;
-    // More blocks than are mined by themselves during the test.
+    // More blocks than the chain mines during the test.
     let service = world.with_node(Setup::demo()).with("EP_X402_CONFIRMATIONS", "100").boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
     let wallet = world.wallet(2).await;
@@ -231,7 +235,7 @@ async fn a_task_waits_for_the_confirmations_of_its_payment() {
 }
 
 #[tokio::test]
-async fn a_stream_of_a_task_that_is_paid_for_ends_with_its_receipt() {
+async fn stream_of_a_paid_task_ends_with_a_receipt() {
     let world = World::start().await;
     let mut script = Script::divided_panel(8);
     script.default.latency = Duration::from_millis(300);
@@ -251,13 +255,13 @@ async fn a_stream_of_a_task_that_is_paid_for_ends_with_its_receipt() {
     assert!(events.len() > 4, "{}", streamed.text);
     let last = &events[events.len() - 1]["statusUpdate"];
     assert_eq!(last["status"]["state"], "TASK_STATE_COMPLETED", "{last}");
-    assert_eq!(told(last)["x402.payment.status"], "payment-completed", "{last}");
-    assert_eq!(told(last)["x402.payment.receipts"][0]["payer"], json!(wallet.address));
+    assert_eq!(payment_metadata(last)["x402.payment.status"], "payment-completed", "{last}");
+    assert_eq!(payment_metadata(last)["x402.payment.receipts"][0]["payer"], json!(wallet.address));
 }
 
 #[tokio::test]
-async fn the_extension_is_declared_where_deposits_are_taken() {
-    // Nobody is asked.
+async fn extension_is_declared_if_deposits_are_enabled() {
+    // The facilitator is not called.
     let paid = |setup: Setup| {
         let setup = setup.with("EP_X402_FACILITATOR_URL", "http://127.0.0.1:9");
         setup.with("EP_X402_PAY_TO", "0x036CbD53842c5426634e7929541eC2318f3dCF7e")
@@ -271,7 +275,7 @@ async fn the_extension_is_declared_where_deposits_are_taken() {
     assert_eq!((&declared[0]["uri"], &declared[0]["required"]), (&json!(URI), &json!(false)));
     assert!(extensions(paid(Setup::demo()).with("EP_BILLING", "off")).await.is_null());
     assert!(extensions(Setup::demo()).await.is_null());
-    // Every binding asks for the payment; the oldest protocol has no extensions.
+    // Every binding requests the payment; the oldest protocol has no extensions.
     let service = paid(Setup::demo()).boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
     let mut message = asks("over-http");
@@ -281,14 +285,14 @@ async fn the_extension_is_declared_where_deposits_are_taken() {
     let reply = client.post_with("/api/a2a/message:send", &body, &[header]).await;
     assert_eq!(reply.header(header.0), URI);
     let task = reply.expect(200)["task"].clone();
-    assert_eq!(told(&task)["x402.payment.status"], "payment-required", "{task}");
+    assert_eq!(payment_metadata(&task)["x402.payment.status"], "payment-required", "{task}");
     let streamed = client.post_with("/api/a2a/message:stream", &body, &[header]).await;
     assert_eq!(streamed.header(header.0), URI);
     let event: Value = serde_json::from_str(streamed.text.trim().trim_start_matches("data: ")).unwrap();
     assert_eq!(event["task"], task);
     let older = json!({ "message": { "role": "user", "parts": message["parts"] } });
     client.post_with("/api/a2a/tasks/send", &older, &[header]).await.expect(402);
-    // Where it is not declared, asking for it changes nothing.
+    // If the extension is not declared, activating it has no effect.
     let service = Setup::demo().boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
     let reply = Version::V1.send(&client, asks("first"), None).await;

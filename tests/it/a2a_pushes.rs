@@ -1,4 +1,4 @@
-//! A2A's push notifications: agents are told of the ends of their tasks.
+//! A2A push notifications: agents are notified when their tasks end.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn part() -> Value {
     json!({ "data": question(json!({ "confidence_threshold": 1 })) })
 }
 
-async fn ends_are_told_in_the_version_that_was_asked_for(engine: Engine) {
+async fn notifications_use_the_requested_version(engine: Engine) {
     let setup = Setup::scripted(slow()).on(engine).with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8");
     let (service, receiver) = tokio::join!(setup.boot(), WebhookReceiver::start());
     let client = service.user().await;
@@ -47,7 +47,7 @@ async fn ends_are_told_in_the_version_that_was_asked_for(engine: Engine) {
     assert_eq!(body["task"]["status"], got["status"]);
     assert_eq!(body["task"]["artifacts"][0]["parts"][0]["data"]["poll_id"], task["id"]);
 
-    // The older version; its task has ended when the place is set, which is told all the same.
+    // The older version. Its task ends before the config is set and is notified anyway.
     let authentication = json!({ "schemes": ["Bearer"], "credentials": "older-secret" });
     let config = json!({ "url": format!("{}/old", receiver.url), "authentication": authentication });
     let set = json!({ "taskId": task["id"], "pushNotificationConfig": config });
@@ -61,17 +61,17 @@ async fn ends_are_told_in_the_version_that_was_asked_for(engine: Engine) {
 }
 
 #[tokio::test]
-async fn ends_are_told_in_the_version_that_was_asked_for_on_sqlite() {
-    ends_are_told_in_the_version_that_was_asked_for(Engine::Sqlite).await;
+async fn notifications_use_the_requested_version_on_sqlite() {
+    notifications_use_the_requested_version(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn ends_are_told_in_the_version_that_was_asked_for_on_postgres() {
-    ends_are_told_in_the_version_that_was_asked_for(Engine::Postgres).await;
+async fn notifications_use_the_requested_version_on_postgres() {
+    notifications_use_the_requested_version(Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn what_is_not_taken_is_sent_again() {
+async fn rejected_deliveries_are_retried() {
     let setup = Setup::demo().with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8");
     let (service, receiver) = tokio::join!(setup.boot(), WebhookReceiver::start());
     let client = service.user().await;
@@ -82,7 +82,7 @@ async fn what_is_not_taken_is_sent_again() {
     let task = call(&client, "SendMessage", params.clone()).await["result"]["task"]["id"].clone();
     let received = receiver.received(2).await;
     assert_eq!(received[0]["body"], received[1]["body"]);
-    // A place that is forgotten is told nothing.
+    // A deleted config receives no notification.
     let listed = call(&client, "ListTaskPushNotificationConfigs", json!({ "taskId": task })).await;
     let id = listed["result"]["configs"][0]["id"].clone();
     for _ in 0..2 {
@@ -94,7 +94,7 @@ async fn what_is_not_taken_is_sent_again() {
 }
 
 #[tokio::test]
-async fn places_are_set_read_listed_and_forgotten_by_their_owner_alone() {
+async fn only_the_owner_can_manage_push_configs() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let message = json!({ "messageId": "m1", "role": "ROLE_USER", "parts": [{ "text": "What is the capital of France?" }] });
@@ -149,7 +149,7 @@ async fn places_are_set_read_listed_and_forgotten_by_their_owner_alone() {
         let refused = call(&client, "CreateTaskPushNotificationConfig", wrong).await;
         assert_eq!(refused["error"]["code"], -32602, "{member} {value}: {refused}");
     }
-    // A message whose place is refused opens nothing.
+    // A message with a rejected push URL opens no poll.
     let message = json!({ "messageId": "m9", "role": "ROLE_USER", "parts": [part()] });
     let configuration = json!({ "taskPushNotificationConfig": { "url": "https://10.0.0.1/" } });
     let refused =

@@ -1,4 +1,4 @@
-//! A2A as streams: sending, subscribing, and what is refused to those who stream.
+//! A2A streams: sending, subscribing, and errors for streaming clients.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup, question};
 
-/// The events of a stream, one by one.
+/// The events of a stream, read one at a time.
 struct Events {
     body: futures::stream::BoxStream<'static, Vec<u8>>,
     read: String,
@@ -28,7 +28,7 @@ impl Events {
         Self { body, read: String::new() }
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some(end) = self.read.find("\n\n") {
@@ -53,7 +53,7 @@ impl Events {
     }
 }
 
-/// Models that take this long.
+/// Models with this latency.
 fn models(count: usize, latency_ms: u64) -> Script {
     let mut script = Script::divided_panel(count);
     script.default.latency = Duration::from_millis(latency_ms);
@@ -69,7 +69,7 @@ fn everybody() -> Value {
 }
 
 #[tokio::test]
-async fn a_task_is_streamed_to_its_end_in_the_dialect_of_1_0() {
+async fn task_is_streamed_to_its_end_in_1_0() {
     let service = Setup::scripted(models(6, 200)).boot().await;
     let client = service.user().await;
     let frames = Events::of(&client, "SendStreamingMessage", &ask("m", everybody())).await.rest().await;
@@ -94,13 +94,13 @@ async fn a_task_is_streamed_to_its_end_in_the_dialect_of_1_0() {
     assert!(!frames_text.contains("\"kind\"") && !frames_text.contains("\"final\""), "{frames_text}");
     let got = client.rpc("/api/a2a", "GetTask", json!({ "id": task["id"] })).await.expect(200);
     assert_eq!(got["result"]["status"], *last);
-    // The same message again is the same task, which has ended.
+    // The same message returns the same task, which has ended.
     let again = Events::of(&client, "SendStreamingMessage", &ask("m", everybody())).await.rest().await;
     assert_eq!(again, [json!({ "task": got["result"] })]);
 }
 
 #[tokio::test]
-async fn a_task_is_streamed_to_its_end_in_the_dialect_of_0_3() {
+async fn task_is_streamed_to_its_end_in_0_3() {
     let service = Setup::scripted(models(4, 200)).boot().await;
     let client = service.user().await;
     let part = json!({ "kind": "data", "data": everybody()["data"] });
@@ -124,7 +124,7 @@ async fn a_task_is_streamed_to_its_end_in_the_dialect_of_0_3() {
 }
 
 #[tokio::test]
-async fn what_is_no_poll_is_streamed_too() {
+async fn non_poll_results_are_streamed() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let balance = ask("m1", json!({ "data": {} }));
@@ -137,7 +137,7 @@ async fn what_is_no_poll_is_streamed_too() {
     let waiting = json!({ "id": frames[0]["task"]["id"] });
     let old = Events::of(&client, "tasks/resubscribe", &waiting).await.rest().await;
     assert_eq!((&old[1]["status"]["state"], &old[1]["final"]), (&json!("input-required"), &json!(true)));
-    // Since 1.0 a subscription goes on until the task has ended.
+    // Since 1.0, a subscription continues until the task has ended.
     let mut subscription = Events::of(&client, "SubscribeToTask", &waiting).await;
     assert_eq!(subscription.next().await.unwrap()["result"], frames[0]);
     let mut answer = ask("m3", json!({ "text": "no" }));
@@ -153,7 +153,7 @@ async fn what_is_no_poll_is_streamed_too() {
 }
 
 #[tokio::test]
-async fn who_comes_back_hears_the_rest_from_any_replica() {
+async fn resubscribing_returns_the_remaining_events_on_any_replica() {
     let database = Postgres::start().unwrap().database().await.unwrap();
     let setup = || {
         Setup::scripted(models(12, 300))
@@ -188,7 +188,7 @@ async fn who_comes_back_hears_the_rest_from_any_replica() {
             assert_eq!(frames[frames.len() - 2]["kind"], "artifact-update");
         }
     }
-    // A conversation that begins here is completed there.
+    // A conversation that starts on one replica is completed on the other.
     let unclear = ask("q", json!({ "text": "What is the capital of France?" }));
     let waiting = client.rpc("/api/a2a", "SendMessage", unclear).await.expect(200)["result"]["task"].clone();
     let mut answer = ask("a", json!({ "text": "Paris, Lyon" }));
@@ -200,7 +200,7 @@ async fn who_comes_back_hears_the_rest_from_any_replica() {
 }
 
 #[tokio::test]
-async fn refusals_come_in_the_form_that_streaming_clients_read() {
+async fn errors_use_the_format_of_streaming_clients() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let done = client.rpc("/api/a2a", "SendMessage", ask("m", everybody())).await.expect(200);

@@ -1,4 +1,4 @@
-//! A2A tasks as things that are kept: conversations, lists, owners.
+//! Stored A2A tasks: conversations, lists and owners.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn words(id: &str, text: &str) -> Value {
     json!({ "message": { "messageId": id, "role": "ROLE_USER", "parts": [{ "text": text }] } })
 }
 
-/// The same in a task.
+/// A text message in an existing task.
 fn follow_up(id: &str, task: &Value, text: &str) -> Value {
     let mut params = words(id, text);
     params["message"]["taskId"] = task.clone();
@@ -28,7 +28,7 @@ async fn sent(client: &Client, params: Value) -> Value {
     reply["result"]["task"].clone()
 }
 
-async fn what_is_missing_is_asked_for_and_completes_the_task(engine: Engine) {
+async fn missing_input_is_requested_and_completes_the_task(engine: Engine) {
     let service = Setup::demo().on(engine).boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let first = words("m1", "What is the capital of France?");
@@ -42,7 +42,7 @@ async fn what_is_missing_is_asked_for_and_completes_the_task(engine: Engine) {
     let listed = call(&client, "ListTasks", json!({ "status": "TASK_STATE_INPUT_REQUIRED" })).await;
     assert_eq!(listed["result"]["tasks"][0]["id"], task["id"]);
 
-    // Others do not find it, and another context is not its own.
+    // Other accounts do not find the task, and another context is rejected.
     let answer = follow_up("m2", &task["id"], "Paris, Lyon or Nice");
     let foreign = call(&other, "SendMessage", answer.clone()).await;
     assert_eq!(foreign["error"]["code"], -32001, "{foreign}");
@@ -50,7 +50,7 @@ async fn what_is_missing_is_asked_for_and_completes_the_task(engine: Engine) {
     elsewhere["message"]["contextId"] = json!("another");
     assert_eq!(call(&client, "SendMessage", elsewhere).await["error"]["code"], -32602);
 
-    // What cannot be read is asked for again; what breaks a rule leaves the task as it is.
+    // Unreadable input is requested again; invalid input leaves the task unchanged.
     let again = sent(&client, follow_up("m1b", &task["id"], "no")).await;
     assert_eq!(again["status"]["state"], "TASK_STATE_INPUT_REQUIRED");
     let mut wrong = follow_up("m1c", &task["id"], "");
@@ -74,7 +74,7 @@ async fn what_is_missing_is_asked_for_and_completes_the_task(engine: Engine) {
     assert_eq!(last["result"]["history"].as_array().unwrap().len(), 1);
     assert_eq!(last["result"]["history"][0]["messageId"], "m2");
 
-    // The same message is the same poll, another one is refused.
+    // The same message returns the same poll; a different one is rejected.
     assert_eq!(sent(&client, answer).await["artifacts"][0]["parts"][0]["data"]["poll_id"], poll["poll_id"]);
     let late = call(&client, "SendMessage", follow_up("m3", &task["id"], "Rome, Oslo")).await;
     assert_eq!(late["error"]["code"], -32004, "{late}");
@@ -83,17 +83,17 @@ async fn what_is_missing_is_asked_for_and_completes_the_task(engine: Engine) {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_asked_for_and_completes_the_task_on_sqlite() {
-    what_is_missing_is_asked_for_and_completes_the_task(Engine::Sqlite).await;
+async fn missing_input_is_requested_and_completes_the_task_on_sqlite() {
+    missing_input_is_requested_and_completes_the_task(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn what_is_missing_is_asked_for_and_completes_the_task_on_postgres() {
-    what_is_missing_is_asked_for_and_completes_the_task(Engine::Postgres).await;
+async fn missing_input_is_requested_and_completes_the_task_on_postgres() {
+    missing_input_is_requested_and_completes_the_task(Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn two_answers_to_one_question_open_one_poll() {
+async fn concurrent_replies_to_one_task_open_one_poll() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let task = sent(&client, words("m1", "What is the capital of France?")).await;
@@ -113,7 +113,7 @@ async fn two_answers_to_one_question_open_one_poll() {
 }
 
 #[tokio::test]
-async fn a_task_with_long_messages_takes_no_more() {
+async fn task_with_long_messages_rejects_further_messages() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let task = sent(&client, words("m0", "What is the capital of France?")).await;
@@ -128,7 +128,7 @@ async fn a_task_with_long_messages_takes_no_more() {
 }
 
 #[tokio::test]
-async fn a_key_that_only_reads_changes_no_task() {
+async fn read_only_key_cannot_change_tasks() {
     let service = Setup::demo().boot().await;
     let owner = service.user().await;
     let created = owner.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
@@ -157,7 +157,7 @@ async fn a_key_that_only_reads_changes_no_task() {
 }
 
 #[tokio::test]
-async fn a_task_that_waits_for_an_answer_can_be_cancelled() {
+async fn task_waiting_for_input_can_be_cancelled() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let task = sent(&client, words("m1", "What is the capital of France?")).await;
@@ -235,7 +235,7 @@ async fn tasks_are_listed_in_pages_on_postgres() {
 }
 
 #[tokio::test]
-async fn a_legacy_task_has_the_id_that_its_client_gave_it() {
+async fn legacy_task_uses_the_client_id() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let send = |id: &str, question_of: &str| {
@@ -263,7 +263,7 @@ async fn a_legacy_task_has_the_id_that_its_client_gave_it() {
 }
 
 #[tokio::test]
-async fn results_come_in_the_forms_that_are_accepted() {
+async fn results_use_the_accepted_output_modes() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let ask = |id: &str, modes: Value| {
@@ -284,7 +284,7 @@ async fn results_come_in_the_forms_that_are_accepted() {
 }
 
 #[tokio::test]
-async fn ids_that_are_no_short_texts_are_refused() {
+async fn invalid_ids_are_rejected() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for id in [json!(7), json!("a\u{0}b"), json!("x".repeat(300)), json!({})] {

@@ -1,4 +1,4 @@
-//! Walks the route table: who is let in, who is refused, and what every response carries.
+//! Checks access to every route: accepted callers, rejected callers and the headers of every response.
 
 use ensemble_poll::site::{Route, RouteKind};
 use ep_kernel::tool::{Access, Agents, Rate, Task};
@@ -22,7 +22,7 @@ async fn service() -> Service {
     limits.into_iter().fold(setup, |setup, limit| setup.with(limit, "100000")).boot().await
 }
 
-/// A path whose placeholders name nothing that exists.
+/// Returns a path with placeholder values that do not exist.
 fn filled(route: &Route) -> String {
     let path = route.path.replace("{poll_id}", "EP-20260101-0000000000");
     let path = path.replace("{key_id}", "00000000-0000-4000-8000-000000000000");
@@ -33,7 +33,7 @@ fn method(route: &Route) -> Method {
     route.method.as_str().parse().unwrap()
 }
 
-/// Sends a request to a route, with the example where it takes a body, and further headers.
+/// Sends a request to a route, with its example as the body if it needs one, and extra headers.
 async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply {
     let body = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => example(entry),
@@ -48,7 +48,7 @@ async fn send(client: &Client, route: &Route, headers: &[(&str, &str)]) -> Reply
     client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
 }
 
-/// What every response carries, whoever asked for whatever.
+/// Asserts the headers that every response has.
 #[track_caller]
 fn carries_the_headers(reply: &Reply, what: &str) {
     for name in [
@@ -64,7 +64,7 @@ fn carries_the_headers(reply: &Reply, what: &str) {
     assert_eq!(reply.header("x-content-type-options"), "nosniff", "{what}");
 }
 
-/// Documents are the same for everyone, and who is sent on may have an old cookie.
+/// True if a route ignores credentials: documents are public, and redirected callers may have an expired cookie.
 fn ignores_credentials(route: &Route) -> bool {
     matches!(
         route.kind,
@@ -78,7 +78,7 @@ fn ignores_credentials(route: &Route) -> bool {
     )
 }
 
-/// Who signs in proves it anew: no other credential matters, be it right or wrong.
+/// True for sign-in routes: other credentials are ignored, even if invalid.
 fn signs_in(route: &Route) -> bool {
     route.rate == Rate::SignIn
 }
@@ -87,14 +87,14 @@ fn is_mcp(route: &Route) -> bool {
     matches!(route.kind, RouteKind::Protocol(endpoint) if endpoint.protocol.surface == "mcp")
 }
 
-/// Who may call the routes that a request with this credential can lead to.
+/// True if one of the routes for this request admits the caller.
 fn admitted(routes: &[Route], route: &Route, caller: Access) -> bool {
     let same = routes.iter().filter(|other| other.method == route.method && other.path == route.path);
     same.map(|other| other.access.and(caller)).any(|access| access.anonymous || access.cookie || access.key)
 }
 
 #[tokio::test]
-async fn every_route_admits_and_refuses_whom_its_access_says() {
+async fn every_route_enforces_its_access() {
     let service = service().await;
     let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let cookie = service.cookie(id).await;
@@ -146,7 +146,7 @@ async fn every_route_admits_and_refuses_whom_its_access_says() {
 }
 
 #[tokio::test]
-async fn refusals_come_in_the_style_that_was_asked_for() {
+async fn errors_use_the_requested_style() {
     let service = service().await;
     let client = service.anonymous().with_key("ep_k_wrong");
     let problem = [("accept", "application/problem+json")];
@@ -199,12 +199,12 @@ async fn every_path_lists_its_methods() {
 }
 
 #[tokio::test]
-async fn no_website_reaches_a_service_on_loopback() {
+async fn websites_cannot_reach_a_loopback_service() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for route in &service.site.routes {
         let what = format!("{} {}", route.method.as_str(), route.path);
-        // What pages of every website may read says nothing of this machine, but the host must still be its own.
+        // Open documents contain nothing about this machine, but the Host must still match.
         let open = service.site.is_open(&route.path);
         let foreign = [("host", "rebound.example"), ("origin", "https://elsewhere.example")];
         for foreign in foreign.into_iter().filter(|(name, _)| !open || *name == "host") {
@@ -234,7 +234,7 @@ async fn no_website_reaches_a_service_on_loopback() {
 }
 
 #[tokio::test]
-async fn every_website_reads_what_a_public_service_behind_a_proxy_shows() {
+async fn websites_can_read_public_routes_behind_a_proxy() {
     let proxied = Setup::demo().with("EP_BASE_URL", "https://polls.example.com");
     let service = proxied.boot().await;
     let client = service.anonymous();
@@ -265,15 +265,15 @@ async fn every_website_reads_what_a_public_service_behind_a_proxy_shows() {
     client.post_with("/api/poll", &crate::harness::question(json!({})), &foreign).await.refused(403);
 }
 
-/// Whether a page may read what our clients need of a response.
+/// True if a page may read the response headers that our clients need.
 fn own_headers(reply: &Reply) -> bool {
     let exposed = reply.header("access-control-expose-headers");
     ["x-request-id", "location", "retry-after", "etag"].iter().all(|name| exposed.contains(name))
 }
 
-/// A website that could set cookies of this service could sign its visitors in to an account of its choice.
+/// A website that could set this service's cookies could sign its visitors in to an account of its choice.
 #[tokio::test]
-async fn no_response_to_another_website_sets_a_cookie() {
+async fn responses_to_other_websites_set_no_cookie() {
     let service = service().await;
     let client = service.anonymous();
     let cross_site = [("sec-fetch-site", "cross-site"), ("origin", "https://elsewhere.example")];
@@ -284,7 +284,7 @@ async fn no_response_to_another_website_sets_a_cookie() {
 }
 
 #[tokio::test]
-async fn a_second_user_finds_nothing_of_the_first_ones() {
+async fn users_cannot_access_data_of_other_users() {
     let service = service().await;
     let (owner, other) = (service.user().await, service.user().await);
     let poll = owner.poll(json!({ "private": true })).await.expect(200);
@@ -293,11 +293,12 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
     for route in service.site.routes.iter().filter(|route| route.path.contains("{poll_id}")) {
         let mut path = route.path.replace("{poll_id}", id);
         if route.name == "delete_poll" {
-            // Unconfirmed, it changes nothing; others are not even told that the poll exists.
+            // Without confirmation, the request changes nothing. Other accounts do not learn that the poll
+            // exists.
             path.push_str("?confirm=no");
         }
         let of = |client: &Client| client.request(method(route), &path);
-        // It has ended by itself, and what is public of feedback and frames is not there for a private poll.
+        // The poll has ended. Private polls have no public feedback and no embed frame.
         let own = match path.as_str() {
             path if path.starts_with("/embed/") => 404,
             path if path.ends_with("/cancel") => 409,
@@ -324,7 +325,7 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
             input["confirm"] = "no".into();
         }
         let found = owner.tool(name, input.clone()).await;
-        // It has ended by itself, and cannot be cancelled; and private polls have no feedback.
+        // The poll has ended and cannot be cancelled. Private polls have no feedback.
         let refused = entry.spec.task == Task::Cancel
             || entry.spec.name.ends_with("_feedback")
             || entry.spec.name == "delete_poll";
@@ -345,7 +346,7 @@ async fn a_second_user_finds_nothing_of_the_first_ones() {
 }
 
 #[tokio::test]
-async fn a_bearer_token_goes_before_a_cookie() {
+async fn bearer_token_takes_precedence_over_a_cookie() {
     let service = service().await;
     let (id, user) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let stale = ("cookie", "ep_session=old");

@@ -1,5 +1,4 @@
-//! People export their data, delete a poll and delete their account; the operator does the same with the
-//! database: back it up, check it.
+//! Data export, deletion of polls and accounts, and the operator's database commands: backup and audit.
 
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Engine, Reply, Service, Setup, question};
 
-/// A text that stands in nothing else.
+/// A text that appears nowhere else.
 const MARK: &str = "Zebra-Quartz-4711";
 
 async fn with_cookie(client: &Client, method: Method, path: &str, cookie: &str, body: &Value) -> Reply {
@@ -25,7 +24,7 @@ async fn form(client: &Client, path: &str, cookie: &str, fields: &[(&str, &str)]
     client.send(request.header("sec-fetch-site", "same-origin").form(fields)).await
 }
 
-/// Asks a poll and waits until it is settled.
+/// Opens a poll and waits until it is settled.
 async fn settled_poll(service: &Service, client: &Client, input: Value) -> String {
     let poll = client.poll(input).await.expect(200);
     let id = poll["poll_id"].as_str().unwrap().to_owned();
@@ -37,7 +36,7 @@ async fn settled_poll(service: &Service, client: &Client, input: Value) -> Strin
 }
 
 #[tokio::test]
-async fn an_account_is_exported_without_secrets_to_its_owner_alone() {
+async fn account_export_has_no_secrets_and_requires_the_owner() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::default().on(engine).boot().await;
         let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
@@ -69,12 +68,12 @@ async fn an_account_is_exported_without_secrets_to_its_owner_alone() {
         assert!(exported["private"] == true && exported["votes"][0]["option_order"].is_array());
         let text = export.to_string();
         for secret in ["ep_k_", "hash", cookie.trim_start_matches("ep_session=")] {
-            // A key is recognised by its first ten characters.
+            // The export shows the first ten characters of a key.
             let shown = export["keys"][0]["key_prefix"].as_str().unwrap();
             assert!(!text.replace(shown, "").contains(secret), "the export holds {secret}");
         }
 
-        // The page of the account downloads the same.
+        // The account page downloads the same data.
         let file = form(&service.anonymous(), "/dashboard/export", &cookie, &[]).await;
         assert!(file.header("content-disposition").starts_with("attachment"), "{}", file.text);
         let pages = file.expect(200);
@@ -85,7 +84,7 @@ async fn an_account_is_exported_without_secrets_to_its_owner_alone() {
         let foreign = foreign.header("origin", "https://evil.example").header("sec-fetch-site", "cross-site");
         assert_eq!(service.anonymous().send(foreign.form(&[("a", "b")])).await.status, 403);
 
-        // Neither a narrower key nor one with money of its own gets it, or deletes anything.
+        // Keys with a narrower scope or their own funds cannot export or delete.
         for terms in [json!({ "scope": "read" }), json!({ "scope": "polls" }), json!({ "funds_usd": 0.5 })] {
             let key = owner.post("/api/keys", &terms).await.expect(201)["key"].as_str().unwrap().to_owned();
             let limited = service.anonymous().with_key(&key);
@@ -101,7 +100,7 @@ async fn an_account_is_exported_without_secrets_to_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_deleted_poll_is_not_found_in_any_form() {
+async fn deleted_poll_is_not_found_anywhere() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::default().on(engine).boot().await;
         let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
@@ -166,7 +165,7 @@ async fn a_deleted_poll_is_not_found_in_any_form() {
     }
 }
 
-/// Counts the mark in the files of a folder.
+/// Counts occurrences of the mark in the files of a folder.
 fn marks(folder: &Path) -> usize {
     let count = |bytes: &[u8]| bytes.windows(MARK.len()).filter(|bytes| *bytes == MARK.as_bytes()).count();
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -174,7 +173,7 @@ fn marks(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn an_account_is_deleted_with_consent_and_leaves_nothing_personal() {
+async fn account_deletion_needs_consent_and_removes_personal_data() {
     let service = Setup::default().boot().await;
     let nobody = service.anonymous();
     for by_form in [false, true] {
@@ -227,7 +226,7 @@ async fn an_account_is_deleted_with_consent_and_leaves_nothing_personal() {
 }
 
 #[tokio::test]
-async fn an_account_is_not_deleted_while_a_poll_runs() {
+async fn account_with_a_running_poll_cannot_be_deleted() {
     let mut script = ep_upstream::testing::Script::panel(20);
     script.default.latency = std::time::Duration::from_secs(5);
     let service = Setup::scripted(script).boot().await;
@@ -243,7 +242,7 @@ async fn an_account_is_not_deleted_while_a_poll_runs() {
 }
 
 #[tokio::test]
-async fn a_frozen_account_is_not_deleted_by_its_owner() {
+async fn frozen_account_cannot_be_deleted_by_its_owner() {
     let service = Setup::default().boot().await;
     let (user, owner) = service.user_with(MicroUsd::ZERO).await;
     service.app.accounts.operator().freeze(user, true).await.unwrap();
@@ -257,7 +256,7 @@ fn ep(data: &Path, arguments: &[&str]) -> Output {
     command.env("EP_DEMO_PACE", "0").output().unwrap()
 }
 
-/// Output of a command that must exit with this code.
+/// Asserts the exit code and returns the output.
 #[track_caller]
 fn printed(output: &Output, code: i32) -> String {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -267,7 +266,7 @@ fn printed(output: &Output, code: i32) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_made_during_polls_is_restored_with_the_key() {
+async fn backup_made_during_polls_can_be_restored() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     let id = settled_poll(&service, &user, json!({})).await;
@@ -299,7 +298,7 @@ async fn a_backup_made_during_polls_is_restored_with_the_key() {
 }
 
 #[test]
-fn an_audit_finds_a_zeroed_page() {
+fn audit_detects_a_zeroed_page() {
     let data = tempfile::tempdir().unwrap();
     for number in 0..3 {
         let email = format!("{number}@example.com");
@@ -308,7 +307,7 @@ fn an_audit_finds_a_zeroed_page() {
     assert!(printed(&ep(data.path(), &["admin", "audit"]), 0).contains("the ledger is consistent"));
     let path = data.path().join("ensemble-poll.db");
     let whole = std::fs::read(&path).unwrap();
-    // The page that holds the addresses.
+    // The page with the e-mail addresses.
     let page =
         whole.chunks(4_096).position(|page| page.windows(13).any(|text| text == b"0@example.com")).unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
@@ -322,6 +321,6 @@ fn an_audit_finds_a_zeroed_page() {
     assert!(found["clean"] == false && !found["damaged"].as_array().unwrap().is_empty(), "{found}");
     let file = data.path().join("copy.db");
     let refused = printed(&ep(data.path(), &["backup", file.to_str().unwrap()]), 1);
-    assert!(refused.contains("damaged") || refused.contains("cannot be copied"), "{refused}");
+    assert!(refused.contains("damaged") || refused.contains("failed to copy"), "{refused}");
     assert!(!file.exists());
 }

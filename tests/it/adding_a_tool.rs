@@ -1,4 +1,4 @@
-//! `docs/adding-a-tool.md` is true: its code is taken from the page, put into the table and called.
+//! Tests that `docs/adding-a-tool.md` is correct: its code is compiled, registered and called.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ mod polls {
     include!(concat!(env!("OUT_DIR"), "/adding_a_tool/mod.rs"));
 }
 
-/// The catalogue with the operation of the page.
+/// The catalogue with the operation from the page.
 static EXTENDED: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     vec![
         entry::<ep_tools::polls::EstimatePoll>(),

@@ -1,10 +1,10 @@
-//! What the crate graph cannot say.
+//! Architecture rules that the crate graph cannot express.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines that no file may exceed.
+/// The maximum number of lines per file.
 const CEILING: usize = 600;
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -35,14 +35,14 @@ fn every_source() -> Vec<(String, String)> {
 }
 
 #[test]
-fn files_stay_small_enough_to_hold_in_the_head() {
+fn files_stay_below_the_line_limit() {
     for (file, text) in every_source() {
         assert!(text.lines().count() <= CEILING, "{file} has {} lines; split it", text.lines().count());
     }
 }
 
 #[test]
-fn names_say_what_lives_there() {
+fn file_names_are_specific() {
     for (file, _) in every_source() {
         let path = Path::new(&file);
         for part in path.with_extension("").iter().map(|part| part.to_str().unwrap()) {
@@ -54,7 +54,7 @@ fn names_say_what_lives_there() {
     }
 }
 
-/// No file below `folder` may name any of these.
+/// Fails if a file below `folder` contains one of these words.
 fn forbid(folder: &str, words: &[&str]) {
     let mut seen = 0;
     for (file, text) in every_source().into_iter().filter(|(file, _)| file.starts_with(folder)) {
@@ -69,7 +69,7 @@ fn forbid(folder: &str, words: &[&str]) {
 }
 
 #[test]
-fn arrows_point_inwards() {
+fn dependencies_point_inwards() {
     forbid(
         "crates/kernel/src",
         &[
@@ -94,17 +94,17 @@ fn arrows_point_inwards() {
     for folder in ["src/surface/rest", "src/surface/http", "src/surface/cli", "src/documents"] {
         forbid(folder, &["rmcp", "jsonrpsee"]);
     }
-    // Operations reach the ports of their context and nothing else of the service.
+    // Operations use only the ports of their context.
     forbid("tools", &["ep_kernel::app", "ep_kernel::guard", "UserStore", "KeyStore", "Ledger"]);
-    // Surfaces leave access, limits and idempotency to the guard and to dispatch.
+    // Surfaces leave access, limits and idempotency to the guard and dispatch.
     for folder in ["src/surface/rest", "src/surface/a2a", "src/surface/mcp"] {
         forbid(folder, &[".admits(", "limiter", "app.idempotency", "accounts."]);
     }
 }
 
 #[test]
-fn paths_are_named_in_the_tables_alone() {
-    // Operations name theirs in their specification, protocols in their tables, documents in their declarations.
+fn paths_appear_only_in_the_tables() {
+    // Operations declare their paths in their specifications, protocols in tables, documents in declarations.
     let tables = [
         "src/surface/a2a/mod.rs",
         "src/surface/mcp/mod.rs",
@@ -129,17 +129,16 @@ fn paths_are_named_in_the_tables_alone() {
     assert!(seen > 50, "{seen}");
 }
 
-/// A source without the statements that declare documents.
+/// Returns a source without its document declarations.
 fn without_declared_documents(code: &str) -> String {
     let declares = |statement: &&str| statement.contains(": Document = Document::");
     let kept: Vec<&str> = code.split(";\n").filter(|statement| !declares(statement)).collect();
     kept.join(";\n")
 }
 
-/// The modules of a crate's source folder form layers: no module uses, directly or through others, one that
-/// uses it.
+/// The modules of a crate form layers: no module depends on a module that depends on it, directly or indirectly.
 #[test]
-fn modules_of_the_kernel_do_not_go_in_circles() {
+fn kernel_modules_have_no_cycles() {
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (file, text) in every_source() {
         let Some(inner) = file.strip_prefix("crates/kernel/src/") else { continue };

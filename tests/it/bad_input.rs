@@ -1,4 +1,4 @@
-//! A clear 4xx that says what to change; nothing charged, nothing stored, nobody asked.
+//! Invalid input returns a 4xx with a remedy; nothing is charged or stored, and no model is called.
 
 use ep_polling::money::MicroUsd;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::{Service, question};
 
 #[tokio::test]
-async fn every_rule_names_its_member() {
+async fn validation_errors_name_the_field() {
     let service = Service::start().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let text = |length: usize| "x".repeat(length);
@@ -70,13 +70,13 @@ async fn every_rule_names_its_member() {
     client.post("/api/poll", &json!({ "question": "Which of the two is better?" })).await.refused(400);
     assert_eq!(service.upstream().total_calls(), 0);
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
-    // Unknown members are ignored, and the widest values within the rules are fine.
+    // Unknown fields are ignored, and the largest allowed values are accepted.
     let wide = json!({ "question": text(10), "options": [text(200), "é".repeat(200)], "surprise": { "a": [1] }, "confidence_threshold": 0, "max_cost_usd": 1e300 });
     client.post("/api/poll", &wide).await.expect(200);
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_json_objects() {
+async fn bodies_must_be_json_objects() {
     let service = Service::start().await;
     let client = service.user().await;
     let send = |body: &str, kind: &str| {
@@ -124,14 +124,14 @@ async fn bodies_that_are_no_json_objects() {
 }
 
 #[tokio::test]
-async fn a_body_that_ends_early_is_not_called_malformed() {
+async fn truncated_body_is_not_reported_as_malformed() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let service = Service::start().await;
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let head = "POST /api/poll HTTP/1.1\r\nhost: localhost\r\nx-machine-client: true\r\nconnection: close\r\n\
         content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-    // A chunk whose length is no number.
+    // A chunk with an invalid length.
     stream.write_all(format!("{head}5\r\n{{\"q\":\r\nnonsense\r\n").as_bytes()).await.unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).await.unwrap();
@@ -139,9 +139,9 @@ async fn a_body_that_ends_early_is_not_called_malformed() {
     assert!(reply.contains("ended early; send the request again"), "{reply}");
 }
 
-/// RFC 8259 §8.1: also in members that nobody reads.
+/// RFC 8259 §8.1 also applies to ignored fields.
 #[tokio::test]
-async fn bodies_that_are_not_utf8() {
+async fn bodies_must_be_utf8() {
     let service = Service::start().await;
     let client = service.user().await;
     for path in ["/api/poll", "/api/mcp", "/api/a2a", "/api/a2a/tasks/send"] {
@@ -154,7 +154,7 @@ async fn bodies_that_are_not_utf8() {
 }
 
 #[tokio::test]
-async fn numbers_that_json_cannot_hold_are_named_by_the_agent_protocols_too() {
+async fn agent_protocols_name_fields_with_oversized_numbers() {
     let service = Service::start().await;
     let client = service.user().await;
     let body =
@@ -168,7 +168,7 @@ async fn numbers_that_json_cannot_hold_are_named_by_the_agent_protocols_too() {
 }
 
 #[tokio::test]
-async fn unknown_places_and_methods_are_told_in_json() {
+async fn unknown_paths_and_methods_return_json_errors() {
     let service = Service::start().await;
     let anyone = service.anonymous();
     for path in ["/nowhere", "/api/nowhere", "/api/result", "/api/nowhere/", "/.well-known/nothing"] {
@@ -194,7 +194,7 @@ async fn unknown_places_and_methods_are_told_in_json() {
 }
 
 #[tokio::test]
-async fn problem_details_where_asked_for() {
+async fn problem_details_on_request() {
     let service = Service::start().await;
     let client = service.user().await;
     for headers in [[("accept", "application/problem+json")], [("x-machine-client", "true")]] {

@@ -1,4 +1,4 @@
-//! Operations whose REST body is a text, or one member of their output.
+//! Operations with a REST body that is a text or one field of their output.
 
 use std::sync::LazyLock;
 
@@ -80,7 +80,7 @@ static EXTENDED: LazyLock<Vec<Entry>> =
     LazyLock::new(|| vec![entry::<ListColours>(), entry::<ColoursAsText>()]);
 
 #[tokio::test]
-async fn rest_sends_the_member_or_the_text_and_mcp_the_object() {
+async fn rest_returns_the_field_or_text_and_mcp_the_object() {
     let service = Setup { tools: &EXTENDED, ..Setup::demo() }.boot().await;
     let (user, nobody) = (service.user().await, service.anonymous());
     assert_eq!(nobody.get("/api/colours").await.expect(200), json!(["red", "blue"]));

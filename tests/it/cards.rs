@@ -1,4 +1,4 @@
-//! Funding an account by card, against a strict fake of Stripe that the official SDK takes for Stripe.
+//! Funding an account by card, against a strict fake of Stripe that the official SDK accepts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Engine, Reply, Service, Setup, Stripe, question};
 
-/// A service that takes cards, and the processor. Both secrets are valid; the first one signs.
+/// Starts a service with card payments and a fake Stripe. Both webhook secrets are valid; the first one signs.
 async fn service_with_stripe(setup: Setup) -> (Service, Stripe) {
     let (setup, url) = setup.at_known_address();
     let stripe = Stripe::start(&url, &["whsec_new", "whsec_old"]).await;
@@ -41,7 +41,7 @@ impl<'a> Visitor<'a> {
         self.service.anonymous().post_with("/api/checkout", body, &[("cookie", &self.cookie)]).await
     }
 
-    /// Opens a page for this amount; returns the processor's id of it.
+    /// Opens a checkout page for this amount and returns the page's Stripe id.
     async fn page(&self, cents: u32) -> String {
         let page = self.checkout(&json!({ "amount_cents": cents })).await.expect(200);
         let url = page["url"].as_str().unwrap();
@@ -62,13 +62,13 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// The statuses with which the service answered deliveries.
+/// Returns the statuses of the service's responses to deliveries.
 fn statuses(sent: &Value) -> Vec<u64> {
     sent["deliveries"].as_array().unwrap().iter().map(|sent| sent["status"].as_u64().unwrap_or(0)).collect()
 }
 
 #[tokio::test]
-async fn a_card_payment_is_credited_once() {
+async fn card_payment_is_credited_once() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (service, stripe) = service_with_stripe(Setup::demo().on(engine)).await;
         let visitor = Visitor::new(&service).await;
@@ -83,7 +83,7 @@ async fn a_card_payment_is_credited_once() {
         assert!(back.starts_with(&format!("{}/dashboard?funded=cs_test_", service.url)), "{back}");
         assert_eq!(visitor.cents().await, 2500);
 
-        // Eight deliveries at once, then again with the older secret; then a delayed payment.
+        // Eight concurrent deliveries, then one with the older secret, then a delayed payment.
         let session = visitor.page(100).await;
         let sent = stripe.control("pay", json!({ "session": session, "times": 8 })).await;
         assert_eq!(statuses(&sent), [200; 8]);
@@ -101,7 +101,7 @@ async fn a_card_payment_is_credited_once() {
         assert_eq!(statuses(&sent), [200; 2]);
         assert_eq!(visitor.cents().await, 2900);
 
-        // The processor is told once whose it is, and asked under one key for each page.
+        // The customer's e-mail address is sent once, and each page has its own idempotency key.
         let requests = stripe.requests().await;
         let params = &requests[0]["params"];
         assert_eq!(params["client_reference_id"], visitor.user.to_string());
@@ -114,7 +114,7 @@ async fn a_card_payment_is_credited_once() {
 }
 
 #[tokio::test]
-async fn forged_old_and_foreign_events_credit_nothing() {
+async fn forged_old_and_foreign_events_are_ignored() {
     let (service, stripe) = service_with_stripe(Setup::demo()).await;
     let visitor = Visitor::new(&service).await;
     let session = visitor.page(500).await;
@@ -126,7 +126,7 @@ async fn forged_old_and_foreign_events_credit_nothing() {
         (json!({ "event": event, "secret": "whsec_guessed" }), 400),
         (json!({ "event": event, "timestamp_offset_s": -310 }), 400),
         (json!({ "event": event, "timestamp_offset_s": 310 }), 400),
-        // Signed, but not what was asked for.
+        // Signed, but different from the requested payment.
         (json!({ "event": event, "livemode": true }), 200),
         (json!({ "event": event, "object": { "amount_total": 50_000 } }), 200),
         (json!({ "event": event, "object": { "amount_total": 499 } }), 200),
@@ -148,13 +148,13 @@ async fn forged_old_and_foreign_events_credit_nothing() {
     }
     assert_eq!(statuses(&stripe.control("deliver", json!({ "event": event })).await), [200]);
     assert_eq!(visitor.cents().await, 500);
-    // Nobody else can say so.
+    // Unsigned requests are rejected.
     let client = service.anonymous();
     client.post("/api/webhooks/stripe", &json!({ "type": "checkout.session.completed" })).await.refused(400);
 }
 
 #[tokio::test]
-async fn wrong_amounts_and_callers_are_refused() {
+async fn invalid_amounts_and_callers_are_rejected() {
     let (service, stripe) = service_with_stripe(Setup::demo()).await;
     let visitor = Visitor::new(&service).await;
     for amount in [
@@ -189,7 +189,7 @@ async fn wrong_amounts_and_callers_are_refused() {
 }
 
 #[tokio::test]
-async fn a_processor_that_fails_makes_no_second_page() {
+async fn failed_processor_calls_create_one_page() {
     let (service, stripe) = service_with_stripe(Setup::demo()).await;
     let visitor = Visitor::new(&service).await;
     for failures in [vec!["500"], vec!["drop-after"], vec!["409", "drop"]] {
@@ -207,9 +207,9 @@ async fn a_processor_that_fails_makes_no_second_page() {
 }
 
 #[tokio::test]
-async fn what_no_webhook_has_told_is_asked_for() {
+async fn payments_without_a_webhook_are_reconciled() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        // The processor's clock is the real one.
+        // Stripe's clock is the real one.
         let clock = Arc::new(ManualClock::at(SystemClock.now()));
         let controlled = Some((Arc::clone(&clock), Arc::new(SeededEntropy::new(11))));
         let (service, stripe) = service_with_stripe(Setup { controlled, ..Setup::demo() }.on(engine)).await;
@@ -219,7 +219,7 @@ async fn what_no_webhook_has_told_is_asked_for() {
             (visitor.page(500).await, visitor.page(600).await, visitor.page(700).await);
         stripe.control("pay", json!({ "session": paid, "deliver": false })).await;
         stripe.control("expire", json!({ "session": expired, "deliver": false })).await;
-        // The answer was lost for good, but the page is there.
+        // The response is lost, but the page exists.
         stripe.control("fail", json!({ "next": ["drop-after", "500", "500"] })).await;
         visitor.checkout(&json!({ "amount_cents": 800 })).await.refused(503);
         assert_eq!(cards.reconcile().await.unwrap(), 0, "not before half an hour");
@@ -237,7 +237,7 @@ async fn what_no_webhook_has_told_is_asked_for() {
 }
 
 #[tokio::test]
-async fn refunds_and_disputes_are_taken_back_and_freeze_an_account_that_cannot_pay() {
+async fn refunds_and_disputes_are_debited_and_freeze_accounts_without_balance() {
     let (service, stripe) = service_with_stripe(Setup::demo()).await;
     let visitor = Visitor::new(&service).await;
     let session = visitor.page(1000).await;
@@ -250,7 +250,7 @@ async fn refunds_and_disputes_are_taken_back_and_freeze_an_account_that_cannot_p
     stripe.control("dispute-closed", json!({ "session": session, "status": "won" })).await;
     assert_eq!(visitor.cents().await, 700);
 
-    // Another payment is spent and then refunded: the rest is the service's loss.
+    // Another payment is spent and then refunded: the service bears the loss.
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let spender = Visitor { service: &service, user, cookie: service.cookie(user).await };
     let session = spender.page(100).await;
@@ -258,7 +258,7 @@ async fn refunds_and_disputes_are_taken_back_and_freeze_an_account_that_cannot_p
     client.poll(json!({})).await.expect(200);
     let spent = service.settled_cost(user).await;
     assert!(!spent.is_zero());
-    // A refund that is told before its payment waits for it.
+    // A refund reported before its payment is applied after it.
     let early = spender.page(200).await;
     let paid = stripe.control("pay", json!({ "session": early, "deliver": false })).await;
     stripe.control("refund", json!({ "session": early, "amount_cents": 200 })).await;
@@ -272,9 +272,10 @@ async fn refunds_and_disputes_are_taken_back_and_freeze_an_account_that_cannot_p
     assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
 }
 
-/// A refund that fails returns its money to the service, so the account gets it back: once, whatever the order.
+/// Stripe returns the money of a failed refund to the service. The account is credited once, in any order of
+/// events.
 #[tokio::test]
-async fn a_refund_that_fails_is_given_back_once() {
+async fn failed_refund_is_credited_once() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (service, stripe) = service_with_stripe(Setup::demo().on(engine)).await;
         let visitor = Visitor::new(&service).await;
@@ -291,13 +292,13 @@ async fn a_refund_that_fails_is_given_back_once() {
         let sent = stripe.control("refund-failed", failed).await;
         assert_eq!(statuses(&sent), [200; 4]);
         assert_eq!(visitor.cents().await, 800);
-        // The same failure under Stripe's other names for it.
+        // The same failure under Stripe's other event types.
         let event = &sent["event"]["id"];
         for kind in ["charge.refund.updated", "refund.updated"] {
             stripe.control("deliver", json!({ "event": event, "type": kind })).await;
             assert_eq!(visitor.cents().await, 800, "{kind}");
         }
-        // Another change of a refund, and the failure of a refund in another currency, change nothing.
+        // Other refund changes and failures in another currency change nothing.
         for object in
             [json!({ "id": "re_1", "status": "succeeded" }), json!({ "id": "re_2", "currency": "jpy" })]
         {
@@ -306,7 +307,7 @@ async fn a_refund_that_fails_is_given_back_once() {
             assert_eq!(visitor.cents().await, 800);
         }
 
-        // The failure is reported first.
+        // The failure arrives before the refund.
         let session = visitor.page(500).await;
         stripe.control("pay", json!({ "session": session })).await;
         let early = json!({ "session": session, "amount_cents": 500, "deliver": false });
@@ -319,9 +320,9 @@ async fn a_refund_that_fails_is_given_back_once() {
     }
 }
 
-/// Whoever knows the address of the webhook must not make the service work for every request. Stripe is never refused.
+/// Unsigned webhook requests are limited so they cannot cause unlimited work. Signed events are never limited.
 #[tokio::test]
-async fn unsigned_events_are_limited_and_signed_ones_are_not() {
+async fn only_unsigned_events_are_rate_limited() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let setup = Setup::demo().with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3").on(engine);
         let (service, stripe) = service_with_stripe(setup).await;

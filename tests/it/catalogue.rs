@@ -1,4 +1,4 @@
-//! Walks the table: what must be true of every operation.
+//! Checks every operation of the catalogue.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,7 +17,7 @@ fn members(entry: &Entry) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn words_are_there_and_fit_their_places() {
+fn texts_are_present_and_within_limits() {
     let mut names = HashSet::new();
     for entry in TOOLS.iter() {
         let spec = &entry.spec;
@@ -41,7 +41,7 @@ fn words_are_there_and_fit_their_places() {
 }
 
 #[test]
-fn bindings_fit_their_schemas() {
+fn bindings_match_their_schemas() {
     for entry in TOOLS.iter() {
         let members = members(entry);
         let required = serde_json::to_value(entry.input()).unwrap()["required"].clone();
@@ -65,7 +65,7 @@ fn bindings_fit_their_schemas() {
 }
 
 #[test]
-fn schemas_are_plain_and_described() {
+fn schemas_are_simple_and_described() {
     for entry in TOOLS.iter() {
         let mut input = serde_json::to_value(entry.input()).unwrap();
         // In these required members null is a value.
@@ -87,7 +87,7 @@ fn schemas_are_plain_and_described() {
 }
 
 #[test]
-fn every_path_is_bound_as_the_interface_says() {
+fn paths_match_the_interface() {
     let bound: BTreeSet<String> = TOOLS
         .iter()
         .flat_map(Entry::bindings)
@@ -116,7 +116,7 @@ fn every_path_is_bound_as_the_interface_says() {
 }
 
 #[tokio::test]
-async fn every_kind_of_fault_is_in_the_catalogue_as_it_is_shown() {
+async fn error_catalogue_contains_every_kind_of_fault() {
     let service = Setup::demo().boot().await;
     let catalog = service.anonymous().get("/api/errors/catalog").await.expect(200);
     let listed: Vec<&str> =
@@ -138,7 +138,7 @@ fn tasks_have_one_operation_each() {
 }
 
 #[test]
-fn every_recovery_names_something_that_is_served() {
+fn every_recovery_names_an_existing_route() {
     let site = routes::site(SiteSettings::new(&configured(&[("EP_CONFIG", "/dev/null".into())])), &TOOLS);
     for recovery in Kind::all().flat_map(|kind| kind.row().recovery) {
         if let Some(name) = recovery.request {

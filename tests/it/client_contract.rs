@@ -1,11 +1,11 @@
-//! What clients parse, as snapshots: a seeded service gives the same bytes every time.
+//! Snapshots of the responses that clients parse. A seeded service returns the same bytes every time.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
 use crate::harness::{Client, Reply, Setup, question, without_durations};
 
-/// Headers that clients act on.
+/// Headers that clients use.
 const HEADERS: [&str; 10] = [
     "content-type",
     "cache-control",
@@ -19,7 +19,7 @@ const HEADERS: [&str; 10] = [
     "etag",
 ];
 
-/// A reply as a snapshot: measured durations are zero, lists of votes are cut to the first one.
+/// Formats a reply as a snapshot: measured durations are zero and lists of votes have only their first entry.
 fn shown(reply: &Reply) -> Value {
     let headers: Map<String, Value> = HEADERS
         .into_iter()
@@ -32,7 +32,7 @@ fn shown(reply: &Reply) -> Value {
     json!({ "status": reply.status, "headers": headers, "body": body })
 }
 
-/// An event stream as its names and data, the votes between the first and the last left out.
+/// Formats an event stream as names and data, without the votes between the first and the last.
 fn events(text: &str) -> String {
     let events: Vec<&str> = text.split("\n\n").filter(|event| !event.trim().is_empty()).collect();
     let kept = events.iter().take(2).chain(events.last());
@@ -71,7 +71,7 @@ fn shorten(value: &mut Value) {
 }
 
 #[tokio::test]
-async fn what_clients_parse() {
+async fn responses_that_clients_parse() {
     let setup = Setup::demo().seeded(11).with("EP_BASE_URL", "https://polls.example.com");
     let service = setup.boot().await;
     let (user, nobody) = (service.user().await, service.anonymous());

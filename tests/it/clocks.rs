@@ -1,4 +1,4 @@
-//! Two replicas whose clocks are a minute ahead and a minute behind: what happens on one is understood on the other.
+//! Two replicas with clocks a minute ahead and a minute behind work together.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Service, Setup, WalletLibraries, WebhookReceiver, question};
 
-/// A replica that is so many seconds ahead.
+/// Starts a replica with a clock that is this many seconds ahead.
 async fn replica(database: &Database, ahead_s: i64, setup: Setup) -> Service {
     let mut setup = setup
         .with("EP_DATABASE_URL", database.url())
@@ -22,7 +22,7 @@ async fn replica(database: &Database, ahead_s: i64, setup: Setup) -> Service {
     setup.boot().await
 }
 
-/// A replica a minute ahead, another a minute behind, and an account's client on each.
+/// Starts a replica a minute ahead and one a minute behind, with a client of one account on each.
 async fn replicas(setup: impl Fn() -> Setup) -> (Database, [Service; 2], [Client; 2]) {
     let database = Postgres::start().unwrap().database().await.unwrap();
     let ahead = replica(&database, 60, setup()).await;
@@ -38,7 +38,7 @@ fn models(latency_ms: u64) -> Script {
     script
 }
 
-/// This many seconds from now, by the right clock.
+/// Returns the correct time in this many seconds.
 fn in_seconds(seconds: i64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64;
     Timestamp::from_millis(now + seconds * 1000).to_string()
@@ -58,7 +58,7 @@ async fn ended(client: &Client, poll: &Value) -> Value {
     }
 }
 
-/// The scripted models take a while, two at a time.
+/// Slow scripted models, two calls at a time.
 fn slow() -> Setup {
     Setup::scripted(models(200)).with("EP_UPSTREAM_MAX_CONCURRENT", "2").with("EP_POLL_DEADLINE_MS", "30000")
 }
@@ -68,19 +68,19 @@ async fn start(client: &Client) -> Value {
     client.post("/api/polls", &body).await.expect(202)["poll_id"].clone()
 }
 
-/// Everybody has voted, and it ended after it had begun.
+/// Asserts that every model has voted and that the poll ended after it started.
 fn assert_whole(status: &Value) {
     assert_eq!((&status["status"], &status["answered"]), (&json!("success"), &json!(12)), "{status}");
     assert!(at(&status["ended_at"]) >= at(&status["created_at"]), "{status}");
 }
 
 #[tokio::test]
-async fn a_poll_is_left_alone_while_it_runs_elsewhere() {
+async fn running_poll_is_not_adopted_by_another_replica() {
     let (_database, [ahead, behind], [client, elsewhere]) = replicas(slow).await;
     let body = question(json!({ "confidence_threshold": 1, "pace": "thrifty" }));
     let keyed = [("idempotency-key", "once")];
     let first = client.post_with("/api/polls", &body, &keyed).await.expect(202)["poll_id"].clone();
-    // The same request on both is one poll.
+    // The same request on both replicas opens one poll.
     for client in [&elsewhere, &client] {
         let again = client.post_with("/api/polls", &body, &keyed).await;
         assert_eq!(again.expect(202)["poll_id"], first);
@@ -95,7 +95,7 @@ async fn a_poll_is_left_alone_while_it_runs_elsewhere() {
     assert_eq!((calls(&ahead), calls(&behind)), (12, 12));
 }
 
-/// The polls of a replica that stops, a running one and one that waits for its turn, go on at the other one.
+/// When a replica stops, its running poll and its queued poll continue on the other replica.
 async fn handed_over(from_ahead: bool) {
     let one_at_a_time = || slow().with("EP_POLLS_RUNNING", "1");
     let (_database, mut services, mut clients) = replicas(one_at_a_time).await;
@@ -113,7 +113,7 @@ async fn handed_over(from_ahead: bool) {
     for poll in &polls {
         assert_whole(&ended(&elsewhere, poll).await);
     }
-    // It may have been asking so many when it stopped.
+    // The stopping replica may have had this many calls in flight.
     let calls = stopping.upstream().total_calls() + other.upstream().total_calls();
     assert!(calls <= 24 + 12, "{calls}");
     let audit = other.app.accounts.audit(Duration::from_mins(1)).await.unwrap();
@@ -121,17 +121,17 @@ async fn handed_over(from_ahead: bool) {
 }
 
 #[tokio::test]
-async fn polls_are_handed_over_by_the_replica_that_is_ahead() {
+async fn replica_ahead_hands_over_its_polls() {
     handed_over(true).await;
 }
 
 #[tokio::test]
-async fn polls_are_handed_over_by_the_replica_that_is_behind() {
+async fn replica_behind_hands_over_its_polls() {
     handed_over(false).await;
 }
 
 #[tokio::test]
-async fn ends_are_told_signed_by_a_clock_that_is_wrong() {
+async fn notifications_are_signed_with_a_skewed_clock() {
     let (_database, _services, [client, elsewhere]) = replicas(Setup::demo).await;
     let receiver = WebhookReceiver::start().await;
     let url = |path: &str| format!("{}{path}", receiver.url);
@@ -157,7 +157,7 @@ async fn ends_are_told_signed_by_a_clock_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn callers_are_counted_and_known_on_both() {
+async fn limits_and_keys_work_on_both_replicas() {
     let setup = || Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "20");
     let (_database, [ahead, behind], [client, elsewhere]) = replicas(setup).await;
     let mut left = 20;
@@ -165,7 +165,7 @@ async fn callers_are_counted_and_known_on_both() {
         for client in [&client, &elsewhere] {
             let reply = client.get("/api/keys").await;
             left -= 1;
-            // An allowance grows back while it is used up.
+            // The allowance refills during the test.
             let remaining: u32 = reply.header("ratelimit-remaining").parse().unwrap();
             assert!((left..=left + 3).contains(&remaining), "{remaining} of {left}");
             let reset: u64 = reply.header("ratelimit-reset").parse().unwrap();
@@ -177,7 +177,7 @@ async fn callers_are_counted_and_known_on_both() {
     while !refused(&client).await {}
     assert!(refused(&elsewhere).await);
 
-    // A key is refused at the latest a minute after its end, and never earlier than a minute before it.
+    // A key is rejected no earlier than a minute before and no later than a minute after its expiry.
     let owner = behind.user().await;
     let on = |service: &Service, key: &Value| service.anonymous().with_key(key.as_str().unwrap());
     for (seconds, [is_known_ahead, is_known_behind]) in
@@ -193,7 +193,7 @@ async fn callers_are_counted_and_known_on_both() {
 }
 
 #[tokio::test]
-async fn people_sign_in_on_either() {
+async fn sign_in_works_on_either_replica() {
     let (_database, [ahead, behind], _) = replicas(Setup::demo).await;
     let libraries = WalletLibraries::start();
     for (here, there) in [(&ahead, &behind), (&behind, &ahead)] {
@@ -206,7 +206,7 @@ async fn people_sign_in_on_either() {
         let signed_in = there.anonymous().post("/api/wallet/verify", &body).await;
         let cookie = signed_in.cookie();
         signed_in.expect(200);
-        // Once.
+        // The signed message works once.
         here.anonymous().post("/api/wallet/verify", &body).await.refused(401);
         for service in [here, there] {
             let client = service.anonymous();
@@ -217,7 +217,7 @@ async fn people_sign_in_on_either() {
 }
 
 #[tokio::test]
-async fn a_used_message_is_remembered_until_no_clock_takes_it() {
+async fn used_sign_in_message_is_stored_until_it_expires_by_every_clock() {
     let (database, [_ahead, behind], _) = replicas(Setup::demo).await;
     let libraries = WalletLibraries::start();
     let wallet = libraries.wallet().await;
@@ -227,10 +227,10 @@ async fn a_used_message_is_remembered_until_no_clock_takes_it() {
     let signature = libraries.sign(&wallet, message).await;
     let body = json!({ "message": message, "signature": signature });
     behind.anonymous().post("/api/wallet/verify", &body).await.expect(200);
-    // Three minutes later, it has expired by the one clock and not by the other.
+    // Three minutes later, the message has expired by one clock only.
     let ahead = replica(&database, 60 + 200, Setup::demo()).await;
     let behind = replica(&database, -60 + 200, Setup::demo()).await;
     ahead.app.guard.sessions.sweep().await.unwrap();
     let said = behind.anonymous().post("/api/wallet/verify", &body).await.refused(401);
-    assert!(said.contains("used already"), "{said}");
+    assert!(said.contains("already been used"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! The `ep` command, as a person and as a script would run it.
+//! The `ep` command, run as a person and as a script.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Setup;
 
-/// Runs `ep` with nothing configured but a data folder.
+/// Runs `ep` with only a data folder configured.
 fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
     command.args(arguments).env_clear().env("EP_DATA_DIR", data).env("EP_DEMO_PACE", "0").current_dir(data);
@@ -22,7 +22,7 @@ fn stdout(output: &Output, code: i32) -> String {
     text(&output.stdout)
 }
 
-/// Runs `ep` beside a service of this process.
+/// Runs `ep` next to a service in this process.
 async fn beside(data: &Path, arguments: Vec<String>, variables: Vec<(&'static str, String)>) -> Output {
     let data = data.to_owned();
     let run = move || {
@@ -41,7 +41,7 @@ fn words(text: &[&str]) -> Vec<String> {
 const ASK: &[&str] = &["poll", "Which of the two is the better one?", "-o", "Alpha", "-o", "Beta"];
 
 #[test]
-fn a_newcomer_polls_with_nothing_configured() {
+fn poll_works_without_configuration() {
     let data = tempfile::tempdir().unwrap();
     let output = ep(data.path(), ASK, &[]);
     let shown = stdout(&output, 0);
@@ -61,7 +61,7 @@ fn a_newcomer_polls_with_nothing_configured() {
     let json = stdout(&ep(data.path(), &[ASK, &["--json"]].concat(), &[]), 0);
     let poll: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&poll["simulated"], poll["votes"].is_array()), (&json!(true), true));
-    // The result is in the database, for whoever asks later.
+    // The result is stored in the database.
     let id = format!("{{\"poll_id\": {}}}", poll["poll_id"]);
     let again = stdout(&ep(data.path(), &["call", "get_poll_result", &id], &[]), 0);
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["tally"], poll["tally"]);
@@ -74,7 +74,7 @@ fn a_newcomer_polls_with_nothing_configured() {
 }
 
 #[test]
-fn faults_have_exit_codes_and_words() {
+fn faults_have_exit_codes_and_messages() {
     let data = tempfile::tempdir().unwrap();
     let failed = |arguments: &[&str], code: i32, words: &str| {
         let output = ep(data.path(), arguments, &[]);
@@ -122,7 +122,7 @@ async fn exit_codes_follow_the_outcome_of_a_real_upstream() {
 }
 
 #[tokio::test]
-async fn against_a_server_with_a_key_and_without() {
+async fn polls_a_server_with_and_without_a_key() {
     let service = Setup::demo().boot().await;
     let data = tempfile::tempdir().unwrap();
     let client = service.user().await;
@@ -141,14 +141,14 @@ async fn against_a_server_with_a_key_and_without() {
     let free: Vec<String> =
         words(&["poll", "Is water wet?", "-o", "Yes", "-o", "No", "--server", &service.url]);
     let shown = stdout(&beside(data.path(), free, vec![]).await, 0);
-    assert!(shown.contains("Outcome") && shown.contains("models answered"), "{shown}");
+    assert!(shown.contains("Outcome") && shown.contains("models responded"), "{shown}");
     let health = words(&["call", "get_health", "--server", &service.url]);
     assert!(stdout(&beside(data.path(), health, vec![]).await, 0).contains("\"ok\""));
     assert!(!data.path().join("ensemble-poll.db").exists(), "a remote call needs no database");
 }
 
-/// A server that answers every request with these bytes.
-async fn answering(response: String) -> String {
+/// Starts a server that sends these bytes for every request.
+async fn fixed_response_server(response: String) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -163,11 +163,11 @@ async fn answering(response: String) -> String {
 }
 
 #[tokio::test]
-async fn a_poll_that_a_server_still_runs_is_named() {
+async fn poll_still_running_on_a_server_is_named() {
     let data = tempfile::tempdir().unwrap();
     let running = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "status": "running" });
     let event = format!("event: running\ndata: {running}\n\n");
-    let url = answering(format!(
+    let url = fixed_response_server(format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{event}"
     ))
     .await;
@@ -237,7 +237,7 @@ fn accounts_keys_and_ledger() {
     assert!(run(&["admin", "list-users"], 0).contains("\"frozen\":true"));
     assert_eq!(run(&by_email("unfreeze"), 0).trim(), "no longer frozen");
     assert_eq!(run(&by_email("revoke-all"), 0).trim(), "revoked 1 keys, ended 0 sessions");
-    assert!(run(&["admin", "reconcile"], 0).contains("looked up 0 card payments"));
+    assert!(run(&["admin", "reconcile"], 0).contains("reconciled 0 card payments"));
     let export: Value = serde_json::from_str(&run(&by_email("export-user"), 0)).unwrap();
     let parts = [&export["keys"], &export["transfers"], &export["polls"], &export["feedback"]];
     assert_eq!(parts.map(|part| part.as_array().unwrap().len()), [2, 3, 0, 0]);
@@ -256,7 +256,7 @@ fn accounts_keys_and_ledger() {
 }
 
 #[test]
-fn what_is_rendered_is_current_and_settings_are_documented() {
+fn rendered_files_are_current_and_settings_are_documented() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new(env!("CARGO_BIN_EXE_ep"))
         .args(["render", "--check"])
@@ -272,8 +272,8 @@ fn what_is_rendered_is_current_and_settings_are_documented() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("settings"));
 }
 
-/// A server that answers every request with this JSON.
-fn hostile(status: u16, body: &Value) -> String {
+/// Starts a server that sends this JSON for every request.
+fn json_server(status: u16, body: &Value) -> String {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -291,7 +291,7 @@ fn hostile(status: u16, body: &Value) -> String {
 }
 
 #[test]
-fn a_server_cannot_write_to_the_terminal_but_text() {
+fn server_output_cannot_contain_terminal_escapes() {
     let data = tempfile::tempdir().unwrap();
     let escape = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\r";
     let result = json!({ "question": escape, "outcome": escape, "winning_option": escape, "is_tie": false,
@@ -300,7 +300,7 @@ fn a_server_cannot_write_to_the_terminal_but_text() {
     let problem = json!({ "code": "invalid_input", "detail": escape });
     let answers = [(200, &result), (400, &problem)];
     for (status, answer) in answers {
-        let url = hostile(status, answer);
+        let url = json_server(status, answer);
         let poll = [ASK, &["--server", &url]].concat();
         let json = [ASK, &["--server", &url, "--json"]].concat();
         for arguments in [&poll[..], &json, &["call", "list_profiles", "--server", &url]] {
@@ -316,7 +316,7 @@ fn a_server_cannot_write_to_the_terminal_but_text() {
 }
 
 #[tokio::test]
-async fn the_doctor_tells_what_each_model_can_do() {
+async fn doctor_reports_capabilities_of_each_model() {
     let mut script = Script { votes_for: VoteFor::Text("Blue".into()), ..Script::panel(3) };
     let names: Vec<String> =
         script.models.iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! Compression: what is compressed, for whom, and with which tag.
+//! Compression: content types, clients and entity tags.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::harness::Setup;
 
 #[tokio::test]
-async fn texts_are_compressed_for_those_who_read_gzip() {
+async fn texts_are_compressed_for_clients_that_accept_gzip() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let asked = json!({ "question": "Is a tomato a fruit?", "options": ["Yes", "No"] });
@@ -44,7 +44,7 @@ async fn texts_are_compressed_for_those_who_read_gzip() {
 }
 
 #[tokio::test]
-async fn what_is_secret_or_compressed_already_is_sent_as_it_is() {
+async fn secret_and_precompressed_content_is_not_compressed() {
     let service = Setup::demo().boot().await;
     let (user, _) = service.user_with(MicroUsd::new(5_000_000)).await;
     let cookie = service.cookie(user).await;
@@ -61,7 +61,7 @@ async fn what_is_secret_or_compressed_already_is_sent_as_it_is() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_come_by_tls_where_the_service_is_behind_it() {
+async fn hsts_is_sent_if_the_service_uses_tls() {
     for (base_url, told) in [("https://polls.example.com", "max-age=31536000"), ("http://127.0.0.1:1", "")] {
         let service = Setup::demo().with("EP_BASE_URL", base_url).boot().await;
         for path in ["/", "/api/health", "/nowhere"] {

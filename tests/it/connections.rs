@@ -1,4 +1,4 @@
-//! Connections that send nothing, that are too many, or whose requests are answered before they have arrived.
+//! Silent connections, too many connections, and responses sent before the request has arrived.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use tokio::net::TcpStream;
 
 use crate::harness::{Service, Setup};
 
-/// Sends these bytes, then nothing; returns what comes until the service closes the connection.
+/// Sends these bytes, then nothing. Returns the bytes received until the service closes the connection.
 async fn silent_after(service: &Service, bytes: &[u8]) -> Vec<u8> {
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes).await.unwrap();
     let mut answer = Vec::new();
-    // A connection that is closed with bytes unread is reset.
+    // Closing a connection with unread bytes resets it.
     let ended = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
     drop(ended.expect("the service keeps a silent connection"));
     answer
@@ -22,7 +22,7 @@ async fn silent_after(service: &Service, bytes: &[u8]) -> Vec<u8> {
 #[tokio::test]
 async fn silent_connections_are_closed() {
     let service = Setup::demo().with("EP_FIRST_REQUEST_S", "1").with("EP_NEXT_REQUEST_S", "1").boot().await;
-    // Silent from the start, within the preface, after it, within a head; and after a whole request.
+    // Silent from the start, within and after the preface, within a head, and after a complete request.
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let settings = [&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
     for begun in [&b""[..], b"PRI * HT", preface, &settings, b"GET /api/health HTTP/1.1\r\nhost: loc"] {
@@ -34,7 +34,7 @@ async fn silent_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_are_told_and_closed() {
+async fn connections_above_the_limit_get_a_response_and_are_closed() {
     let service = Setup::demo().with("EP_MAX_CONNECTIONS", "2").boot().await;
     let address = service.url.strip_prefix("http://").unwrap();
     let request = b"GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -53,11 +53,11 @@ async fn connections_beyond_the_limit_are_told_and_closed() {
     let body = refused.split_once("\r\n\r\n").unwrap().1;
     assert!(refused.contains(&format!("content-length: {}\r\n", body.len())), "{refused}");
     drop(open);
-    // The places come free as soon as the service has noticed.
+    // The slots become free when the service notices the closed connections.
     while service.anonymous().get("/api/health").await.status != 200 {}
 }
 
-/// Reads one response: its head, and its body of a stated length.
+/// Reads one response: the head and a body with a content length.
 async fn response(stream: &mut TcpStream) -> String {
     let mut response = Vec::new();
     let missing = loop {
@@ -73,11 +73,11 @@ async fn response(stream: &mut TcpStream) -> String {
     String::from_utf8(response).unwrap().to_ascii_lowercase()
 }
 
-/// The start of a request that is answered before its body has arrived.
+/// The start of a request that gets its response before its body has arrived.
 const HEAD: &str = "POST /api/nowhere HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
 
 #[tokio::test]
-async fn a_body_that_arrives_after_its_response_leaves_the_connection_open() {
+async fn late_body_leaves_the_connection_open() {
     let service = Setup::demo().boot().await;
     let address = service.url.strip_prefix("http://").unwrap();
     for (head, body) in
@@ -99,10 +99,10 @@ async fn a_body_that_arrives_after_its_response_leaves_the_connection_open() {
 }
 
 #[tokio::test]
-async fn a_response_announces_that_its_connection_closes() {
+async fn response_announces_connection_close() {
     let service = Setup::demo().boot().await;
     let address = service.url.strip_prefix("http://").unwrap();
-    // The client waits to be asked for its body; or the body is larger than anything that is read.
+    // The client waits for `100 Continue`, or the body exceeds the limit.
     for (head, sent) in
         [("content-length: 14\r\nexpect: 100-continue", 0), ("content-length: 9000000", 500_000)]
     {

@@ -1,4 +1,4 @@
-//! What a poll says about its own count: who was heard, who was not needed, what it cost and what limited it.
+//! The counts of a poll: responses, unneeded calls, costs and limits.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup, question};
 
-/// A panel of so many models that all choose Beta and report this cost.
+/// A panel of this size in which every model chooses Beta and reports this cost.
 fn panel(size: usize, cost_usd: f64) -> Script {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(size) };
     script.default.billing = Billing::Cost(120, 12, cost_usd);
     script
 }
 
-/// The model with this number in [`Script::panel`].
+/// Returns the model with this number in [`Script::panel`].
 fn model(n: usize) -> String {
     format!("maker{}/line-{n}", n % 10)
 }
@@ -26,12 +26,12 @@ fn notices(answer: &Value) -> String {
 }
 
 #[tokio::test]
-async fn one_vote_of_fifty_is_a_winner_without_confidence() {
+async fn one_vote_of_fifty_wins_without_confidence() {
     for action in [
         Action::Status(500, r#"{"error":{"message":"down"}}"#.into()),
         Action::Status(402, r#"{"error":{"message":"no credit"}}"#.into()),
         Action::BreakOff,
-        // The token limit is the service's own: a truncated answer tells nothing.
+        // The service sets the token limit, so a truncated response says nothing about the model.
         Action::Ends(String::new(), "length"),
         Action::Ends("<think>Beta or Alpha".to_owned(), "length"),
         Action::Message(json!({ "tool_calls": [{ "function": { "arguments": "{\"opt" } }] }), "length"),
@@ -57,7 +57,7 @@ async fn one_vote_of_fifty_is_a_winner_without_confidence() {
 }
 
 #[tokio::test]
-async fn models_that_were_heard_and_chose_nothing_are_no_votes() {
+async fn responses_without_a_choice_are_not_votes() {
     let mut script = panel(20, 0.0001);
     let obeys = script.default.clone();
     script.default = Behaviour::of(vec![Action::Says("I cannot choose.".into())]);
@@ -66,7 +66,7 @@ async fn models_that_were_heard_and_chose_nothing_are_no_votes() {
     let poll = service.user().await.poll(json!({ "pace": "fast" })).await.expect(200);
     assert_eq!((&poll["outcome"], &poll["confidence"]), (&json!("Beta"), &json!(1.0)));
     let said = notices(&poll);
-    // The last one may be too late to change anything.
+    // The last response may be too late to change the result.
     let counted = poll["votes"].as_array().unwrap().len();
     let silent = counted - 3;
     assert!(
@@ -76,9 +76,9 @@ async fn models_that_were_heard_and_chose_nothing_are_no_votes() {
     assert!(!said.contains("responded"), "{said}");
 }
 
-/// Whenever and however a poll ends: requested = succeeded + failed, and roster = requested + skipped.
+/// For every kind of end: requested = succeeded + failed, and roster = requested + skipped.
 #[tokio::test]
-async fn the_figures_add_up_whenever_a_poll_ends() {
+async fn counts_add_up_for_every_kind_of_end() {
     const ROSTER: u64 = 30;
     let mut script = Script { votes_for: VoteFor::Hash, ..panel(ROSTER as usize, 0.0001) };
     (script.default.latency, script.default.jitter) = (Duration::from_millis(5), Duration::from_millis(60));
@@ -125,7 +125,7 @@ async fn final_costs(read: impl AsyncFn() -> Value) -> Value {
 }
 
 #[tokio::test]
-async fn calls_that_were_not_needed_are_told_apart_and_their_cost_is_told_later() {
+async fn unneeded_calls_are_reported_separately_with_a_later_cost() {
     let mut script = panel(50, 0.0001);
     for n in 0..5 {
         let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
@@ -152,7 +152,7 @@ async fn calls_that_were_not_needed_are_told_apart_and_their_cost_is_told_later(
     assert_eq!((usd("total_estimated_cost"), spent.micro()), (spent, 5_000));
     assert_eq!(usd("unused_calls_cost").micro(), 100 * number("models_unused") as i64);
 
-    // Every surface, with a key: MCP, A2A, and the command line's way over REST.
+    // Every surface with a key: MCP, A2A and REST as used by the command line.
     let tool = client.tool("get_poll_result", json!({ "poll_id": id, "costs": true })).await;
     assert_eq!(tool["structuredContent"]["costs"], costs);
     let data = json!({ "poll_id": id, "costs": true });
@@ -160,7 +160,7 @@ async fn calls_that_were_not_needed_are_told_apart_and_their_cost_is_told_later(
     let task = client.rpc("/api/a2a", "SendMessage", json!({ "message": message })).await.expect(200);
     assert!(task.to_string().contains(&costs["total_estimated_cost"].to_string()), "{task}");
 
-    // Nobody else, and nobody by accident.
+    // Other callers get no costs, and the response is not cached.
     let with_costs = client.get(&format!("{path}?costs=true")).await;
     assert_eq!(with_costs.header("cache-control"), "no-store");
     assert!(with_costs.json()["votes"][0]["estimated_cost"].is_number());
@@ -177,7 +177,7 @@ async fn calls_that_were_not_needed_are_told_apart_and_their_cost_is_told_later(
 }
 
 #[tokio::test]
-async fn a_budget_too_small_for_one_call_is_refused_with_the_smallest_that_works() {
+async fn budget_below_one_call_is_rejected_with_the_minimum() {
     let mut script = panel(20, 0.0001);
     script.models.push(priced("dear/model-1", "0.000001", "0.000009"));
     let service = Setup::scripted(script).boot().await;
@@ -203,7 +203,7 @@ async fn a_budget_too_small_for_one_call_is_refused_with_the_smallest_that_works
 }
 
 #[tokio::test]
-async fn a_balance_that_limits_a_poll_is_named_to_its_owner() {
+async fn balance_limit_is_reported_to_the_owner() {
     let service = Setup::scripted(panel(50, 0.0001)).boot().await;
     let rich = service.user().await.poll(json!({})).await.expect(200);
     assert!(!notices(&rich).contains("balance"), "{}", notices(&rich));
@@ -225,7 +225,7 @@ async fn a_balance_that_limits_a_poll_is_named_to_its_owner() {
 }
 
 #[tokio::test]
-async fn misspelt_members_get_a_notice_and_agents_an_error() {
+async fn misspelt_fields_get_a_notice_and_agents_an_error() {
     let service = Setup::scripted(panel(50, 0.0001)).boot().await;
     let client = service.user().await;
     let misspelt = json!({ "max_cost": 0.01, "treshold": 0.5, "trace": "mine" });
@@ -247,7 +247,7 @@ async fn misspelt_members_get_a_notice_and_agents_an_error() {
     assert_eq!(service.upstream().total_calls(), calls);
 }
 
-/// The members that the interface gives a result, with the types that a running poll has them in.
+/// The interface's fields of a result, with their types in a running poll.
 const RESULT: [(&str, &str); 20] = [
     ("poll_id", "string"),
     ("status", "string"),
@@ -283,7 +283,7 @@ fn kind(value: &Value) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_running_poll_is_read_with_every_member_of_a_result() {
+async fn running_poll_has_every_field_of_a_result() {
     let mut script = panel(50, 0.0001);
     for n in 0..30 {
         let slow = Behaviour { latency: Duration::from_millis(1500), ..script.default.clone() };
@@ -329,7 +329,7 @@ async fn free_results_have_no_maximum_cost() {
     assert_eq!(result.get("max_cost_usd"), Some(&Value::Null));
 }
 
-/// Every description of a member with this name, wherever it is in a schema.
+/// Collects every description of a field with this name in a schema.
 fn descriptions<'a>(schema: &'a Value, member: &str, found: &mut Vec<&'a str>) {
     match schema {
         Value::Object(members) => {
@@ -346,7 +346,7 @@ fn descriptions<'a>(schema: &'a Value, member: &str, found: &mut Vec<&'a str>) {
 }
 
 #[test]
-fn no_words_let_confidence_pass_for_correctness() {
+fn texts_do_not_present_confidence_as_correctness() {
     let says_one_of = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     for entry in ep_tools::TOOLS.iter() {
         let output = serde_json::to_value(entry.output()).unwrap();

@@ -1,5 +1,5 @@
-//! What becomes of payments, repeated requests and polls of the command line when processes are killed, stopped or
-//! paused. Rounds of `kill -9` with everything in flight are in `rounds`.
+//! Payments, repeated requests and command-line polls when processes are killed, stopped or paused. `rounds` has
+//! rounds of `kill -9` under full load.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,14 +13,14 @@ use tokio::process::{Child, Command};
 use crate::harness::{Client, Setup, Stripe, WalletLibraries, question};
 use crate::rounds::stored::Stored;
 
-/// `ep serve` in a process of its own, and its address.
+/// Starts `ep serve` as a process and returns its address.
 async fn serve(data: &Path, upstream: &ScriptedUpstream, database: Option<&str>) -> (Child, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
     command.arg("serve").args(["--listen", "127.0.0.1:0"]).env_clear();
     started(command, data, upstream, database, 1500).await
 }
 
-/// The same with a command that has its listener and further settings, and leases that last so many milliseconds.
+/// Starts a command with its listener, further settings and this lease duration in milliseconds.
 pub async fn started(
     mut command: Command,
     data: &Path,
@@ -63,9 +63,9 @@ pub async fn admin(data: &Path, database: Option<&str>, arguments: &[&str]) -> V
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Payments by card are reported while the process is killed, again and again; every report comes until it is
-/// acknowledged, as the processor does it.
-async fn killed_while_payments_are_reported(database: Option<&str>) {
+/// Kills the process repeatedly while card payments are reported. Like the processor, the test repeats every
+/// report until it is acknowledged.
+async fn kill_during_payment_reports(database: Option<&str>) {
     const PAYMENTS: usize = 24;
     let data = tempfile::tempdir().unwrap();
     let upstream = ScriptedUpstream::start(Script::panel(5)).unwrap();
@@ -126,18 +126,18 @@ async fn killed_while_payments_are_reported(database: Option<&str>) {
 }
 
 #[tokio::test]
-async fn killed_while_payments_are_reported_on_sqlite() {
-    killed_while_payments_are_reported(None).await;
+async fn kill_during_payment_reports_on_sqlite() {
+    kill_during_payment_reports(None).await;
 }
 
 #[tokio::test]
-async fn killed_while_payments_are_reported_on_postgres() {
+async fn kill_during_payment_reports_on_postgres() {
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
-    killed_while_payments_are_reported(Some(database.url())).await;
+    kill_during_payment_reports(Some(database.url())).await;
 }
 
 #[tokio::test]
-async fn a_graceful_stop_lets_requests_end_and_loses_nothing() {
+async fn graceful_stop_finishes_requests_and_loses_nothing() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(40) };
     script.default.latency = Duration::from_millis(400);
@@ -163,7 +163,7 @@ pub async fn signal(child: &Child, signal: &str) {
     assert!(sent.success());
 }
 
-/// The result of a poll once it has ended.
+/// Returns the result of a poll after it has ended.
 async fn ended(client: &Client, id: &str) -> Value {
     loop {
         let result = client.get(&format!("/api/results/{id}")).await.expect(200);
@@ -174,9 +174,9 @@ async fn ended(client: &Client, id: &str) -> Value {
     }
 }
 
-/// A replica that stands still for longer than its lease finds its poll with another one, and asks nobody more.
+/// A replica paused for longer than its lease finds its poll on another replica and makes no more calls.
 #[tokio::test]
-async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
+async fn paused_replica_leaves_its_poll_to_the_other() {
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     let url = Some(database.url());
     let data = tempfile::tempdir().unwrap();
@@ -201,13 +201,13 @@ async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
         signal(&paused, "-STOP").await;
         let kept = client.get(&path).await.json()["answered"].as_u64().unwrap() as usize;
         match upstream.total_calls() - kept {
-            // Caught between two waves of calls.
+            // Paused between two waves of calls.
             0 => signal(&paused, "-CONT").await,
             in_flight => break in_flight,
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
-    // It wakes up as soon as the other one asks, before that has recorded anything.
+    // It resumes when the other replica makes its first call, before any result is recorded.
     let before = upstream.total_calls();
     while upstream.total_calls() == before {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -222,10 +222,10 @@ async fn a_replica_that_was_paused_leaves_its_poll_to_the_other_one() {
     assert_eq!(admin(data.path(), url, &["audit", "--json"]).await["clean"], true);
 }
 
-/// A process alone on its database that stands still for longer than its lease takes the answers that arrived
-/// meanwhile: it asks nobody again and charges no estimate.
+/// A single process paused for longer than its lease uses the responses that arrived meanwhile. It repeats no
+/// call and charges no estimate.
 #[tokio::test]
-async fn a_lone_process_that_was_paused_takes_the_answers_that_arrived() {
+async fn paused_single_process_uses_the_responses_that_arrived() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script::divided_panel(40);
     script.default.billing = Billing::Cost(120, 12, 0.0001);
@@ -245,11 +245,11 @@ async fn a_lone_process_that_was_paused_takes_the_answers_that_arrived() {
         if answered >= 5 {
             break answered;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     };
     signal(&child, "-STOP").await;
     assert!(answered < 40 && upstream.total_calls() == 40, "{answered} of 40 have answered");
-    // Its lease lasts 1.5 s.
+    // The lease lasts 1.5 s.
     tokio::time::sleep(Duration::from_secs(4)).await;
     signal(&child, "-CONT").await;
     let result = ended(&client, id).await;
@@ -261,9 +261,9 @@ async fn a_lone_process_that_was_paused_takes_the_answers_that_arrived() {
     assert_eq!(balance["available_usd"].as_f64(), Some(1.0 - 40.0 * 0.0001), "{balance}");
 }
 
-/// Each poll that a newer version of the program has written is left to that version.
+/// A poll written by a newer version of the program is left to that version.
 #[tokio::test]
-async fn a_poll_of_an_unknown_form_is_never_resumed() {
+async fn poll_in_an_unknown_format_is_never_resumed() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script::divided_panel(8);
     script.default.latency = Duration::from_millis(700);
@@ -292,7 +292,7 @@ async fn a_poll_of_an_unknown_form_is_never_resumed() {
     let tool = client.tool("get_poll_result", json!({ "poll_id": id })).await;
     assert!(tool["isError"] == true && tool.to_string().contains("a newer version"), "{tool}");
     client.post(&format!("/api/polls/{id}/cancel"), &json!({})).await.refused(503);
-    // Two rounds of looking for polls without a process.
+    // Two scans for abandoned polls.
     tokio::time::sleep(Duration::from_millis(1600)).await;
     assert_eq!(upstream.total_calls(), calls, "no model was asked");
     stored.execute("UPDATE polls SET form = 1").await;
@@ -301,9 +301,9 @@ async fn a_poll_of_an_unknown_form_is_never_resumed() {
     child.kill().await.unwrap();
 }
 
-/// A request that was cut off by a crash can be repeated as soon as the lease of its process has ended.
+/// A request interrupted by a crash can be repeated when the lease of its process has expired.
 #[tokio::test]
-async fn a_request_can_be_repeated_soon_after_a_crash() {
+async fn request_can_be_repeated_after_a_crash() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
     script.default.latency = Duration::from_millis(100);
@@ -346,9 +346,9 @@ async fn a_request_can_be_repeated_soon_after_a_crash() {
     child.kill().await.unwrap();
 }
 
-/// `ep poll` keeps its poll while it runs, though a server on the same database looks for abandoned ones.
+/// `ep poll` keeps its poll while it runs, even if a server on the same database looks for abandoned polls.
 #[tokio::test]
-async fn a_poll_of_the_command_line_is_not_adopted_while_it_runs() {
+async fn running_command_line_poll_is_not_adopted() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script { votes_for: VoteFor::Hash, ..Script::panel(40) };
     script.default.latency = Duration::from_millis(900);

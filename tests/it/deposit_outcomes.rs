@@ -1,5 +1,5 @@
-//! USDC deposits whose outcome is open: lost responses, nodes that lag behind, confirmations, and blocks that are
-//! replaced.
+//! USDC deposits with an unknown outcome: lost responses, nodes that lag behind, confirmations and replaced
+//! blocks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::harness::{Engine, Service, Setup, Wallet, question};
 
 const FIVE: MicroUsd = MicroUsd::new(5_000_000);
 
-/// A clock that the test moves, at the real time: signatures are of the real time.
+/// A clock that the test moves, starting at the real time, because signatures use the real time.
 fn with_clock(setup: Setup, seed: u64) -> (Setup, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at(SystemClock.now()));
     let controlled = Some((Arc::clone(&clock), Arc::new(SeededEntropy::new(seed))));
@@ -40,7 +40,7 @@ async fn posted(service: &Service, world: &World, wallet: &Wallet) -> MicroUsd {
     service.app.accounts.balance(user).await.unwrap().posted
 }
 
-/// The ids of the deposits of unknown outcome.
+/// Returns the ids of the deposits with unknown outcome.
 async fn unknown(service: &Service) -> Vec<String> {
     service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().unknown_deposits
 }
@@ -53,14 +53,14 @@ async fn mine(world: &World, blocks: u64, seconds: u64) {
     world.chain.ask(json!({ "op": "mine", "blocks": blocks, "seconds": seconds })).await;
 }
 
-/// Replaces the blocks after this one by empty ones.
+/// Replaces the blocks after this one with empty blocks.
 async fn drop_blocks_after(world: &World, block: u64) {
-    // Blocks are mined all the time, and those before are empty.
+    // The chain mines continuously, and the earlier blocks are empty.
     let depth = blocks(world).await - block + 2;
     world.chain.ask(json!({ "op": "reorganize", "depth": depth })).await;
 }
 
-/// Lets the facilitator fail all settlements that a test makes from now on.
+/// Makes the facilitator fail all further settlements of a test.
 async fn break_facilitator(world: &World) {
     world.facilitator.fail(json!({ "settle": vec!["500"; 100] })).await;
 }
@@ -69,7 +69,7 @@ async fn repair_facilitator(world: &World) {
     world.facilitator.fail(json!({ "settle": [] })).await;
 }
 
-/// Somebody else submits a payment; returns the transaction's hash.
+/// Submits a payment as a third party and returns the transaction's hash.
 async fn submit(world: &World, operation: &str, signed: &Value) -> String {
     let request = json!({
         "op": operation,
@@ -84,7 +84,7 @@ fn header(signed: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_payment_of_unknown_outcome_is_never_called_failed() {
+async fn payment_with_unknown_outcome_is_never_marked_failed() {
     let world = World::start().await;
     let files = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", files.path().join("polls.db").display());
@@ -98,7 +98,7 @@ async fn a_payment_of_unknown_outcome_is_never_called_failed() {
         world.signed(&client, &paid, 2, json!({})).await,
         world.signed(&client, &unpaid, 1, json!({})).await,
     ];
-    // Of one the money moves, of the other it does not, and the service cannot know which.
+    // One payment moves money, the other does not. The service cannot know which.
     break_facilitator(&world).await;
     for signed in [&paying, &not_paying] {
         pay(&client, header(signed)).await.refused(503);
@@ -117,7 +117,7 @@ async fn a_payment_of_unknown_outcome_is_never_called_failed() {
     }
     drop(service);
 
-    // A node answers, days later: what has moved is credited, and of the other it is known that it has not.
+    // Days later, a node is available: the settled payment is credited, the other one is known to be unsettled.
     mine(&world, 3, 4000).await;
     let (setup, clock) = with_clock(shared(world.with_node(Setup::demo())), 2);
     clock.advance(Duration::from_hours(300));
@@ -133,7 +133,7 @@ async fn a_payment_of_unknown_outcome_is_never_called_failed() {
 }
 
 #[tokio::test]
-async fn the_operator_settles_a_deposit_by_its_transaction() {
+async fn operator_settles_a_deposit_by_transaction() {
     let world = World::start().await;
     let data = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", data.path().join("ensemble-poll.db").display());
@@ -172,13 +172,13 @@ async fn the_operator_settles_a_deposit_by_its_transaction() {
     for id in [paid, unpaid, by_hand] {
         assert!(!clean && said.contains(&format!("a deposit of unknown outcome: {id}")), "{said}");
     }
-    // Without a node, the operator's word counts, once.
+    // Without a node, the operator's statement counts, once.
     let settle = ["settle-deposit", by_hand, "--transaction", &transactions[1]];
     let (done, said) = admin(&settle, false).await;
     assert!(done && said.contains("credited $5.00"), "{said}");
     assert!(!admin(&settle, false).await.0);
     assert!(!admin(&["settle-deposit", by_hand, "--not-paid"], false).await.0);
-    // A node checks it.
+    // A node verifies the statement.
     mine(&world, 3, 4000).await;
     let nothing = format!("0x{}", "0".repeat(64));
     for (arguments, expected, words) in [
@@ -197,7 +197,7 @@ async fn the_operator_settles_a_deposit_by_its_transaction() {
 }
 
 #[tokio::test]
-async fn only_a_block_after_the_expiry_proves_that_nothing_was_paid() {
+async fn only_a_block_after_expiry_proves_nonpayment() {
     let world = World::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 4);
     let service = setup.with("EP_X402_CONFIRMATIONS", "2").boot().await;
@@ -217,7 +217,7 @@ async fn only_a_block_after_the_expiry_proves_that_nothing_was_paid() {
     for signed in [&late_one, &unpaid_one] {
         pay(&client, header(signed)).await.refused(503);
     }
-    // An earlier release has called one of them failed, and it was paid.
+    // An earlier release marked one of them failed, but it was paid.
     submit(&world, "transferWithAuthorization", &late_one).await;
     submit(&world, "transferWithAuthorization", &forgotten_one).await;
     let url = format!("sqlite://{}", service.data.path().join("ensemble-poll.db").display());
@@ -230,7 +230,7 @@ async fn only_a_block_after_the_expiry_proves_that_nothing_was_paid() {
     pay_until_known(&client, header(&late_one)).await.expect(200);
     let refused = pay_until_known(&client, header(&unpaid_one)).await.expect(402);
     assert!(refused["error"].as_str().unwrap().contains("expired unused"), "{refused}");
-    // The service reconciles in the background, too.
+    // The service also reconciles in the background.
     let mut status = String::new();
     for _ in 0..100 {
         clock.advance(Duration::from_hours(2));
@@ -250,10 +250,10 @@ async fn only_a_block_after_the_expiry_proves_that_nothing_was_paid() {
 }
 
 #[tokio::test]
-async fn a_deposit_can_be_spent_once_it_has_enough_confirmations() {
+async fn deposit_can_be_spent_after_enough_confirmations() {
     let world = World::start().await;
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        // More blocks than are mined by themselves during the test.
+        // More blocks than the chain mines during the test.
         let setup = world.with_node(Setup::demo().on(engine)).with("EP_X402_CONFIRMATIONS", "100");
         let service = setup.boot().await;
         let client = service.anonymous();
@@ -270,7 +270,7 @@ async fn a_deposit_can_be_spent_once_it_has_enough_confirmations() {
         assert_eq!((&again["status"], &again["user_id"]), (&json!("confirming"), &first["user_id"]));
         assert_clean(&service).await;
 
-        // Its block is replaced: the payment is settled again, and still counts once.
+        // Its block is replaced: the payment is settled again and still counts once.
         break_facilitator(&world).await;
         drop_blocks_after(&world, before).await;
         assert_eq!(world.chain.balance(&wallet.address).await, 5_000_000);
@@ -291,7 +291,7 @@ async fn a_deposit_can_be_spent_once_it_has_enough_confirmations() {
 }
 
 #[tokio::test]
-async fn a_settled_deposit_that_leaves_the_chain_freezes_its_account() {
+async fn settled_deposit_removed_from_the_chain_freezes_the_account() {
     let world = World::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 5);
     let service = setup.boot().await;
@@ -337,7 +337,7 @@ async fn a_settled_deposit_that_leaves_the_chain_freezes_its_account() {
 }
 
 #[tokio::test]
-async fn a_forged_repetition_of_a_payment_learns_nothing() {
+async fn forged_repeat_of_a_payment_reveals_nothing() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
@@ -346,7 +346,7 @@ async fn a_forged_repetition_of_a_payment_learns_nothing() {
         let known = world.signed(&client, &wallet, version, json!({})).await;
         let unknown = world.signed(&client, &wallet, version, json!({})).await;
         pay(&client, header(&known)).await.expect(200);
-        // The chain shows who paid how much with which nonce; whoever copies that has no signature.
+        // The chain shows the payer, amount and nonce; a copy of these has no signature.
         for junk in [format!("0x{}", "11".repeat(65)), format!("0x{}1c", "5a".repeat(64))] {
             let forged = |signed: &Value| {
                 let mut payload = signed["payload"].clone();
@@ -359,11 +359,11 @@ async fn a_forged_repetition_of_a_payment_learns_nothing() {
                 assert!(refused[told].is_null(), "{refused}");
             }
         }
-        // A changed authorization is another one.
+        // A changed authorization is a different one.
         let mut changed = known["payload"].clone();
         changed["payload"]["authorization"]["validAfter"] = json!("1");
         pay(&client, &STANDARD.encode(changed.to_string())).await.expect(402);
-        // The same signature in other digits is the same.
+        // The same signature with different letter case is the same.
         let mut same = known["payload"].clone();
         let signature = same["payload"]["signature"].as_str().unwrap().to_uppercase().replacen("0X", "0x", 1);
         same["payload"]["signature"] = json!(signature);
@@ -372,7 +372,7 @@ async fn a_forged_repetition_of_a_payment_learns_nothing() {
 }
 
 #[tokio::test]
-async fn a_payment_in_a_transaction_with_a_large_receipt_is_credited() {
+async fn payment_with_a_large_receipt_is_credited() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
@@ -391,7 +391,7 @@ async fn a_payment_in_a_transaction_with_a_large_receipt_is_credited() {
 }
 
 #[tokio::test]
-async fn one_payer_does_not_hold_up_the_deposits_of_others() {
+async fn one_payer_does_not_block_other_deposits() {
     let world = World::start().await;
     let (setup, clock) = with_clock(world.with_node(Setup::demo()), 6);
     let service = setup.boot().await;
@@ -407,7 +407,7 @@ async fn one_payer_does_not_hold_up_the_deposits_of_others() {
     clock.advance(Duration::from_secs(1));
     pay(&client, header(&signed)).await.refused(503);
     submit(&world, "transferWithAuthorization", &signed).await;
-    // The facilitator answers to none of the first payer's settlements.
+    // The facilitator responds to none of the first payer's settlements.
     world.facilitator.fail(json!({ "settle": vec!["timeout"; 100] })).await;
     clock.advance(Duration::from_mins(5));
     let credited = async {

@@ -1,5 +1,5 @@
-//! Deposits of USDC by x402: Circle's contract on a chain of their own, a facilitator of the reference libraries, and
-//! the paying clients of both versions.
+//! USDC deposits by x402: Circle's contract on a separate chain, a facilitator built from the reference
+//! libraries, and the paying clients of both versions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl World {
         self.chain.facts[name].as_str().unwrap().to_owned()
     }
 
-    /// The settings of a service that asks no node.
+    /// The settings of a service without a node.
     pub fn settings(&self) -> [(&'static str, String); 6] {
         [
             // A transfer in the latest block is final, so that no test waits for blocks.
@@ -60,7 +60,7 @@ impl World {
         self.without_node(setup).with("EP_X402_RPC_URL", self.chain.rpc_url())
     }
 
-    /// A wallet with this many dollars.
+    /// Creates a wallet with this many dollars.
     pub async fn wallet(&self, dollars: u64) -> Wallet {
         let wallet = self.libraries.wallet().await;
         let amount = (dollars * 1_000_000).to_string();
@@ -68,13 +68,13 @@ impl World {
         wallet
     }
 
-    /// The account of a wallet.
+    /// Returns the account of a wallet.
     pub async fn user_of(&self, client: &Client, wallet: &Wallet) -> UserId {
         let signed_in = self.libraries.sign_in(client, wallet, &[]).await.expect(200);
         signed_in["user_id"].as_str().unwrap().parse().unwrap()
     }
 
-    /// A payment header for what the service asks, in version 1 or 2, with some members changed.
+    /// Signs a payment header for the service's request, in version 1 or 2, with some fields changed.
     pub async fn header(&self, client: &Client, wallet: &Wallet, version: u64, changes: Value) -> String {
         self.signed(client, wallet, version, changes).await["header"].as_str().unwrap().to_owned()
     }
@@ -101,7 +101,7 @@ pub async fn pay(client: &Client, header: &str) -> Reply {
     client.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &[("payment-signature", header)]).await
 }
 
-/// Pays until the service knows how it ended, as a client does that comes back when it is told to.
+/// Repeats a payment until the outcome is known, as the responses request.
 pub async fn pay_until_known(client: &Client, header: &str) -> Reply {
     for _ in 0..60 {
         let reply = pay(client, header).await;
@@ -160,7 +160,7 @@ async fn real_clients_of_both_versions_pay() {
         assert_eq!(first["status"], "settled");
         assert_eq!(first.as_object().unwrap().len(), 9, "{first}");
         assert_eq!(world.chain.balance(&pay_to).await - received, 12_500_000);
-        // No starter credit: that is for those who sign in.
+        // No starter credit: only accounts that sign in get one.
         let client = service.anonymous().with_key(first["api_key"].as_str().unwrap());
         assert_eq!(balance(&client).await, "$12.50");
 
@@ -168,7 +168,7 @@ async fn real_clients_of_both_versions_pay() {
         assert_eq!((&again["user_id"], &again["is_new_user"]), (&first["user_id"], &json!(false)));
         assert!(again["api_key"].is_null());
         assert_eq!(balance(&client).await, "$13.50");
-        // With a credential, it is that account's.
+        // With a credential, the payment is credited to that account.
         let (user, other) = service.user_with(MicroUsd::ZERO).await;
         let for_other = pay("20", other.key.as_deref()).await["body"].clone();
         assert_eq!((&for_other["user_id"], &for_other["is_new_user"]), (&json!(user), &json!(false)));
@@ -176,14 +176,14 @@ async fn real_clients_of_both_versions_pay() {
         assert_eq!(client.get("/api/balance").await.expect(200)["usage_cents"], 0);
         assert_clean(&service).await;
 
-        // The payer signs in with the same wallet, and finds the same account.
+        // The payer signs in with the same wallet and gets the same account.
         let signed_in = world.libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
         assert_eq!((&signed_in["user_id"], &signed_in["is_new_user"]), (&first["user_id"], &json!(false)));
     }
 }
 
 #[tokio::test]
-async fn a_payment_is_credited_once_and_its_repetition_shows_no_key() {
+async fn payment_is_credited_once_and_its_repeat_shows_no_key() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
@@ -201,14 +201,14 @@ async fn a_payment_is_credited_once_and_its_repetition_shows_no_key() {
         assert_eq!(keys.len(), 1, "the one that carried it out");
         let owner = client.with_key(&keys[0]);
         assert_eq!(balance(&owner).await, "$5.00");
-        // The same header again, by its owner; then by a stranger, and for another amount.
+        // The same header again, by its owner, by a stranger, and for another amount.
         let first = pay(&owner, &header).await.expect(200);
         assert!(first["api_key"].is_null() && first["is_new_user"] == false);
         assert_eq!(first["user_id"], json!(world.user_of(&client, &wallet).await));
         let (_, stranger) = service.user_with(MicroUsd::ZERO).await;
         let other_header = [("x-payment", header.as_str())];
         let again = stranger.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &other_header).await;
-        // Anyone can read a payment on the chain, and only its account learns the account's id.
+        // Payments on the chain are public, so only the account itself gets the account id.
         let mut without_account = first.clone();
         without_account.as_object_mut().unwrap().remove("user_id");
         assert_eq!(again.expect(200), without_account);
@@ -222,7 +222,7 @@ async fn a_payment_is_credited_once_and_its_repetition_shows_no_key() {
 }
 
 #[tokio::test]
-async fn payments_that_are_not_what_was_asked_move_nothing() {
+async fn payments_that_differ_from_the_request_move_no_money() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
@@ -239,7 +239,7 @@ async fn payments_that_are_not_what_was_asked_move_nothing() {
             (&wallet, json!({ "name": "USD Coin" })),
             (&wallet, json!({ "validBefore": past })),
             (&wallet, json!({ "validAfter": past + 86_400 })),
-            // Somebody else's money.
+            // Another account's money.
             (&poor, json!({ "from": wallet.address })),
             (&poor, json!({})),
         ] {
@@ -253,7 +253,7 @@ async fn payments_that_are_not_what_was_asked_move_nothing() {
             let said = body["error"].as_str().unwrap();
             assert!(said.len() < 120 && !said.contains("0x"), "{said}");
         }
-        // What the payer claims beside the signed authorization.
+        // Claims of the payer outside the signed authorization.
         let signed = world.signed(&client, &wallet, version, json!({})).await["payload"].clone();
         for (pointer, value) in [
             ("/accepted/payTo", json!(poor.address)),
@@ -294,7 +294,7 @@ async fn payments_that_are_not_what_was_asked_move_nothing() {
         client.request(reqwest::Method::POST, "/api/deposit").header("content-type", "application/json");
     let request = request.header("idempotency-key", "k".repeat(256)).body(r#"{ "amount_usd": 5 }"#);
     assert!(client.send(request).await.refused(400).contains("Idempotency-Key"));
-    // An x402 client reads its own form, whatever style of errors is asked for.
+    // An x402 client gets the x402 format, regardless of the requested error style.
     let styled = [("accept", "application/problem+json"), ("x-machine-client", "true")];
     let asked = client.post_with("/api/deposit", &json!({ "amount_usd": 5 }), &styled).await;
     assert_eq!(asked.expect(402)["x402Version"], 1);
@@ -308,14 +308,14 @@ async fn payments_that_are_not_what_was_asked_move_nothing() {
 }
 
 #[tokio::test]
-async fn whatever_the_facilitator_does_nobody_pays_twice_and_nothing_is_lost() {
+async fn facilitator_failures_cause_no_double_or_lost_payment() {
     let world = World::start().await;
     for with_node in [true, false] {
         let service =
             if with_node { world.with_node(Setup::demo()) } else { world.without_node(Setup::demo()) };
         let service = service.boot().await;
         let client = service.anonymous();
-        // Before anything has moved, a failure is only a failure.
+        // Before any money has moved, a failure has no consequences.
         for failure in ["500", "drop", "garbage"] {
             let wallet = world.wallet(5).await;
             let header = world.header(&client, &wallet, 2, json!({})).await;
@@ -323,7 +323,7 @@ async fn whatever_the_facilitator_does_nobody_pays_twice_and_nothing_is_lost() {
             assert!(pay(&client, &header).await.refused(503).contains("nothing was charged"), "{failure}");
             pay(&client, &header).await.expect(200);
         }
-        // Without a node, only what the facilitator repeats can be known.
+        // Without a node, the outcome is known only from the facilitator's repeated response.
         let failures: &[&str] = if with_node {
             &[
                 "500",
@@ -353,7 +353,8 @@ async fn whatever_the_facilitator_does_nobody_pays_twice_and_nothing_is_lost() {
                 assert_clean(&service).await;
             }
         }
-        // A refusal without a known reason may have come after the transaction was sent: nobody is told to pay again.
+        // A rejection without a known reason may follow a sent transaction, so the response does not request a
+        // new payment.
         let wallet = world.wallet(5).await;
         let header = world.header(&client, &wallet, 2, json!({})).await;
         world.facilitator.fail(json!({ "settle": ["reject", "reject:400", "reject:500"] })).await;
@@ -363,7 +364,7 @@ async fn whatever_the_facilitator_does_nobody_pays_twice_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn an_authorization_that_somebody_else_carries_out_is_credited() {
+async fn authorization_settled_by_a_third_party_is_credited() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let client = service.anonymous();
@@ -374,7 +375,7 @@ async fn an_authorization_that_somebody_else_carries_out_is_credited() {
         "authorization": signed["payload"]["payload"]["authorization"],
         "signature": signed["payload"]["payload"]["signature"],
     });
-    // While the facilitator is about to carry it out.
+    // The facilitator is about to settle it.
     world.facilitator.fail(json!({ "settle": ["slow:1500"] })).await;
     let header = signed["header"].as_str().unwrap();
     let front_run = async {
@@ -387,7 +388,7 @@ async fn an_authorization_that_somebody_else_carries_out_is_credited() {
     let user = world.user_of(&client, &wallet).await;
     assert_eq!(service.app.accounts.balance(user).await.unwrap().posted, MicroUsd::new(5_000_000));
 
-    // A payment to our address that never came through us buys nothing to whoever copies it from the chain.
+    // A payment on the chain that was never sent through the service credits nothing to a caller who copies it.
     let signed = world.signed(&client, &wallet, 1, json!({})).await;
     let transfer = json!({
         "op": "transferWithAuthorization",
@@ -400,10 +401,10 @@ async fn an_authorization_that_somebody_else_carries_out_is_credited() {
 }
 
 #[tokio::test]
-async fn a_deposit_whose_caller_never_came_back_is_looked_after() {
+async fn abandoned_deposit_is_reconciled() {
     let world = World::start().await;
     for engine in [Engine::Sqlite, Engine::Postgres] {
-        // Signatures are of the real time.
+        // Signatures use the real time.
         let clock = Arc::new(ManualClock::at(SystemClock.now()));
         let controlled = Some((Arc::clone(&clock), Arc::new(SeededEntropy::new(13))));
         let setup = Setup { controlled, ..Setup::demo() }.on(engine);
@@ -414,7 +415,7 @@ async fn a_deposit_whose_caller_never_came_back_is_looked_after() {
             world.header(&client, &wallet, 2, json!({})).await,
             world.header(&client, &wallet, 1, json!({})).await,
         );
-        // One was never carried out, the other was, but neither the facilitator nor the node could say so.
+        // One was never settled, the other was. Neither the facilitator nor the node could report it.
         world.facilitator.fail(json!({ "settle": ["500", "500"] })).await;
         pay(&client, &header).await.refused(503);
         pay(&client, &other).await.refused(503);
@@ -432,9 +433,9 @@ async fn a_deposit_whose_caller_never_came_back_is_looked_after() {
     }
 }
 
-/// kill −9 at different moments of a payment: its caller comes back with the same one, and it is credited once.
+/// Kills the process at different moments of a payment. The caller repeats the payment, and it is credited once.
 #[tokio::test]
-async fn killed_while_a_deposit_is_carried_out() {
+async fn kill_during_a_deposit() {
     let world = World::start().await;
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     let upstream = ScriptedUpstream::start(Script::panel(5)).unwrap();

@@ -1,5 +1,5 @@
-//! Discovery documents as their readers use them: `tests/discovery/check.py`, which `scripts/install` installs for, and
-//! what a crawler, a browser and an attacker make of them.
+//! Discovery documents as read by their clients (`tests/discovery/check.py`, installed by `scripts/install`), by
+//! crawlers, by browsers and by attackers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::harness::{Client, Reply, Service, Setup};
 
 const PUBLIC_URL: &str = "https://polls.example.com";
 
-/// A service with everything that documents may tell of.
+/// A service with every feature that documents describe.
 fn setup() -> Setup {
     Setup::demo()
         .with("EP_CONTACT", "security@example.com")
@@ -26,7 +26,7 @@ fn setup() -> Setup {
         .with("EP_AUTH_ISSUER_URL", "https://login.example.com")
 }
 
-/// What `check.py` finds wrong.
+/// Returns the problems that `check.py` finds.
 async fn complaints(asked: Value) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/discovery");
     let python = folder.join(".python/bin/python");
@@ -47,7 +47,7 @@ async fn complaints(asked: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_libraries_of_readers_find_nothing_wrong() {
+async fn reader_libraries_find_no_problems() {
     let service =
         setup().with("EP_BASE_URL", PUBLIC_URL).with("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "600").boot().await;
     let documents: BTreeMap<&str, String> = DOCUMENTS
@@ -88,7 +88,7 @@ async fn the_libraries_of_readers_find_nothing_wrong() {
     });
     let wrong = complaints(asked.clone()).await;
     assert!(wrong.is_empty(), "{wrong:#?}");
-    // That it would complain.
+    // The check detects a broken document.
     let mut broken = asked;
     broken["documents"]["robots"] = "User-agent: *\nAllow: /\n".into();
     broken["documents"]["security"] = "Contact: nobody\n".into();
@@ -98,7 +98,7 @@ async fn the_libraries_of_readers_find_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn cards_and_catalogues_have_their_required_members() {
+async fn cards_and_catalogues_have_required_fields() {
     let service = setup().with("EP_BASE_URL", PUBLIC_URL).boot().await;
     let get = async |path: &str| service.anonymous().get(path).await.expect(200);
     for path in ["/api/mcp/server-card", "/.well-known/mcp/server-card.json"] {
@@ -187,17 +187,17 @@ async fn every_route_is_described_with_cost_and_latency() {
     assert_eq!((&health["cost"]["usd"], &health["latency"]["class"]), (&json!(0), &json!("instant")));
 }
 
-/// A route's path in a description, its placeholders without names.
+/// Returns a route's path with unnamed placeholders.
 fn path_of(described: &Value) -> String {
     unnamed(described["path"].as_str().unwrap())
 }
 
-/// A path, its placeholders without names.
+/// Returns a path with unnamed placeholders.
 fn unnamed(path: &str) -> String {
     path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
 }
 
-/// The URLs of this service in a text, without placeholders.
+/// Returns this service's URLs in a text, without placeholders.
 fn own_urls(text: &str, base_url: &str) -> BTreeSet<String> {
     let ends = |c: char| c.is_whitespace() || "\"'<>()`\\,;".contains(c);
     text.split(base_url)
@@ -232,11 +232,11 @@ async fn every_link_in_every_document_resolves() {
     }
     assert!(read > 30 && found.len() > 20, "{read} {}", found.len());
     for (path, document) in found {
-        // Of commands, which their own tests run, and of an example's poll.
+        // Skip URLs of commands, which have separate tests, and of an example's poll.
         if path.contains('$') || path.contains("7KQ2M4X9TB") {
             continue;
         }
-        // Readers fill templates themselves.
+        // Readers fill in templates.
         if path.contains('{') {
             let known = service.site.routes.iter().any(|route| unnamed(&route.path) == unnamed(&path));
             assert!(known, "{document} names {path}, which is no route");
@@ -252,7 +252,7 @@ async fn every_link_in_every_document_resolves() {
 }
 
 #[tokio::test]
-async fn the_start_page_leads_to_the_rest() {
+async fn start_page_links_to_every_document() {
     let service = setup().with("EP_OPERATOR_NAME", "A <script>alert(1)</script> & Co").boot().await;
     let client = service.anonymous();
     let page = client.get("/").await;
@@ -273,7 +273,7 @@ async fn the_start_page_leads_to_the_rest() {
 }
 
 #[tokio::test]
-async fn pages_are_given_in_markdown_where_it_is_asked_for() {
+async fn pages_are_served_as_markdown_on_request() {
     let service = setup().boot().await;
     let client = service.anonymous();
     let asked = async |path: &str, accept: &str| {
@@ -324,7 +324,7 @@ async fn pages_are_given_in_markdown_where_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn pages_of_every_website_may_read_the_server_card() {
+async fn server_card_is_readable_by_every_website() {
     let service = setup().boot().await;
     let client = service.anonymous();
     let elsewhere = "https://inspector.example";
@@ -358,7 +358,7 @@ fn allows(reply: &Reply, origin: &str) -> bool {
 }
 
 #[tokio::test]
-async fn search_engines_are_kept_out_of_the_api_alone() {
+async fn robots_excludes_only_the_api() {
     let service = setup().boot().await;
     let client = service.anonymous();
     let html = |path: &str| client.request(Method::GET, path).header("accept", "text/html");
@@ -374,7 +374,7 @@ async fn search_engines_are_kept_out_of_the_api_alone() {
 }
 
 #[tokio::test]
-async fn the_operator_says_what_content_may_be_used_for() {
+async fn content_usage_follows_the_settings() {
     let setup = Setup::demo().with("EP_CONTENT_AI_TRAIN", "true").with("EP_CONTENT_SEARCH", "false");
     let robots = setup.boot().await.anonymous().get("/robots.txt").await;
     let text = &robots.text;
@@ -387,7 +387,7 @@ async fn the_operator_says_what_content_may_be_used_for() {
 }
 
 #[tokio::test]
-async fn the_security_contact_never_expires_while_the_service_runs() {
+async fn security_txt_never_expires_while_the_service_runs() {
     let service = setup().seeded(1).boot().await;
     let (client, clock) = (service.anonymous(), service.clock.as_ref().unwrap());
     let mut seen = BTreeSet::new();
@@ -403,7 +403,7 @@ async fn the_security_contact_never_expires_while_the_service_runs() {
     assert!(seen.len() > 15, "{seen:?}");
 }
 
-/// Sends a request line as it is: clients would tidy up the path.
+/// Sends a request line unchanged, because clients would normalize the path.
 async fn raw(service: &Service, path: &str) -> String {
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -415,7 +415,7 @@ async fn raw(service: &Service, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn nothing_outside_the_tables_is_served() {
+async fn only_routes_of_the_tables_are_served() {
     let service = setup().boot().await;
     for path in [
         "/.well-known/../robots.txt",

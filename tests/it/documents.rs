@@ -1,4 +1,4 @@
-//! Rendered documents: as snapshots, so that a change shows in review, and as they are served.
+//! Rendered documents: snapshots for review, and the documents as served.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ fn every_served_document_as_a_snapshot() {
     let site = routes::site(settings, &ep_tools::TOOLS);
     let mut seen = 0;
     let served = |document: &&Document| !(document.paths)(&site).is_empty();
-    // The whole documentation is made of what is reviewed elsewhere, and the description of the REST interface of every
-    // operation: `openapi::every_operation_as_a_snapshot` shows them in short.
+    // The full documentation quotes documents reviewed elsewhere. `openapi::every_operation_as_a_snapshot` shows
+    // the REST interface of every operation in short.
     let elsewhere = ["llms_full", OPENAPI, API_REFERENCE, "api_reference_markdown", DOCS, "docs_markdown"];
-    // Assets are served as they lie in `assets/`; pictures are looked at.
+    // Assets are served unchanged from `assets/`; pictures are reviewed by eye.
     let is_asset = |document: &Document| {
         (document.paths)(&site)[0].starts_with("/assets/") || document.forms[0].media_type == "image/png"
     };
@@ -38,7 +38,7 @@ fn every_served_document_as_a_snapshot() {
     let reviewed = |document: &&Document| {
         !elsewhere.contains(&document.name) && !is_asset(document) && !is_guide(document)
     };
-    // Texts in the frame of every page: their Markdown is reviewed.
+    // Texts in the shared page layout: their Markdown is reviewed.
     let framed = ["about", "how_sure", "privacy", "terms"];
     for document in DOCUMENTS.iter().filter(served).filter(reviewed) {
         for (place, form) in document.forms.iter().enumerate() {
@@ -49,7 +49,7 @@ fn every_served_document_as_a_snapshot() {
                 0 => document.name.to_owned(),
                 place => format!("{}_form_{place}", document.name),
             };
-            // The site of these settings has all but those that need a document which does not exist yet.
+            // With these settings, only documents that depend on a missing document are absent.
             let Some(bytes) = (form.render)(&site) else { continue };
             insta::assert_snapshot!(name, without_versions(std::str::from_utf8(&bytes).unwrap()));
             seen += 1;
@@ -58,7 +58,7 @@ fn every_served_document_as_a_snapshot() {
     assert!(seen >= 20, "{seen}");
 }
 
-/// A page without the digests of what it loads.
+/// Returns a page without asset digests.
 fn without_versions(page: &str) -> String {
     let mut parts = page.split("?v=");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -66,7 +66,7 @@ fn without_versions(page: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_not_configured_says_why() {
+async fn missing_documents_explain_why() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     for (path, reason) in [

@@ -1,4 +1,4 @@
-//! Examples: each is run as it is served.
+//! Runs each example as served.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use crate::harness::{Service, Setup, node};
 
-/// What a program prints for this input, with a key in its environment, or without.
+/// Returns the output of a program for this input, with or without a key in its environment.
 async fn printed(mut program: Command, input: &str, key: Option<&str>) -> String {
     program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     program.env_remove("EP_API_KEY").env("NO_PROXY", "127.0.0.1").envs(key.map(|key| ("EP_API_KEY", key)));
@@ -32,7 +32,7 @@ async fn served(service: &Service, language: &str) -> String {
     reply.text
 }
 
-/// Runs an example without and with a key, and asserts that it polls, free and paid.
+/// Runs an example without and with a key, and asserts a free and a paid poll.
 async fn polls(language: &str, program: impl Fn(&Path) -> Command) {
     let service = Setup::demo().boot().await;
     let code = served(&service, language).await;
@@ -102,7 +102,7 @@ async fn an_mcp_client_connects_to_every_server_of_the_configuration() {
 }
 
 #[tokio::test]
-async fn the_list_names_every_example_and_no_other_is_found() {
+async fn list_contains_every_example_and_unknown_ones_are_not_found() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let listed = client.get("/api/examples").await.expect(200);

@@ -1,4 +1,4 @@
-//! Feedback on polls, through REST and MCP.
+//! Feedback on polls, over REST and MCP.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn ended_poll(service: &Service, members: Value) -> String {
 }
 
 #[tokio::test]
-async fn feedback_is_recorded_replaced_and_summed_without_names() {
+async fn feedback_is_recorded_replaced_and_summarized_anonymously() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::default().on(engine).boot().await;
         let (first_id, first) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -31,7 +31,7 @@ async fn feedback_is_recorded_replaced_and_summed_without_names() {
             json!({ "poll_id": id, "outcome_correct": true, "confidence": 0.875, "notes": "Two\nlines é" });
         let recorded = first.post("/api/feedback", &said).await.expect(201);
         assert_eq!((&recorded["poll_id"], &recorded["recorded"]), (&json!(id), &json!(true)));
-        // All but the poll may be left out or null, and a second account says something else.
+        // Only the poll id is required; the second account gives different feedback.
         let other = second.post("/api/feedback", &json!({ "poll_id": id, "notes": null })).await.expect(201);
         assert_ne!(other["feedback_id"], recorded["feedback_id"]);
         let summary = nobody.get(&path).await.expect(200);
@@ -41,7 +41,7 @@ async fn feedback_is_recorded_replaced_and_summed_without_names() {
         assert_eq!(entry, json!({ "outcome_correct": true, "confidence": 0.875, "notes": "Two\nlines é" }));
         assert_eq!(summary["entries"][0]["outcome_correct"], Value::Null);
 
-        // Another one of the same account takes the place of the first, over MCP, too.
+        // New feedback from the same account replaces the first, also over MCP.
         let again = first.tool("submit_feedback", json!({ "poll_id": id, "outcome_correct": false })).await;
         assert_eq!(again["structuredContent"]["feedback_id"], recorded["feedback_id"]);
         second.post("/api/feedback", &json!({ "poll_id": id, "outcome_correct": true })).await.expect(201);
@@ -55,7 +55,7 @@ async fn feedback_is_recorded_replaced_and_summed_without_names() {
             assert!(!summary.to_string().contains(&name), "{summary} names {name}");
         }
 
-        // With its account, what it has said goes.
+        // Deleting an account deletes its feedback.
         service.app.ports.account_data.delete_account(first_id, true).await.unwrap();
         let left = nobody.get(&path).await.expect(200);
         assert_eq!((&left["total_feedback"], &left["accuracy_rate"]), (&json!(1), &json!(1.0)));
@@ -63,7 +63,7 @@ async fn feedback_is_recorded_replaced_and_summed_without_names() {
 }
 
 #[tokio::test]
-async fn feedback_on_unknown_private_and_running_polls_is_refused() {
+async fn feedback_on_unknown_private_and_running_polls_is_rejected() {
     let mut script = Script::panel(20);
     script.default.latency = Duration::from_millis(500);
     let service = Setup::scripted(script).boot().await;
@@ -94,7 +94,7 @@ async fn feedback_on_unknown_private_and_running_polls_is_refused() {
 }
 
 #[tokio::test]
-async fn bad_feedback_is_refused_with_what_to_change() {
+async fn invalid_feedback_is_rejected_with_a_remedy() {
     let service = Service::start().await;
     let user = service.user().await;
     let id = ended_poll(&service, json!({})).await;
@@ -124,7 +124,7 @@ async fn bad_feedback_is_refused_with_what_to_change() {
     let summary = service.anonymous().get(&format!("/api/feedback/{id}")).await.expect(200);
     assert_eq!((&summary["total_feedback"], &summary["entries"][0]["notes"]), (&json!(1), &Value::Null));
 
-    // A key of less than the whole scope may not publish.
+    // Keys need the full scope to publish.
     let narrow = user.post("/api/keys", &json!({ "scope": "polls" })).await.expect(201);
     let narrow = user.with_key(narrow["key"].as_str().unwrap());
     assert_eq!(narrow.post("/api/feedback", &json!({ "poll_id": id })).await.status, 403);

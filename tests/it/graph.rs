@@ -1,4 +1,4 @@
-//! Graph: operations as nodes, and polls as diagrams that Mermaid itself reads.
+//! Graph: operations as nodes, and polls as diagrams that Mermaid can parse.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
 
-/// What a program answers to a value in JSON.
+/// Returns a program's output for a JSON value.
 async fn answer(mut program: Command, input: &Value) -> Value {
     let mut child =
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -29,7 +29,7 @@ async fn answer(mut program: Command, input: &Value) -> Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-/// What Mermaid makes of each of these texts: type and labels.
+/// Returns Mermaid's parse of each text: type and labels.
 async fn read_by_mermaid(diagrams: &[String]) -> Vec<Value> {
     let mut program = Command::new(node());
     program.arg(tests().join("diagrams/parse.mjs"));
@@ -37,7 +37,7 @@ async fn read_by_mermaid(diagrams: &[String]) -> Vec<Value> {
     read.as_array().unwrap().clone()
 }
 
-/// Texts that mean something to Mermaid, to its renderers or to what stands around a diagram.
+/// Texts with a special meaning for Mermaid, its renderers or the text around a diagram.
 fn hostile() -> Vec<String> {
     let long = "x\"#;".repeat(50);
     let texts = [
@@ -120,12 +120,12 @@ fn hostile() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn mermaid_reads_a_poll_with_any_options_and_shows_them() {
+async fn mermaid_renders_polls_with_any_options() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let (mut diagrams, mut expected) = (Vec::new(), Vec::new());
     for options in hostile().chunks(8) {
-        // Two more, so that the last chunk is a poll, too; and the question is as hostile.
+        // Two more options, so that the last chunk is also a poll. The question is equally hostile.
         let options: Vec<&str> =
             options.iter().map(String::as_str).chain(["first of two", "second of two"]).collect();
         let asked = format!("Which of these: {}?", options[0]);
@@ -158,7 +158,7 @@ async fn mermaid_reads_a_poll_with_any_options_and_shows_them() {
 }
 
 #[tokio::test]
-async fn a_hundred_models_are_drawn_by_family_and_a_running_poll_so_far() {
+async fn large_polls_are_grouped_by_family_and_running_polls_are_partial() {
     let mut script = Script::divided_panel(100);
     script.default.latency = Duration::from_millis(50);
     let service = Setup::scripted(script).with("EP_UPSTREAM_MAX_CONCURRENT", "4").boot().await;
@@ -181,7 +181,7 @@ async fn a_hundred_models_are_drawn_by_family_and_a_running_poll_so_far() {
 }
 
 #[tokio::test]
-async fn others_private_polls_and_unknown_ones_are_not_drawn() {
+async fn private_and_unknown_polls_have_no_diagram() {
     let service = Setup::demo().boot().await;
     let (owner, other) = (service.user().await, service.user().await);
     let poll = owner.poll(json!({ "private": true })).await.expect(200);
@@ -222,7 +222,7 @@ async fn nodes_have_schemas_and_tools_in_every_format() {
     }
 }
 
-/// Checks every schema of a list by the meta-schema, what it refers to, and an example by its schema.
+/// Validates every schema against the meta-schema, its references, and its example.
 const CHECK: &str = r#"
 import json, sys
 from jsonschema import Draft202012Validator
@@ -242,7 +242,7 @@ json.dump(checked, sys.stdout)
 "#;
 
 #[tokio::test]
-async fn every_published_schema_is_valid_and_fits_its_example() {
+async fn published_schemas_are_valid_and_match_their_examples() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let nodes = client.get("/api/graph/node-spec").await.expect(200);

@@ -1,4 +1,4 @@
-//! Health: true, and in time.
+//! Health checks are correct and fast.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::harness::{Client, Service, Setup};
 
-/// What health says of the database. A probe that takes seconds counts as no answer.
+/// Returns the database state of the health response. Fails if the probe takes seconds.
 async fn database(client: &Client) -> String {
     let asked = tokio::time::timeout(Duration::from_secs(4), client.get("/api/health")).await;
     asked.expect("health waits for the database").expect(200)["db"].as_str().unwrap().to_owned()
 }
 
-/// Waits until health says this: it repeats its answers for a second.
+/// Waits until health reports this state. Health responses are cached for a second.
 async fn becomes(client: &Client, state: &str) {
     for _ in 0..100 {
         if database(client).await == state {
@@ -30,7 +30,7 @@ fn file(service: &Service) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn a_database_that_does_not_answer_is_no_reason_to_wait() {
+async fn health_does_not_wait_for_a_blocked_database() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     becomes(&user, "ok").await;
@@ -42,7 +42,7 @@ async fn a_database_that_does_not_answer_is_no_reason_to_wait() {
 }
 
 #[tokio::test]
-async fn readiness_follows_the_database_and_liveness_does_not() {
+async fn readiness_depends_on_the_database_and_liveness_does_not() {
     let service = Setup::demo().with("EP_RATE_LIMIT_PUBLIC_PER_MINUTE", "1").boot().await;
     let client = service.anonymous();
     for path in ["/readyz", "/healthz", "/readyz", "/healthz"] {
@@ -66,7 +66,7 @@ async fn readiness_follows_the_database_and_liveness_does_not() {
     client.get("/readyz").await.expect(200);
     let mut healthy = false;
     for _ in 0..20 {
-        // On a busy machine the database may take too long once.
+        // On a busy machine, one probe of the database may time out.
         healthy |= ep.output().await.unwrap().status.code() == Some(0);
         if healthy {
             break;
@@ -76,13 +76,13 @@ async fn readiness_follows_the_database_and_liveness_does_not() {
 }
 
 #[tokio::test]
-async fn a_deleted_database_stops_the_polls_and_not_the_service() {
+async fn deleted_database_stops_polls_but_not_the_service() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     user.poll(json!({})).await.expect(200);
     let nobody = service.anonymous();
     std::fs::remove_file(file(&service)).unwrap();
-    // From the first request on, before anybody has asked how the database is.
+    // The very first request fails, before any health check has run.
     assert!(nobody.poll(json!({})).await.refused(503).contains("database"));
     for _ in 0..3 {
         assert!(user.poll(json!({})).await.refused(503).contains("database"));

@@ -1,4 +1,4 @@
-//! The balance and the list of an account's polls, by session cookie and by key.
+//! The balance and the list of an account's polls, with a session cookie and with a key.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::{Setup, example};
 
 #[tokio::test]
-async fn polls_are_listed_as_their_results_say() {
+async fn listed_polls_match_their_results() {
     let service = Setup::default().boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     assert_eq!(client.get("/api/results").await.expect(200), json!([]));
@@ -82,7 +82,7 @@ async fn polls_are_listed_as_their_results_say() {
 }
 
 #[tokio::test]
-async fn a_running_poll_is_listed_with_nulls() {
+async fn running_poll_is_listed_with_nulls() {
     let mut script = Script::panel(20);
     script.default.latency = Duration::from_millis(700);
     let service = Setup::scripted(script).boot().await;
@@ -98,7 +98,7 @@ async fn a_running_poll_is_listed_with_nulls() {
 }
 
 #[tokio::test]
-async fn keys_read_their_account_where_the_operator_allows_it() {
+async fn keys_can_read_their_account_if_the_operator_allows_it() {
     let paths = ["/api/balance", "/api/results", "/api/results/recent"];
     for allowed in [true, false] {
         let service = Setup::demo().with("EP_KEYS_READ_ACCOUNT", allowed.to_string()).boot().await;
@@ -113,7 +113,7 @@ async fn keys_read_their_account_where_the_operator_allows_it() {
                 assert_eq!(by_key.expect(200), signed_in);
                 continue;
             }
-            // The key is right, and not what is wanted here.
+            // The key is valid but not accepted here.
             assert_eq!(by_key.header("www-authenticate"), "Bearer realm=\"ensemble-poll\"");
             assert!(by_key.refused(401).contains("session cookie"));
         }
@@ -122,7 +122,7 @@ async fn keys_read_their_account_where_the_operator_allows_it() {
             "$1.00",
             "agents read it with a key in any case"
         );
-        // A session where only keys are accepted: refused, and not ended.
+        // A session on a route that accepts only keys is rejected but not ended.
         let dry_run = example(ep_tools::find("dry_run_poll").unwrap());
         let reply =
             service.anonymous().post_with("/api/poll/dry-run", &dry_run, &[("cookie", &cookie)]).await;

@@ -1,4 +1,4 @@
-//! The same request under the same key is carried out once.
+//! A request with an idempotency key runs once.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn once(engine: Engine) {
     assert_eq!(again.expect(200), first);
     assert_eq!((service.upstream().total_calls(), service.settled_cost(user).await), (calls, spent));
 
-    // The bare form is the same key; MCP's argument is, too.
+    // The unquoted form is the same key, and so is MCP's argument.
     let bare = client.post_with("/api/poll", &question(json!({})), &[("idempotency-key", "order-1")]).await;
     assert_eq!(bare.expect(200)["poll_id"], first["poll_id"]);
     let tool = client.tool("poll_question", question(json!({ "idempotency_key": "order-1" }))).await;
@@ -48,7 +48,7 @@ async fn once_on_postgres() {
 }
 
 #[tokio::test]
-async fn a_hundred_at_once_make_one_poll() {
+async fn hundred_concurrent_requests_open_one_poll() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(100);
     let service = Setup::scripted(script).boot().await;
@@ -72,7 +72,7 @@ async fn a_hundred_at_once_make_one_poll() {
 }
 
 #[tokio::test]
-async fn refusals_are_kept_but_our_own_failures_are_not() {
+async fn rejections_are_stored_but_server_errors_are_not() {
     let service = Service::start().await;
     let client = service.user().await;
     let key = [("idempotency-key", "k")];
@@ -98,7 +98,7 @@ async fn refusals_are_kept_but_our_own_failures_are_not() {
 }
 
 #[tokio::test]
-async fn a_client_that_left_finds_its_poll_again() {
+async fn disconnected_client_finds_its_poll_again() {
     let mut script = Script::panel(50);
     script.default = Behaviour {
         latency: Duration::from_millis(300),
@@ -120,7 +120,7 @@ async fn a_client_that_left_finds_its_poll_again() {
 }
 
 #[tokio::test]
-async fn an_interim_answer_is_not_kept() {
+async fn interim_response_is_not_stored() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_millis(200);
     let service = Setup::scripted(script).boot().await;
@@ -139,7 +139,7 @@ async fn an_interim_answer_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_request_that_still_runs_names_its_poll() {
+async fn running_request_names_its_poll() {
     let mut script = Script::panel(50);
     script.default.latency = Duration::from_secs(2);
     let service = Setup::scripted(script).boot().await;
@@ -171,7 +171,7 @@ async fn a_request_that_still_runs_names_its_poll() {
     assert_eq!(first.await.unwrap().expect(200)["poll_id"], id);
 }
 
-async fn a_key_is_new_after_a_day(engine: Engine) {
+async fn key_expires_after_a_day(engine: Engine) {
     let service = Setup::default().on(engine).seeded(1).boot().await;
     let client = service.user().await;
     let key = [("idempotency-key", "daily")];
@@ -190,17 +190,17 @@ async fn a_key_is_new_after_a_day(engine: Engine) {
 }
 
 #[tokio::test]
-async fn a_key_is_new_after_a_day_on_sqlite() {
-    a_key_is_new_after_a_day(Engine::Sqlite).await;
+async fn key_expires_after_a_day_on_sqlite() {
+    key_expires_after_a_day(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_key_is_new_after_a_day_on_postgres() {
-    a_key_is_new_after_a_day(Engine::Postgres).await;
+async fn key_expires_after_a_day_on_postgres() {
+    key_expires_after_a_day(Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn dry_runs_follow_the_key_and_reads_do_not() {
+async fn dry_runs_use_the_key_and_reads_do_not() {
     let service = Service::start().await;
     let client = service.user().await;
     let key = [("idempotency-key", "dry")];

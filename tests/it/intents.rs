@@ -1,20 +1,21 @@
-//! Intents: what can be asked for, and which operation fits a sentence.
+//! Intents: requests in natural language and the matching operation.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup};
 
-/// A hundred sentences as agents and people write them, and the operation that each asks for.
+/// A hundred sentences by agents and people, each with the requested operation.
 const PHRASES: &str = include_str!("intents.json");
-/// More of them, some harder.
+/// Further sentences, some harder.
 const MORE: &str = include_str!("intents_more.json");
 
-/// Sentences that were written before the matcher was changed: half of them were used to change it.
+/// Sentences written before a change of the matcher; this half was used for the change.
 const UNSEEN: &str = include_str!("intents_unseen.json");
-/// The other half.
+/// The held-out half.
 const HELD_OUT: &str = include_str!("intents_held_out.json");
-/// Sentences of other fields with words of this one, negations and injections, collected while the matcher was changed.
+/// Sentences about other subjects with words of this one, negations and injections, collected while the matcher
+/// was changed.
 const TRAPS: &str = include_str!("intents_traps.json");
 
 /// A configuration that offers every operation.
@@ -37,7 +38,8 @@ struct Sentence {
     expected: Vec<Option<String>>,
 }
 
-/// The right answers of a set, and its harmful ones: operations that change, pay or end something without being asked for.
+/// Returns the number of correct matches, the harmful ones and the total. A match is harmful if it changes, pays
+/// or ends something without a request.
 async fn judged(client: &Client, set: &str) -> (usize, Vec<String>, usize) {
     let set: Vec<Sentence> = serde_json::from_str(set).unwrap();
     let (mut right, mut harmful) = (0, Vec::new());
@@ -49,7 +51,7 @@ async fn judged(client: &Client, set: &str) -> (usize, Vec<String>, usize) {
         let risks = found["matches"].as_array().unwrap().iter().filter(|found| found["read_only"] == false);
         let risks = risks.map(|found| found["operation"].as_str().unwrap().to_owned());
         let unwanted: Vec<String> = risks.filter(|name| !expected.contains(&Some(name.clone()))).collect();
-        // Where no proposal is right, none of the further matches may do harm either.
+        // If no proposal is correct, no other match may be harmful.
         let is_harmful = if expected.contains(&None) {
             !unwanted.is_empty()
         } else {
@@ -105,7 +107,7 @@ async fn what_is_not_understood_lists_what_there_is() {
     }
 }
 
-/// The sentences of a set for which the service finds another operation, and how many there are in all.
+/// Returns the sentences with a wrong match and the total number of sentences.
 async fn wrong(client: &Client, set: &str) -> (Vec<String>, usize) {
     let set: Value = serde_json::from_str(set).unwrap();
     let set = set.as_object().unwrap();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::{Client, Engine, Service, Setup, WalletLibraries, question};
 
 #[tokio::test]
-async fn a_key_is_created_listed_and_revoked() {
+async fn key_is_created_listed_and_revoked() {
     let service = Service::start().await;
     let client = service.user().await;
     let created = client.post("/api/keys", &json!({ "label": " laptop " })).await;
@@ -47,7 +47,7 @@ async fn a_key_is_created_listed_and_revoked() {
 }
 
 #[tokio::test]
-async fn a_key_does_what_its_scope_says() {
+async fn scope_limits_a_key() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo().on(engine).boot().await;
         let owner = service.user().await;
@@ -90,7 +90,7 @@ async fn a_key_does_what_its_scope_says() {
 }
 
 #[tokio::test]
-async fn a_key_is_refused_once_it_has_expired() {
+async fn expired_key_is_rejected() {
     let service = Setup::demo().seeded(2).boot().await;
     let owner = service.user().await;
     let expires_at = "2026-11-21T13:00:00.000Z";
@@ -110,9 +110,9 @@ async fn a_key_is_refused_once_it_has_expired() {
     }
 }
 
-/// Fifty polls at once with a key that is capped at ten: the models answer only once all have been accepted or
-/// refused.
-async fn a_key_spends_no_more_than_its_caps(engine: Engine) {
+/// Fifty concurrent polls with a key capped at ten. The models respond only after all polls have been accepted or
+/// rejected.
+async fn key_spending_is_capped(engine: Engine) {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(12) };
     script.default.billing = Billing::Cost(120, 12, 0.000_01);
     script.default.latency = Duration::from_secs(3);
@@ -150,18 +150,18 @@ async fn a_key_spends_no_more_than_its_caps(engine: Engine) {
 }
 
 #[tokio::test]
-async fn a_key_spends_no_more_than_its_caps_on_sqlite() {
-    a_key_spends_no_more_than_its_caps(Engine::Sqlite).await;
+async fn key_spending_is_capped_on_sqlite() {
+    key_spending_is_capped(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_key_spends_no_more_than_its_caps_on_postgres() {
-    a_key_spends_no_more_than_its_caps(Engine::Postgres).await;
+async fn key_spending_is_capped_on_postgres() {
+    key_spending_is_capped(Engine::Postgres).await;
 }
 
-/// A pre-funded key is handed to someone else: it spends what is on it and sees nothing of its funder's.
+/// A pre-funded key is given to another person: it spends its own funds and cannot read the funder's data.
 #[tokio::test]
-async fn a_pre_funded_key_is_a_purse_of_its_own() {
+async fn pre_funded_key_has_a_separate_balance() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo().on(engine).boot().await;
         let (user, owner) = service.user_with(MicroUsd::new(10_000_000)).await;
@@ -216,7 +216,7 @@ async fn a_pre_funded_key_is_a_purse_of_its_own() {
 }
 
 #[tokio::test]
-async fn where_nobody_is_charged_a_key_has_no_cap() {
+async fn keys_have_no_cap_without_billing() {
     let service = Setup::demo().with("EP_BILLING", "off").boot().await;
     let owner = service.user().await;
     for terms in [json!({ "cap_usd": 1 }), json!({ "daily_cap_usd": 1 }), json!({ "funds_usd": 1 })] {
@@ -224,9 +224,9 @@ async fn where_nobody_is_charged_a_key_has_no_cap() {
     }
 }
 
-/// Whoever holds a limited key cannot make one without the limit.
+/// A limited key cannot create a key without the limit.
 #[tokio::test]
-async fn a_limited_key_makes_no_other_keys() {
+async fn limited_key_cannot_create_unlimited_keys() {
     let service = Setup::demo().boot().await;
     let owner = service.user().await;
     let funded = owner.post("/api/keys", &json!({ "funds_usd": 0.1 })).await.expect(201);
@@ -253,9 +253,9 @@ async fn a_limited_key_makes_no_other_keys() {
     }
 }
 
-/// A caller puts a key where it does not belong: no answer repeats it.
+/// No response repeats a key that a caller put into the wrong field.
 #[tokio::test]
-async fn a_key_in_the_wrong_member_is_not_repeated() {
+async fn key_in_the_wrong_field_is_not_repeated() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let key = client.post("/api/keys", &json!({})).await.expect(201)["key"].as_str().unwrap().to_owned();
@@ -275,7 +275,7 @@ async fn a_key_in_the_wrong_member_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn no_key_outlives_the_key_that_made_it() {
+async fn created_key_does_not_outlive_its_creator() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo().seeded(4).on(engine).boot().await;
         let owner = service.user().await;
@@ -296,7 +296,7 @@ async fn no_key_outlives_the_key_that_made_it() {
         assert_eq!(at(json!({ "cap_usd": 0.5 })).await, (json!(own), json!("polls")));
         let earlier = "2026-11-21T12:30:00.000Z";
         assert_eq!(at(json!({ "expires_at": earlier })).await.0, earlier);
-        // Nor does a key that one of those makes; the owner's own key is not limited.
+        // The limit also applies to keys created by those keys. The owner's own key has no limit.
         let made = maker.post("/api/keys", &json!({ "scope": "all" })).await.expect(201);
         let second = owner.with_key(made["key"].as_str().unwrap());
         assert_eq!(second.post("/api/keys", &json!({})).await.expect(201)["expires_at"], own);
@@ -307,7 +307,7 @@ async fn no_key_outlives_the_key_that_made_it() {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_again_to_the_credential_that_created_it_alone() {
+async fn replay_shows_a_key_only_to_its_creating_credential() {
     let service = Setup::default().boot().await;
     let (_, owner) = service.user_with(MicroUsd::ZERO).await;
     let brief = json!({ "label": "brief", "scope": "all", "expires_at": "2099-01-01T00:00:00Z" });
@@ -316,20 +316,20 @@ async fn a_key_is_shown_again_to_the_credential_that_created_it_alone() {
     let (key, request) = ([("idempotency-key", "one")], json!({ "label": "laptop" }));
     let first = owner.post_with("/api/keys", &request, &key).await.expect(201);
     assert_eq!(owner.post_with("/api/keys", &request, &key).await.expect(201), first);
-    // An expiring key must not get hold of one that lasts.
+    // An expiring key must not obtain a longer-lived one.
     let refused = brief.post_with("/api/keys", &request, &key).await.refused(422);
     assert!(refused.contains("another credential"), "{refused}");
 }
 
 #[tokio::test]
-async fn no_key_of_a_thief_survives_a_rotation() {
+async fn rotation_revokes_keys_created_concurrently() {
     let (service, wallets) =
         (Setup::default().with("EP_RATE_LIMIT_PER_MINUTE", "100000").boot().await, WalletLibraries::start());
     for _ in 0..5 {
         let (wallet, nobody) = (wallets.wallet().await, service.anonymous());
         let made = wallets.sign_in(&nobody, &wallet, &[]).await.expect(200);
         let thief = nobody.with_key(made["api_key"].as_str().unwrap());
-        // The requests reach the service before, while and after it rotates the keys.
+        // The requests reach the service before, during and after the rotation.
         let stolen = (0..40).map(|number| {
             let thief = thief.clone();
             async move {

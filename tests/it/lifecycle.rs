@@ -1,4 +1,4 @@
-//! Polls as things that live: started, looked at, watched, listed and cancelled.
+//! The lifecycle of polls: started, read, watched, listed and cancelled.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Engine, Setup, question};
 
-/// Models that take this long, and charge.
+/// Models with this latency and a price.
 fn models(count: usize, latency_ms: u64) -> Script {
     let mut script = Script::divided_panel(count);
     script.default.latency = Duration::from_millis(latency_ms);
@@ -17,7 +17,7 @@ fn models(count: usize, latency_ms: u64) -> Script {
     script
 }
 
-/// The path of an absolute URL.
+/// Returns the path of an absolute URL.
 fn path(url: &Value) -> String {
     let url = url.as_str().unwrap();
     url.splitn(4, '/').nth(3).map(|path| format!("/{path}")).unwrap()
@@ -42,7 +42,7 @@ async fn ended(client: &Client, started: &Value) -> Value {
     panic!("{started} does not end");
 }
 
-async fn a_poll_is_started_and_read_by_its_owner(engine: Engine) {
+async fn poll_is_started_and_read_by_its_owner(engine: Engine) {
     let service = Setup::scripted(models(12, 300)).on(engine).boot().await;
     let (_, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let started = start(&client, json!({ "confidence_threshold": 1, "pace": "fast" })).await;
@@ -58,7 +58,7 @@ async fn a_poll_is_started_and_read_by_its_owner(engine: Engine) {
     assert_eq!((&result["outcome"], &result["tally"]), (&status["outcome"], &status["tally"]));
     assert_eq!(result["costs"]["total_estimated_cost"].as_f64(), Some(0.000_12));
 
-    // The same request finds the same poll, and nobody else finds any.
+    // The same request returns the same poll, and other accounts cannot find it.
     let keyed = [("idempotency-key", "once")];
     let one = client.post_with("/api/polls", &question(json!({})), &keyed).await.expect(202);
     let again = client.post_with("/api/polls", &question(json!({})), &keyed).await.expect(202);
@@ -79,17 +79,17 @@ async fn a_poll_is_started_and_read_by_its_owner(engine: Engine) {
 }
 
 #[tokio::test]
-async fn a_poll_is_started_and_read_by_its_owner_on_sqlite() {
-    a_poll_is_started_and_read_by_its_owner(Engine::Sqlite).await;
+async fn poll_is_started_and_read_by_its_owner_on_sqlite() {
+    poll_is_started_and_read_by_its_owner(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_poll_is_started_and_read_by_its_owner_on_postgres() {
-    a_poll_is_started_and_read_by_its_owner(Engine::Postgres).await;
+async fn poll_is_started_and_read_by_its_owner_on_postgres() {
+    poll_is_started_and_read_by_its_owner(Engine::Postgres).await;
 }
 
-async fn a_cancelled_poll_ends_with_what_it_has(engine: Engine) {
-    // Two at a time: most are never asked.
+async fn cancelled_poll_ends_with_its_votes_so_far(engine: Engine) {
+    // Two calls at a time, so most models are never called.
     let service =
         Setup::scripted(models(40, 250)).on(engine).with("EP_UPSTREAM_MAX_CONCURRENT", "2").boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -114,22 +114,22 @@ async fn a_cancelled_poll_ends_with_what_it_has(engine: Engine) {
     let result = client.get(&path(&started["result_url"])).await.expect(200);
     assert_eq!((&result["termination_reason"], &result["status"]), (&json!(null), &status["status"]));
     assert_eq!(result["costs"]["total_estimated_cost"].as_f64(), Some(spent.as_usd()));
-    // A key that only reads cancels nothing.
+    // A read-only key cannot cancel.
     let read = client.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
     client.with_key(read["key"].as_str().unwrap()).post(&cancel, &json!({})).await.refused(403);
 }
 
 #[tokio::test]
-async fn a_cancelled_poll_ends_with_what_it_has_on_sqlite() {
-    a_cancelled_poll_ends_with_what_it_has(Engine::Sqlite).await;
+async fn cancelled_poll_ends_with_its_votes_so_far_on_sqlite() {
+    cancelled_poll_ends_with_its_votes_so_far(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn a_cancelled_poll_ends_with_what_it_has_on_postgres() {
-    a_cancelled_poll_ends_with_what_it_has(Engine::Postgres).await;
+async fn cancelled_poll_ends_with_its_votes_so_far_on_postgres() {
+    cancelled_poll_ends_with_its_votes_so_far(Engine::Postgres).await;
 }
 
-/// Name and id of each event.
+/// Returns name and id of each event.
 async fn events(client: &Client, path: &str, last: Option<&str>) -> Vec<(String, Option<u64>)> {
     let request = client.request(Method::GET, path);
     let request = last.into_iter().fold(request, |request, last| request.header("last-event-id", last));
@@ -147,7 +147,7 @@ async fn events(client: &Client, path: &str, last: Option<&str>) -> Vec<(String,
 }
 
 #[tokio::test]
-async fn a_watcher_who_comes_back_gets_the_rest() {
+async fn reconnecting_watcher_gets_the_remaining_events() {
     let service = Setup::scripted(models(12, 100)).boot().await;
     let client = service.user().await;
     let started = start(&client, json!({ "confidence_threshold": 1, "pace": "fast" })).await;
@@ -170,7 +170,7 @@ async fn a_watcher_who_comes_back_gets_the_rest() {
 }
 
 #[tokio::test]
-async fn polls_are_listed_a_page_at_a_time() {
+async fn polls_are_listed_in_pages() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let mut ids = Vec::new();

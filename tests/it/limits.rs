@@ -23,7 +23,7 @@ async fn counted(engine: Engine) {
     assert_eq!(refused.header("ratelimit-remaining"), "0");
     assert!(refused.refused(429).contains("3 per minute"));
     service.user().await.post("/api/poll/dry-run", &question(json!({}))).await.expect(200);
-    // Every surface draws on the same allowance, and probes are free.
+    // Every surface uses the same allowance, and probes are not counted.
     let tool = client.tool("get_balance", json!({})).await;
     assert_eq!(
         (&tool["isError"], &tool["structuredContent"]["error"]["code"]),
@@ -45,7 +45,7 @@ async fn counted_in_the_database() {
 }
 
 #[tokio::test]
-async fn strangers_are_counted_by_address_and_free_polls_by_themselves() {
+async fn anonymous_callers_are_counted_by_address_and_free_polls_separately() {
     let service = Setup::demo()
         .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "2")
         .with("EP_RATE_LIMIT_FREE_PER_MINUTE", "1")
@@ -71,7 +71,7 @@ async fn strangers_are_counted_by_address_and_free_polls_by_themselves() {
 }
 
 #[tokio::test]
-async fn readers_of_results_do_not_use_up_the_allowance_of_their_address() {
+async fn reading_results_does_not_use_the_allowance_of_an_address() {
     let service = Setup::demo()
         .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "1")
         .with("EP_RATE_LIMIT_RESULTS_PER_MINUTE", "4")
@@ -92,7 +92,7 @@ async fn readers_of_results_do_not_use_up_the_allowance_of_their_address() {
 }
 
 #[tokio::test]
-async fn streams_and_refusals_carry_the_headers_too() {
+async fn streams_and_errors_have_rate_limit_headers() {
     let service = Setup::demo()
         .with("EP_RATE_LIMIT_PER_MINUTE", "9")
         .with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3")
@@ -121,7 +121,7 @@ async fn streams_and_refusals_carry_the_headers_too() {
 }
 
 #[tokio::test]
-async fn guessing_keys_costs_the_guesser() {
+async fn failed_authentication_uses_the_allowance() {
     let service = Setup::demo().with("EP_RATE_LIMIT_ANONYMOUS_PER_MINUTE", "3").boot().await;
     let guesser = service.anonymous().with_key(&format!("ep_k_{}", "a".repeat(43)));
     for _ in 0..3 {

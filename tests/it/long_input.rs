@@ -1,5 +1,5 @@
-//! What clients and servers send is read in time linear in its length: however a unit of text is repeated up to the
-//! longest input that is read, a quadratic reader would need minutes.
+//! Parsers of client and server input take linear time. For any text unit repeated up to the input limit, a
+//! quadratic parser would take minutes.
 
 use std::convert::Infallible;
 

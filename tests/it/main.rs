@@ -1,7 +1,7 @@
-//! The public interfaces, end to end, in one binary (linking once is what makes it quick).
+//! End-to-end tests of the public interfaces, in one binary because it is linked only once.
 //!
-//! Every test boots the real service on a port of its own, against a scripted upstream over HTTP that the
-//! service cannot tell from a real one. `harness` says how.
+//! Every test boots the real service on a separate port, against a scripted upstream over HTTP that behaves like
+//! a real one. See `harness`.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 #![expect(clippy::disallowed_methods, reason = "tests spawn what they wait for, and read the real clock")]

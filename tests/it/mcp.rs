@@ -12,14 +12,14 @@ use tokio::io::AsyncWriteExt;
 
 use crate::harness::{Client, MCP_VERSION, Service, Setup, StdioServer, example, question};
 
-/// A request of the 2026-07-28 era by a client that can nothing in particular.
+/// Makes a 2026-07-28 request as a client without optional capabilities.
 async fn modern(client: &Client, method: &str, name: Option<&str>, params: Value) -> (u16, Value) {
     let reply = client.mcp(json!({}), method, name, params).await;
     (reply.status, reply.json())
 }
 
 #[tokio::test]
-async fn the_initialize_era() {
+async fn initialize_era() {
     let service = Service::start().await;
     let client = service.user().await;
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
@@ -46,7 +46,7 @@ async fn the_initialize_era() {
 }
 
 #[tokio::test]
-async fn the_era_without_a_handshake() {
+async fn stateless_era() {
     let service = Service::start().await;
     let client = service.user().await;
     let (status, discovered) = modern(&client, "server/discover", None, json!({})).await;
@@ -82,11 +82,11 @@ async fn the_era_without_a_handshake() {
 }
 
 #[tokio::test]
-async fn the_tool_list_is_short_and_honest() {
+async fn tool_list_is_short_and_correct() {
     let service = Service::start().await;
     let client = service.user().await;
     let tools = client.rpc("/api/mcp", "tools/list", json!({})).await.expect(200)["result"]["tools"].clone();
-    // Four bytes per token is what such JSON comes to.
+    // Such JSON has about four bytes per token.
     let tokens = |tools: &Value| tools.to_string().len() / 4;
     assert!(tokens(&tools) <= 1500, "the tool list takes about {} tokens", tokens(&tools));
     let mut inputs = tools.clone();
@@ -139,7 +139,7 @@ async fn the_tool_list_is_short_and_honest() {
 }
 
 #[tokio::test]
-async fn faults_are_results_a_model_can_act_on() {
+async fn faults_are_actionable_tool_results() {
     let service = Service::start().await;
     let client = service.user().await;
     let wrong =
@@ -185,7 +185,7 @@ async fn anonymous_callers_and_malformed_bodies() {
         (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, -32600, "id"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#, -32602, "params"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":5}}"#, -32602, "params._meta"),
-        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600, "every member may come once"),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600, "each field may appear only once"),
         (r#"{"jsonrpc":"2.0","result":{}}"#, -32600, "this is a response"),
         (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#, -32600, "this is a response"),
     ];
@@ -196,7 +196,7 @@ async fn anonymous_callers_and_malformed_bodies() {
         assert_eq!((reply.status, error["code"].as_i64()), (400, Some(code)), "{body}");
         assert!(error["message"].as_str().unwrap().contains(named), "{error}");
     }
-    // curl sends `Accept: */*` and no idea of MCP's headers.
+    // curl sends `Accept: */*` and no MCP headers.
     let request = client.request(Method::POST, "/api/mcp").header("accept", "*/*");
     let plain =
         client.send(request.json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }))).await;
@@ -210,7 +210,7 @@ async fn anonymous_callers_and_malformed_bodies() {
 }
 
 #[tokio::test]
-async fn methods_and_params_that_do_not_fit_are_named() {
+async fn invalid_methods_and_params_are_named() {
     let service = Service::start().await;
     let client = service.user().await;
     let error = async |method: &str, params: Value| {
@@ -235,12 +235,12 @@ async fn methods_and_params_that_do_not_fit_are_named() {
 }
 
 #[tokio::test]
-async fn headers_say_what_they_say_elsewhere() {
+async fn headers_match_the_other_surfaces() {
     let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "100").boot().await;
     let client = service.user().await;
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": { "name": "poll_question", "arguments": question(json!({})), "_meta": { "progressToken": 1 } } });
-    // Who reads JSON alone gets JSON, even where progress was asked for.
+    // A client that accepts only JSON gets JSON, even with a progress token.
     let headers = [("accept", "application/json"), ("idempotency-key", "once")];
     let first = client.post_with("/api/mcp/", &call, &headers).await;
     assert_eq!(first.header("content-type"), "application/json");
@@ -253,7 +253,7 @@ async fn headers_say_what_they_say_elsewhere() {
 }
 
 #[tokio::test]
-async fn progress_is_told_only_where_asked_for() {
+async fn progress_is_sent_only_on_request() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(20);
     let service = Setup::scripted(script).boot().await;
@@ -277,7 +277,7 @@ async fn progress_is_told_only_where_asked_for() {
 }
 
 #[tokio::test]
-async fn a_long_poll_answers_with_its_id_in_time() {
+async fn long_poll_returns_its_id_before_the_timeout() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.latency = Duration::from_millis(600);
     let service = Setup::scripted(script).with("EP_POLL_DEADLINE_MS", "60000").boot().await;
@@ -297,7 +297,7 @@ async fn a_long_poll_answers_with_its_id_in_time() {
 }
 
 #[tokio::test]
-async fn stdio_speaks_both_eras_as_the_operator() {
+async fn stdio_supports_both_eras_as_the_operator() {
     let data = tempfile::tempdir().unwrap();
     let mut server = StdioServer::start(data.path(), &[], "0").await;
     server.call(3, "get_poll_result", json!({ "poll_id": "EP-1" })).await;
@@ -315,13 +315,13 @@ async fn stdio_speaks_both_eras_as_the_operator() {
         }
     };
     assert_eq!((&poll["simulated"], poll["outcome"].is_string()), (&json!(true), true), "{poll}");
-    // Nothing listens, so nothing is linked to.
+    // No listener is running, so the text contains no links.
     assert!(poll.get("result_url").is_none() && !text.contains("http"), "{text}");
     assert!(server.close().await.success());
 }
 
 #[tokio::test]
-async fn stdio_that_closes_at_once_is_no_failure_and_logs_hold_no_colours() {
+async fn closing_stdio_succeeds_and_logs_have_no_colours() {
     let data = tempfile::tempdir().unwrap();
     let run = async |input: &str| {
         let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_ep"))
@@ -345,11 +345,11 @@ async fn stdio_that_closes_at_once_is_no_failure_and_logs_hold_no_colours() {
     assert!(!String::from_utf8_lossy(&done.stderr).contains('\u{1b}'));
 }
 
-/// Whether a value is what a compact schema says: the keywords of `src/surface/mcp/output.rs`, and no others.
+/// Validates a value against a compact schema. Supports only the keywords of `src/surface/mcp/output.rs`.
 fn fits(value: &Value, schema: &Value) -> Result<(), String> {
     for (keyword, rule) in schema.as_object().unwrap() {
         let fits = match keyword.as_str() {
-            // One type: some clients take no list of them.
+            // Exactly one type, because some clients do not support lists of types.
             "type" => match rule.as_str().unwrap() {
                 "object" => value.is_object(),
                 "array" => value.is_array(),
@@ -379,7 +379,7 @@ fn fits(value: &Value, schema: &Value) -> Result<(), String> {
 }
 
 #[tokio::test]
-async fn structured_content_is_what_the_output_schemas_declare() {
+async fn structured_content_matches_the_output_schemas() {
     let service = Setup::scripted(Script::divided_panel(20)).boot().await;
     let client = service.user().await;
     let tools = client.rpc("/api/mcp?toolsets=all", "tools/list", json!({})).await.expect(200);
@@ -429,7 +429,7 @@ async fn structured_content_is_what_the_output_schemas_declare() {
 }
 
 #[tokio::test]
-async fn the_text_of_a_result_is_short_and_has_the_votes_only_on_request() {
+async fn result_text_is_short_and_has_votes_only_on_request() {
     let script = Script { votes_for: VoteFor::Hash, ..Script::panel(50) };
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;

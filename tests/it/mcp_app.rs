@@ -1,4 +1,4 @@
-//! The card of a poll's result, as MCP hosts show it: `tests/mcp-app` has the host, and a browser.
+//! The result card of a poll in MCP hosts. `tests/mcp-app` has the host and a browser.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::harness::{Service, Setup, node};
 const URI: &str = "ui://poll/result";
 
 #[tokio::test]
-async fn hosts_find_the_card_and_show_it() {
+async fn hosts_find_and_show_the_card() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let discovered = client.mcp(json!({}), "server/discover", None, json!({})).await.expect(200);
@@ -38,7 +38,7 @@ async fn hosts_find_the_card_and_show_it() {
 }
 
 #[tokio::test]
-async fn a_browser_that_opens_the_endpoint_sees_how_to_connect() {
+async fn endpoint_shows_connection_instructions_in_a_browser() {
     let service = Service::start().await;
     let client = service.anonymous();
     let browser = client.request(reqwest::Method::GET, "/api/mcp").header("accept", "text/html,*/*;q=0.8");
@@ -46,7 +46,7 @@ async fn a_browser_that_opens_the_endpoint_sees_how_to_connect() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(page.text.contains(&format!("ensemble-poll {}/api/mcp", service.url)), "{}", page.text);
     assert!(page.header("content-security-policy").contains("style-src 'self'"));
-    // Clients of the protocol look for a stream of the server's own, which is not offered.
+    // Some clients request a server event stream, which is not offered.
     let stream = client.request(reqwest::Method::GET, "/api/mcp").header("accept", "text/event-stream");
     let refused = client.send(stream).await;
     assert_eq!((refused.status, refused.header("allow")), (405, "OPTIONS, POST"));

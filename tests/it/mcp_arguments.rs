@@ -1,4 +1,4 @@
-//! Arguments as agents send them: empty, unknown, wrong more than once; and what a model is shown in return.
+//! Arguments as agents send them: empty, unknown or with several mistakes; and the response for the model.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use sqlx::Connection;
 
 use crate::harness::{Client, Service, Setup, StdioServer, question};
 
-/// Every optional argument of a poll, sent empty.
+/// Every optional argument of a poll, with an empty value.
 fn empties() -> [Value; 3] {
     let names = [
         "prompt",
@@ -30,7 +30,7 @@ fn empties() -> [Value; 3] {
     [json!(null), json!(""), json!([])].map(|empty| names.iter().map(|name| (*name, empty.clone())).collect())
 }
 
-/// Numbers the messages, because a repeated one is answered as before.
+/// Numbers the messages, because a repeated message gets its earlier response.
 static SENT: AtomicU32 = AtomicU32::new(0);
 
 async fn message(client: &Client, data: Value, skill: &str) -> Value {
@@ -42,7 +42,7 @@ async fn message(client: &Client, data: Value, skill: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_optional_argument_that_is_empty_is_absent_on_every_surface() {
+async fn empty_optional_arguments_are_absent_on_every_surface() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for empty in empties() {
@@ -77,7 +77,7 @@ async fn an_optional_argument_that_is_empty_is_absent_on_every_surface() {
     let free =
         json!({ "question": "Is a tomato a fruit?", "options": null, "o": [], "theme": "", "private": null });
     service.anonymous().post("/api/poll", &free).await.expect(200);
-    // The same request with and without empty arguments is one request.
+    // Requests with and without empty arguments are equal.
     let key = [("idempotency-key", "one")];
     let first = client.post_with("/api/poll", &question(json!({})), &key).await.expect(200);
     let again = client.post_with("/api/poll", &question(json!({ "private": null })), &key).await.expect(200);
@@ -85,7 +85,7 @@ async fn an_optional_argument_that_is_empty_is_absent_on_every_surface() {
 }
 
 #[test]
-fn the_command_line_takes_empty_arguments_as_absent() {
+fn command_line_treats_empty_arguments_as_absent() {
     let data = tempfile::tempdir().unwrap();
     for empty in empties() {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ep"));
@@ -97,7 +97,7 @@ fn the_command_line_takes_empty_arguments_as_absent() {
 }
 
 #[tokio::test]
-async fn a_required_argument_stays_required_and_null_stays_a_value_where_it_is_one() {
+async fn empty_required_arguments_are_rejected_and_nullable_ones_accept_null() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for (name, empty) in [
@@ -126,7 +126,7 @@ async fn a_required_argument_stays_required_and_null_stays_a_value_where_it_is_o
 }
 
 #[tokio::test]
-async fn an_unknown_argument_is_an_error_that_names_the_nearest() {
+async fn unknown_argument_error_names_the_nearest() {
     let service = Setup::scripted(Script::panel(5)).boot().await;
     let client = service.user().await;
     for (given, nearest) in [
@@ -151,13 +151,13 @@ async fn an_unknown_argument_is_an_error_that_names_the_nearest() {
     let dry = client.post("/api/poll/dry-run", &question(json!({ "num_models": 3 }))).await.expect(200);
     assert!(dry["estimates"]["notices"].to_string().contains("did you mean models?"), "{dry}");
     let poll = client.tool("poll_question", question(json!({}))).await;
-    // Other names of an argument stay known.
+    // Aliases of an argument are still accepted.
     let read = json!({ "resultId": poll["structuredContent"]["poll_id"] });
     assert_eq!(client.tool("get_poll_result", read).await["isError"], false);
 }
 
 #[tokio::test]
-async fn one_error_names_every_mistake() {
+async fn one_error_lists_every_mistake() {
     let service = Service::start().await;
     let client = service.user().await;
     for (wrong, named) in [
@@ -185,7 +185,7 @@ async fn one_error_names_every_mistake() {
 }
 
 #[tokio::test]
-async fn the_default_list_offers_what_a_model_should_fill_in() {
+async fn default_tool_list_has_only_arguments_for_models() {
     let service = Service::start().await;
     let client = service.user().await;
     let listed = async |path: &str| {
@@ -208,18 +208,18 @@ async fn the_default_list_offers_what_a_model_should_fill_in() {
         }
     }
     assert!(!members(&core)["preset"].to_string().contains("list_profiles"));
-    // It is still accepted.
+    // Unlisted arguments are still accepted.
     let told = question(json!({ "notify_url": "https://example.com/hook", "dry_run": true }));
     assert_eq!(client.tool("poll_question", told).await["isError"], false);
 }
 
 #[tokio::test]
-async fn structured_content_is_short_and_complete_for_models_that_see_nothing_else() {
+async fn structured_content_is_short_and_complete() {
     let script = Script { votes_for: VoteFor::Hash, ..Script::panel(50) };
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
     let long: Vec<String> = (0..10).map(|n| format!("{n}{}", " or something else".repeat(11))).collect();
-    // Such JSON has 3.2 bytes a token (o200k_base, `scripts/long/tokens`).
+    // Such JSON has 3.2 bytes per token (o200k_base, `scripts/long/tokens`).
     for (options, tokens) in [(json!(["Jupiter", "Saturn", "Earth"]), 200), (json!(long), 450)] {
         let text = "Which of them is the better one?";
         let asked = client.tool("poll_question", json!({ "question": text, "options": options })).await;
@@ -248,7 +248,7 @@ async fn structured_content_is_short_and_complete_for_models_that_see_nothing_el
 }
 
 #[tokio::test]
-async fn what_may_be_cached_says_for_whom_and_how_long() {
+async fn cacheable_results_have_scope_and_lifetime() {
     let service = Service::start().await;
     let client = service.user().await;
     let list = client.mcp(json!({}), "tools/list", None, json!({})).await;
@@ -263,7 +263,7 @@ async fn what_may_be_cached_says_for_whom_and_how_long() {
 }
 
 #[tokio::test]
-async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
+async fn stdio_lists_account_free_tools_and_exits_at_end_of_input() {
     let data = tempfile::tempdir().unwrap();
     let mut server = StdioServer::start(data.path(), &["--toolsets", "all"], "50").await;
     server.send(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" })).await;
@@ -305,7 +305,7 @@ async fn stdio_lists_what_works_without_an_account_and_ends_with_its_input() {
 }
 
 #[tokio::test]
-async fn what_agent_frameworks_send_is_a_poll() {
+async fn calls_of_agent_frameworks_open_polls() {
     // Recorded by `scripts/long/agents`.
     let recorded: Value = serde_json::from_str(include_str!("agent_calls.json")).unwrap();
     let recorded = recorded.as_object().unwrap();

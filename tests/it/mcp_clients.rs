@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp-clients")
 }
 
-/// What a program prints.
+/// Returns the output of a program.
 async fn output(program: PathBuf, arguments: &[&str]) -> String {
     let run = Command::new(program).args(arguments).current_dir(folder()).output();
     let run = tokio::time::timeout(Duration::from_mins(2), run).await.unwrap().unwrap();
@@ -53,27 +53,27 @@ async fn walks(program: PathBuf, script: &str) {
 }
 
 #[tokio::test]
-async fn the_first_typescript_sdk_polls() {
+async fn typescript_sdk_1_polls() {
     walks(node(), "v1.mjs").await;
 }
 
 #[tokio::test]
-async fn the_second_typescript_sdk_polls() {
+async fn typescript_sdk_2_polls() {
     walks(node(), "v2.mjs").await;
 }
 
 #[tokio::test]
-async fn the_first_python_sdk_polls() {
+async fn python_sdk_1_polls() {
     walks(folder().join(".python-1/bin/python"), "client.py").await;
 }
 
 #[tokio::test]
-async fn the_second_python_sdk_polls() {
+async fn python_sdk_2_polls() {
     walks(folder().join(".python-2/bin/python"), "client.py").await;
 }
 
 #[tokio::test]
-async fn the_inspector_finds_nothing_to_object_to() {
+async fn inspector_reports_no_problems() {
     let service = service().await;
     let key = service.user().await.key.unwrap();
     let (url, header) = (format!("{}/api/mcp/x/all", service.url), format!("Authorization: Bearer {key}"));

@@ -1,4 +1,4 @@
-//! Polls over MCP: as tasks, as resources, taken back, asked twice, and seen by clients that only read.
+//! Polls over MCP: as tasks, as resources, cancelled, repeated, and read by other clients.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Engine, Setup, question};
 
-/// Models that take this long and never agree.
+/// Models with this latency that never agree.
 fn models(count: usize, latency_ms: u64) -> Setup {
     let mut script = Script::divided_panel(count);
     script.default.latency = Duration::from_millis(latency_ms);
@@ -19,7 +19,7 @@ fn ask(members: Value) -> Value {
     json!({ "name": "poll_question", "arguments": question(members) })
 }
 
-/// The capabilities of a client that knows tasks.
+/// The capabilities of a client that supports tasks.
 fn tasks() -> Value {
     json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
 }
@@ -30,7 +30,7 @@ async fn task(client: &Client, method: &str, id: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_poll_is_a_task_for_clients_that_declare_tasks() {
+async fn poll_is_a_task_for_clients_with_task_support() {
     let service = models(10, 300).boot().await;
     let client = service.user().await;
     let all = json!({ "confidence_threshold": 1, "pace": "fast" });
@@ -45,13 +45,13 @@ async fn a_poll_is_a_task_for_clients_that_declare_tasks() {
     assert_eq!((&created["pollIntervalMs"], &created["ttlMs"]), (&json!(2000), &json!(null)));
     let id = &created["taskId"];
 
-    // It is its owner's alone.
+    // Only its owner can access it.
     let other = service.user().await;
     for method in ["tasks/get", "tasks/cancel"] {
         assert_eq!(task(&other, method, id).await["error"]["code"], -32602, "{method}");
         assert_eq!(task(&client, method, &json!("EP-20260131-7KQ2M4X9TB")).await["error"]["code"], -32602);
     }
-    // Who does not declare tasks gets none, and may not ask for any.
+    // A client that does not declare tasks gets none and cannot request one.
     let plain =
         client.mcp(json!({}), "tools/call", Some("poll_question"), ask(json!({ "wait_ms": 0 }))).await;
     assert_eq!(plain.expect(200)["result"]["structuredContent"]["status"], "running");
@@ -71,13 +71,13 @@ async fn a_poll_is_a_task_for_clients_that_declare_tasks() {
     assert!(done["result"]["content"][0]["text"].as_str().unwrap().contains("shared"), "{done}");
     assert_eq!(done["createdAt"], created["createdAt"]);
     assert!(done["lastUpdatedAt"].as_str() > done["createdAt"].as_str());
-    // Cancelling what has ended is acknowledged, and changes nothing.
+    // Cancelling a finished task succeeds and changes nothing.
     assert_eq!(task(&client, "tasks/cancel", id).await["result"]["resultType"], "complete");
     assert_eq!(task(&client, "tasks/get", id).await["result"]["status"], "completed");
 }
 
 #[tokio::test]
-async fn a_task_is_cancelled() {
+async fn task_can_be_cancelled() {
     let service = models(40, 200).with("EP_UPSTREAM_MAX_CONCURRENT", "2").boot().await;
     let client = service.user().await;
     let asked = ask(json!({ "confidence_threshold": 1, "pace": "thrifty" }));
@@ -90,7 +90,7 @@ async fn a_task_is_cancelled() {
 }
 
 #[tokio::test]
-async fn closing_the_response_takes_a_request_back_unless_it_lasts() {
+async fn disconnect_cancels_a_request_unless_it_is_durable() {
     let service = models(40, 200).with("EP_UPSTREAM_MAX_CONCURRENT", "2").boot().await;
     let client = service.user().await;
     let polls = async || client.get("/api/polls").await.expect(200)["polls"].as_array().unwrap().clone();
@@ -112,7 +112,7 @@ async fn closing_the_response_takes_a_request_back_unless_it_lasts() {
             .header("accept", "application/json, text/event-stream")
             .json(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }))
     };
-    // Before 2026-07-28 a client that disconnected was not taken to have cancelled.
+    // Before 2026-07-28, a disconnect did not cancel a request.
     let cases = [
         (modern(asked(json!({}))), true),
         (modern(asked(json!({ "idempotency_key": "lasts" }))), false),
@@ -124,7 +124,7 @@ async fn closing_the_response_takes_a_request_back_unless_it_lasts() {
     ];
     for (number, (request, taken_back)) in cases.into_iter().enumerate() {
         let sent = tokio::spawn(async move {
-            // Of a stream, the first event at least.
+            // Reads at least the first event of a stream.
             let mut response = request.send().await.unwrap();
             response.chunk().await.unwrap();
             std::future::pending::<()>().await;
@@ -148,7 +148,7 @@ async fn closing_the_response_takes_a_request_back_unless_it_lasts() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_answered_with_its_running_poll() {
+async fn repeated_request_returns_its_running_poll() {
     let service = models(10, 400).boot().await;
     let client = service.user().await;
     let asked = ask(json!({ "confidence_threshold": 1, "idempotency_key": "once" }));
@@ -166,7 +166,7 @@ async fn a_repeated_request_is_answered_with_its_running_poll() {
 }
 
 #[tokio::test]
-async fn a_running_poll_is_waited_for() {
+async fn get_poll_result_waits_for_a_running_poll() {
     let service = models(10, 300).boot().await;
     let client = service.user().await;
     let running =
@@ -182,7 +182,7 @@ async fn a_running_poll_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_poll_is_a_resource() {
+async fn poll_is_a_resource() {
     let service = Setup::demo().boot().await;
     let (client, other) = (service.user().await, service.user().await);
     let templates = client.mcp(json!({}), "resources/templates/list", None, json!({})).await.expect(200);
@@ -232,7 +232,7 @@ async fn a_poll_is_a_resource() {
 }
 
 #[tokio::test]
-async fn toolsets_are_named_in_the_path_the_header_or_the_query() {
+async fn toolsets_are_selected_by_path_header_or_query() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let names = async |path: &str, header: &str| {
@@ -270,7 +270,7 @@ async fn toolsets_are_named_in_the_path_the_header_or_the_query() {
 }
 
 #[tokio::test]
-async fn a_user_id_is_no_credential_unless_the_operator_accepts_it_and_the_account_has_no_money() {
+async fn user_id_is_accepted_only_if_enabled_and_for_accounts_without_money() {
     for (accepted, engine) in [(false, Engine::Sqlite), (true, Engine::Sqlite), (true, Engine::Postgres)] {
         let setup = Setup::demo().with("EP_MCP_ACCEPT_USER_ID", if accepted { "true" } else { "false" });
         let service = setup.on(engine).boot().await;
@@ -282,13 +282,13 @@ async fn a_user_id_is_no_credential_unless_the_operator_accepts_it_and_the_accou
         if accepted {
             let id = &reply.json()["result"]["structuredContent"]["poll_id"];
             assert_eq!(client.get("/api/polls").await.expect(200)["polls"][0]["poll_id"], *id);
-            // It changes nothing but polls.
+            // The user id allows only polls.
             let change = json!({ "name": "set_confirmation", "arguments": { "above_usd": 1 } });
             let changed = by_id.mcp(json!({}), "tools/call", Some("set_confirmation"), change).await;
             assert!(changed.status == 403 || changed.json()["result"]["isError"] == true, "{}", changed.text);
             assert_eq!(client.get("/api/account/confirmation").await.expect(200)["above_usd"], Value::Null);
         }
-        // As soon as there is money, the id alone is refused: it is not secret.
+        // An account with money rejects the user id alone, because the id is not secret.
         service.app.accounts.credit(user, MicroUsd::new(1), "a cent's part").await.unwrap();
         for (tool, arguments) in [("poll_question", free()), ("poll_question", ask(json!({})))] {
             let reply = by_id.mcp(json!({}), "tools/call", Some(tool), arguments).await;
@@ -298,7 +298,7 @@ async fn a_user_id_is_no_credential_unless_the_operator_accepts_it_and_the_accou
         let (rich, _) = service.user_with(MicroUsd::STARTER_CREDIT).await;
         let by_rich_id = client.with_key(&rich.to_string());
         assert_eq!(by_rich_id.mcp(json!({}), "tools/list", None, json!({})).await.status, 401);
-        // Elsewhere, and for ids that are nobody's, it never is.
+        // Other routes and unknown ids are always rejected.
         by_id.get("/api/polls").await.refused(401);
         by_id.poll(json!({})).await.refused(401);
         let nobody = client.with_key("0191f2a4-7b1c-4d3e-8f5a-6b7c8d9e0f1a");
@@ -342,7 +342,7 @@ async fn polls_over_a_limit_are_confirmed(engine: Engine) {
         assert_eq!(declined["isError"], true);
         assert!(declined["content"][0]["text"].as_str().unwrap().contains("no model was asked"));
     }
-    // The answer to another question, of another account, or without a state that we made, is none.
+    // A response to another question, of another account, or with a foreign state is rejected.
     let other = ask(json!({ "pace": "fast" }));
     assert_eq!(asking(&client, json!({}), other, Some((&asked, yes()))).await["isError"], true);
     let stranger = service.user().await;
@@ -358,7 +358,7 @@ async fn polls_over_a_limit_are_confirmed(engine: Engine) {
     let poll = asking(&client, json!({ "form": {} }), ask(json!({})), Some((&asked, yes()))).await;
     assert_eq!(poll["isError"], false, "{poll}");
     assert_eq!(polls().await, 1);
-    // What is cheap, only priced, or asked by a client that cannot ask its user, is not confirmed.
+    // Cheap polls, dry runs, and clients that cannot ask their user need no confirmation.
     for (ways, members) in [
         (json!({}), json!({ "max_cost_usd": 0.0001 })),
         (json!({}), json!({ "dry_run": true })),
@@ -369,7 +369,7 @@ async fn polls_over_a_limit_are_confirmed(engine: Engine) {
     assert_eq!(client.tool("poll_question", question(json!({}))).await["isError"], false);
     client.post("/api/account/confirmation", &json!({ "above_usd": null })).await.expect(200);
     assert_eq!(asking(&client, json!({}), ask(json!({})), None).await["resultType"], "complete");
-    // Agents cannot raise what they must ask about.
+    // Agents cannot raise the confirmation limit.
     let key = client.post("/api/keys", &json!({ "scope": "polls" })).await.expect(201);
     let limited = client.with_key(key["key"].as_str().unwrap());
     limited.post("/api/account/confirmation", &json!({ "above_usd": 9 })).await.refused(403);
@@ -387,7 +387,7 @@ async fn polls_over_a_limit_are_confirmed_on_postgres() {
 }
 
 #[tokio::test]
-async fn an_empty_balance_leads_to_the_page_that_fills_it() {
+async fn empty_balance_links_to_the_funding_page() {
     let service = models(10, 5).with("EP_ADD_FUNDS_URL", "https://example.com/funds").boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     let asked = asking(&client, json!({ "url": {} }), ask(json!({})), None).await;
@@ -397,7 +397,7 @@ async fn an_empty_balance_leads_to_the_page_that_fills_it() {
         (&json!("url"), &json!("https://example.com/funds")),
         "{asked}"
     );
-    // Who comes back without funds learns that there are none; a client that shows no pages learns it at once.
+    // A retry without funds reports the missing funds. A client that cannot show pages gets the error at once.
     let accepted = || json!({ "add_funds": { "action": "accept" } });
     for answer in [Some((&asked, accepted())), None] {
         let ways = if answer.is_some() { json!({ "url": {} }) } else { json!({}) };

@@ -1,4 +1,4 @@
-//! Holds, captures and refusals.
+//! Holds, captures and rejected polls.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use serde_json::json;
 
 use crate::harness::{Engine, Setup, question};
 
-/// A figure as a client writes it.
+/// An amount as a client sends it.
 fn usd(figure: f64) -> UsdFigure {
     figure.to_string().parse().unwrap()
 }
 
-/// Models that charge a cent for an answer, by their own account.
+/// Models that report this cost per response.
 fn dear(cost_usd: f64) -> Script {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.billing = Billing::Cost(120, 12, cost_usd);
     script
 }
 
-async fn charged_what_the_upstream_says(engine: Engine) {
+async fn charges_the_cost_reported_by_the_upstream(engine: Engine) {
     let service = Setup::scripted(dear(0.000_123)).on(engine).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     let poll = client.poll(json!({ "pace": "thrifty" })).await.expect(200);
@@ -33,17 +33,17 @@ async fn charged_what_the_upstream_says(engine: Engine) {
 }
 
 #[tokio::test]
-async fn charged_what_the_upstream_says_on_sqlite() {
-    charged_what_the_upstream_says(Engine::Sqlite).await;
+async fn charges_the_cost_reported_by_the_upstream_on_sqlite() {
+    charges_the_cost_reported_by_the_upstream(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn charged_what_the_upstream_says_on_postgres() {
-    charged_what_the_upstream_says(Engine::Postgres).await;
+async fn charges_the_cost_reported_by_the_upstream_on_postgres() {
+    charges_the_cost_reported_by_the_upstream(Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn an_empty_balance_is_told_what_works_without_money() {
+async fn empty_balance_error_names_the_free_alternatives() {
     let fund = "https://polls.example.com/fund";
     let service = Setup::demo().with("EP_ADD_FUNDS_URL", fund).boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
@@ -54,14 +54,14 @@ async fn an_empty_balance_is_told_what_works_without_money() {
     let add_funds = actions.iter().find(|action| action["action"] == "add_funds").unwrap();
     assert_eq!((&add_funds["method"], &add_funds["href"]), (&json!("GET"), &json!(fund)));
     client.poll(json!({ "preset": "free" })).await.expect(200);
-    // Where the operator names no page, the link leads to whom to ask.
+    // Without an operator page, the link leads to the contact.
     let unnamed = Setup::demo().with("EP_CONTACT", "money@example.com").boot().await;
     let catalog = unnamed.anonymous().get("/api/errors/catalog").await.expect(200).to_string();
     assert!(catalog.contains("mailto:money@example.com"), "{catalog}");
 }
 
 #[tokio::test]
-async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
+async fn balance_below_the_first_wave_is_rejected_without_changes() {
     let service = Setup::scripted(dear(0.0001)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(10)).await;
     let refused = client.poll(json!({})).await;
@@ -83,8 +83,8 @@ async fn too_little_for_the_first_wave_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_small_balance_is_a_small_budget() {
-    // Thirty calls fit; the dissent of every second model would want all fifty.
+async fn small_balance_limits_the_budget() {
+    // The balance covers thirty calls. With every second model dissenting, the poll would call all fifty.
     let mut script = Script::divided_panel(50);
     script.default.billing = Billing::Silent;
     let service = Setup::scripted(script).boot().await;
@@ -104,7 +104,7 @@ async fn a_small_balance_is_a_small_budget() {
 }
 
 #[tokio::test]
-async fn a_budget_is_never_exceeded() {
+async fn budget_is_never_exceeded() {
     for max_cost_usd in [0.002, 0.005, 0.01] {
         let service = Setup::scripted(Script::panel(50)).boot().await;
         let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -122,7 +122,7 @@ async fn a_budget_is_never_exceeded() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
+async fn upstream_overcharges_are_not_passed_to_the_caller() {
     let service = Setup::scripted(dear(0.9)).boot().await;
     let (user, client) = service.user_with(MicroUsd::STARTER_CREDIT).await;
     client.poll(json!({ "max_cost_usd": 0.02 })).await.expect(200);
@@ -130,9 +130,9 @@ async fn an_upstream_that_overcharges_is_not_the_callers_loss() {
 }
 
 #[tokio::test]
-async fn calls_no_longer_needed_are_paid_and_reported_apart() {
+async fn unneeded_calls_are_charged_and_reported_separately() {
     let mut script = dear(0.0001);
-    // A few slow models are still in flight when the rest has decided.
+    // A few slow models are in flight when the poll is decided.
     for n in 0..5 {
         let slow = Behaviour { latency: Duration::from_millis(700), ..script.default.clone() };
         script.behaviours.insert(format!("maker{}/line-{n}", n % 10), slow);
@@ -149,7 +149,7 @@ async fn calls_no_longer_needed_are_paid_and_reported_apart() {
 }
 
 #[tokio::test]
-async fn unknown_costs_are_said_to_be_unknown() {
+async fn unknown_costs_are_reported_as_unknown() {
     let models = (0..9).map(|n| ep_upstream::testing::bare(&format!("local-{n}"))).collect();
     let mut script = Script { models, votes_for: VoteFor::Text("Alpha".into()), ..Script::default() };
     script.default.billing = Billing::Tokens(100, 10);
@@ -163,7 +163,7 @@ async fn unknown_costs_are_said_to_be_unknown() {
 }
 
 #[tokio::test]
-async fn models_without_a_price_are_not_asked_where_polls_are_charged() {
+async fn unpriced_models_are_not_called_in_charged_polls() {
     let bare = |count: usize| (0..count).map(|n| ep_upstream::testing::bare(&format!("local-{n}")));
     let local = Script { models: bare(9).collect(), ..Script::default() };
     let service = Setup::scripted(local.clone()).boot().await;
@@ -171,11 +171,11 @@ async fn models_without_a_price_are_not_asked_where_polls_are_charged() {
     let refused = client.poll(json!({})).await.refused(400);
     assert!(refused.contains("unpriced_is_free"), "{refused}");
     assert_eq!(service.upstream().total_calls(), 0);
-    // The operator knows that they cost nothing.
+    // The operator declares that unpriced models are free.
     let free = Setup::scripted(local).with("EP_UPSTREAM_UNPRICED_FREE", "true").boot().await;
     let (_, client) = free.user_with(MicroUsd::ZERO).await;
     client.poll(json!({})).await.expect(200);
-    // Beside models with a price, they are left out, and the caller is told.
+    // Next to priced models they are left out, with a notice to the caller.
     let mut mixed = Script::panel(20);
     mixed.models.extend(bare(5));
     let service = Setup::scripted(mixed).boot().await;
@@ -189,9 +189,9 @@ async fn models_without_a_price_are_not_asked_where_polls_are_charged() {
     );
 }
 
-/// One model that claims a fantastic price takes no more of the hold than its own listed price allows.
+/// A model that reports an excessive cost is charged at most its listed price.
 #[tokio::test]
-async fn a_claimed_cost_is_bounded_by_the_call_and_not_by_the_hold() {
+async fn reported_cost_is_capped_per_call() {
     let mut script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(50) };
     script.default.billing = Billing::Cost(120, 12, 0.000_1);
     let greedy = Behaviour { billing: Billing::Cost(120, 12, 999.0), ..script.default.clone() };
@@ -209,7 +209,7 @@ async fn a_claimed_cost_is_bounded_by_the_call_and_not_by_the_hold() {
 }
 
 #[tokio::test]
-async fn forty_at_once_never_overdraw() {
+async fn forty_concurrent_polls_never_overdraw() {
     let service = Setup::scripted(dear(0.000_05)).boot().await;
     let (user, client) = service.user_with(MicroUsd::new(60_000)).await;
     let sent = (0..40).map(|_| {
@@ -223,19 +223,20 @@ async fn forty_at_once_never_overdraw() {
 }
 
 #[tokio::test]
-async fn with_billing_off_nobody_is_charged() {
+async fn polls_are_free_with_billing_off() {
     let service = Setup::scripted(dear(0.01)).with("EP_BILLING", "off").boot().await;
     let (user, client) = service.user_with(MicroUsd::ZERO).await;
     client.poll(json!({})).await.expect(200);
     assert_eq!(service.settled_cost(user).await, MicroUsd::ZERO);
 }
 
-/// Forty-eight polls at once on the balance of ten: the models answer only once all have been accepted or refused.
-async fn as_many_polls_as_the_balance_covers(engine: Engine) {
+/// Forty-eight concurrent polls on a balance for ten. The models respond only after all polls have been accepted
+/// or rejected.
+async fn concurrent_polls_are_limited_by_the_balance(engine: Engine) {
     let mut script = dear(0.000_01);
     script.default.latency = Duration::from_secs(4);
     let service = Setup::scripted(script).on(engine).boot().await;
-    // At this pace everyone is asked at once, so a poll needs all that it may cost before it begins.
+    // At this pace all models are called at once, so a poll reserves its maximum cost at the start.
     let ask = json!({ "pace": "fast", "confidence_threshold": 1, "wait_ms": 1, "max_cost_usd": 100 });
     let (user, client) = service.user_with(MicroUsd::new(100_000_000)).await;
     client.poll(ask.clone()).await.expect(202);
@@ -257,11 +258,11 @@ async fn as_many_polls_as_the_balance_covers(engine: Engine) {
 }
 
 #[tokio::test]
-async fn as_many_polls_as_the_balance_covers_on_sqlite() {
-    as_many_polls_as_the_balance_covers(Engine::Sqlite).await;
+async fn concurrent_polls_are_limited_by_the_balance_on_sqlite() {
+    concurrent_polls_are_limited_by_the_balance(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn as_many_polls_as_the_balance_covers_on_postgres() {
-    as_many_polls_as_the_balance_covers(Engine::Postgres).await;
+async fn concurrent_polls_are_limited_by_the_balance_on_postgres() {
+    concurrent_polls_are_limited_by_the_balance(Engine::Postgres).await;
 }

@@ -1,4 +1,4 @@
-//! Access tokens of an issuer (RFC 9068), where API keys are accepted: `oidc-provider` is the issuer.
+//! Access tokens of an issuer (RFC 9068) on routes that accept API keys: `oidc-provider` is the issuer.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ async fn service() -> (Service, IdentityProvider) {
     service_with(Setup::demo()).await
 }
 
-/// A caller with a token of these claims.
+/// Returns a client with a token with these claims.
 async fn holder(service: &Service, provider: &IdentityProvider, claims: Value) -> Client {
     service.anonymous().with_key(&provider.token(json!({ "claims": claims })).await)
 }
 
-/// The parameters of a refusal's `WWW-Authenticate`: error, scope, resource metadata.
+/// Returns the parameters of a `WWW-Authenticate` header: error, scope, resource metadata.
 #[track_caller]
 fn challenge(reply: &Reply) -> [String; 3] {
     let header = reply.header("www-authenticate");
@@ -45,7 +45,7 @@ const POLLS: &str = "polls:read polls:write";
 const ACCOUNT: &str = "polls:read polls:write account";
 
 #[tokio::test]
-async fn without_an_issuer_there_is_no_login_to_begin() {
+async fn no_login_without_an_issuer() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     for path in [METADATA, &format!("{METADATA}/api/mcp"), "/.well-known/openid-configuration"] {
@@ -62,7 +62,7 @@ async fn without_an_issuer_there_is_no_login_to_begin() {
 }
 
 #[tokio::test]
-async fn the_issuer_is_named_wherever_a_client_looks() {
+async fn issuer_is_advertised_in_every_location() {
     let (service, provider) = service().await;
     let (client, url) = (service.anonymous(), &service.url);
     for (part, scopes) in [("", ACCOUNT), ("/api/mcp", POLLS), ("/api/a2a", POLLS)] {
@@ -87,7 +87,7 @@ async fn the_issuer_is_named_wherever_a_client_looks() {
     assert_eq!(scheme["openIdConnectUrl"], format!("{}/.well-known/openid-configuration", provider.issuer));
     assert_eq!(scheme["openIdConnectSecurityScheme"]["openIdConnectUrl"], scheme["openIdConnectUrl"]);
 
-    // Every 401 names the document of what was called, and the scope that it needs.
+    // Every 401 names the metadata of the requested resource and the required scope.
     let named = |part: &str| format!("{url}{METADATA}{part}");
     let unknown_key = client.with_key(&format!("ep_k_{}", "x".repeat(43)));
     for (who, error) in [(&client, ""), (&unknown_key, "invalid_token")] {
@@ -105,18 +105,18 @@ async fn the_issuer_is_named_wherever_a_client_looks() {
             assert_eq!(challenge(&reply), [error, scope, &named(part)].map(str::to_owned));
         }
     }
-    // What is free of charge needs no login.
+    // Free routes need no login.
     client.post("/api/poll", &json!({ "question": "Is water wet?" })).await.expect(200);
     client.get("/api/models").await.expect(200);
 }
 
 #[tokio::test]
-async fn tokens_are_accepted_where_keys_are() {
+async fn tokens_are_accepted_like_keys() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let setup = Setup::demo().on(engine).with("EP_KEYS_READ_ACCOUNT", "true");
         let (service, provider) = service_with(setup).await;
         let verified = json!({ "email": "Alice@Example.com", "email_verified": true });
-        // The first requests of a new person come at once.
+        // The first requests of a new user are concurrent.
         let alice = holder(&service, &provider, verified).await;
         let made =
             join_all((0..6).map(|_| async { alice.post("/api/keys", &json!({})).await.expect(201) })).await;
@@ -126,7 +126,7 @@ async fn tokens_are_accepted_where_keys_are() {
         let with_key = service.anonymous().with_key(made[0]["key"].as_str().unwrap());
         assert_eq!(with_key.get("/api/keys").await.expect(200).as_array().unwrap().len(), made.len());
 
-        // For each of the service's names as a resource, and by every interface.
+        // For each of the service's resource identifiers, and over every interface.
         let url = &service.url;
         for audience in
             [json!(url), json!(format!("{url}/")), json!(["https://other.example", format!("{url}/api/mcp")])]
@@ -172,7 +172,7 @@ async fn tokens_are_accepted_where_keys_are() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_for_this_service_is_refused() {
+async fn invalid_tokens_are_rejected() {
     let (service, provider) = service().await;
     let now = service.app.ports.clock.now().millis() / 1000;
     let claim = |name: &str, value: Value| json!({ "claims": { name: value } });
@@ -260,7 +260,7 @@ async fn what_is_no_token_for_this_service_is_refused() {
         assert_eq!(challenge(&reply)[0], "invalid_token", "{shown}");
         assert!(reply.refused(401).contains(words), "{shown}");
     }
-    // Within the minute that clocks may differ by; and types as media types.
+    // Within the one minute of allowed clock skew; token types in media type form.
     for making in [
         claim("exp", json!(now - 20)),
         claim("nbf", json!(now + 20)),
@@ -275,7 +275,7 @@ async fn what_is_no_token_for_this_service_is_refused() {
 }
 
 #[tokio::test]
-async fn a_scope_that_is_missing_is_named_with_status_403() {
+async fn missing_scope_is_named_with_status_403() {
     let (service, provider) = service().await;
     let url = &service.url;
     let with_scope = async |scope: Value| holder(&service, &provider, json!({ "scope": scope })).await;
@@ -293,7 +293,7 @@ async fn a_scope_that_is_missing_is_named_with_status_403() {
         assert_eq!(challenge(&reply), ["insufficient_scope", scope, &metadata].map(str::to_owned));
         reply
     };
-    // REST
+    // REST.
     let reply = missing(read.post("/api/poll", &question(json!({}))).await, POLLS, "");
     assert!(reply.refused(403).contains(POLLS));
     missing(read.post("/api/poll/stream", &question(json!({}))).await, POLLS, "");
@@ -304,7 +304,7 @@ async fn a_scope_that_is_missing_is_named_with_status_403() {
     }
     all.post("/api/keys", &json!({})).await.expect(201);
     missing(none.get("/api/keys").await, READ, "");
-    // MCP: a refusal by a result would tell the model, not the client.
+    // MCP: an error result would inform the model, not the client.
     let reply = read.rpc("/api/mcp", "tools/call", call("poll_question")).await;
     assert!(missing(reply, POLLS, "/api/mcp").rpc_refused(403).contains(POLLS));
     let reply = read.mcp(json!({}), "tools/call", Some("poll_question"), call("poll_question")).await;
@@ -320,7 +320,7 @@ async fn a_scope_that_is_missing_is_named_with_status_403() {
     read.rpc("/api/mcp", "tools/list", json!({})).await.expect(200);
     let seen = read.tool("get_poll_result", json!({ "poll_id": poll })).await;
     assert_eq!(seen["isError"], false, "{seen}");
-    // A2A: all bindings, streams, and what is kept besides.
+    // A2A: all bindings, streams and stored objects.
     let half = json!({ "data": { "question": "Which of the two is the better one?" } });
     let half = json!({ "message": { "role": "ROLE_USER", "messageId": "2", "parts": [half] } });
     let waiting = polls.rpc("/api/a2a", "SendMessage", half).await.expect(200);
@@ -340,7 +340,7 @@ async fn a_scope_that_is_missing_is_named_with_status_403() {
     missing(none.get("/api/a2a/tasks").await, READ, "/api/a2a");
     read.get("/api/a2a/tasks").await.expect(200);
     polls.rpc("/api/a2a", "SendMessage", message).await.expect(200);
-    // A key is told as before.
+    // The response to a key is unchanged.
     let key = all.post("/api/keys", &json!({ "scope": "read" })).await.expect(201);
     let key = service.anonymous().with_key(key["key"].as_str().unwrap());
     let refused = key.poll(json!({})).await;
@@ -350,7 +350,7 @@ async fn a_scope_that_is_missing_is_named_with_status_403() {
 }
 
 #[tokio::test]
-async fn the_issuer_changes_its_keys_and_goes_away() {
+async fn issuer_rotates_keys_and_becomes_unavailable() {
     let (service, provider) = service().await;
     let client = service.anonymous();
     let token = async || provider.token(json!({})).await;
@@ -368,7 +368,7 @@ async fn the_issuer_changes_its_keys_and_goes_away() {
     assert_eq!((status(&first).await, status(&second).await), (401, 200));
     assert_eq!(provider.key_fetches().await, 2);
 
-    // Keys that do not exist: anybody can name as many as they like.
+    // Unknown key ids: an attacker can send any number of them.
     let forge = async |kid: String| provider.token(json!({ "header": { "kid": kid }, "key": "other" })).await;
     let forged = join_all((0..20).map(|number| forge(number.to_string()))).await;
     let answers = join_all(forged.iter().map(|token| status(token))).await;
@@ -380,7 +380,7 @@ async fn the_issuer_changes_its_keys_and_goes_away() {
     let other = other_service.anonymous();
     other.with_key(&second).get("/api/keys").await.expect(200);
     let unknown = forge("unknown".to_owned()).await;
-    // Nor as often as callers come and go before an answer.
+    // Callers that disconnect before a response cause no further fetches.
     let fetches = provider.key_fetches().await;
     provider.breaks(json!({ "/jwks": { "silent": true } })).await;
     for _ in 0..5 {
@@ -399,32 +399,32 @@ async fn the_issuer_changes_its_keys_and_goes_away() {
     assert_eq!(status(&unknown).await, 401);
     for _ in 0..2 {
         let reply = other.with_key(&unknown).get("/api/keys").await;
-        assert!(reply.refused(503).contains("does not answer"), "it may have been signed with a new key");
+        assert!(reply.refused(503).contains("is not responding"), "it may have been signed with a new key");
     }
     other.with_key(&second).get("/api/keys").await.expect(200);
 }
 
 #[tokio::test]
-async fn keys_that_cannot_be_had_are_said_so() {
+async fn unavailable_issuer_keys_are_reported() {
     let (service, provider) = service().await;
     let (token, client) = (provider.token(json!({})).await, service.anonymous());
     let keys = Client::new(&provider.issuer, None).get("/jwks").await.expect(200);
     let refuse = async |answer: Value, path: &str| {
         provider.breaks(json!({ path: answer })).await;
-        // Nothing is kept of a service that knew no keys before.
+        // The service has no cached keys.
         let other =
             Setup::demo().with("EP_AUTH_ISSUER_URL", &provider.issuer).with("EP_BASE_URL", &service.url);
         let other = other.boot().await;
         let caller = other.anonymous().with_key(&token);
         let reply = caller.get("/api/keys").await;
         assert!(reply.status == 401 || !reply.header("retry-after").is_empty(), "{}", reply.text);
-        // Everything else goes on.
+        // All other requests succeed.
         other.user().await.get("/api/keys").await.expect(200);
         let other_issuer = provider.token(json!({ "claims": { "iss": "https://evil.example" } })).await;
         other.anonymous().with_key(&other_issuer).get("/api/keys").await.refused(401);
         let status = reply.status;
         let said = reply.refused(status);
-        assert!(status == 401 || said.contains("does not answer"), "{said}");
+        assert!(status == 401 || said.contains("is not responding"), "{said}");
         status
     };
     let discovery = "/.well-known/openid-configuration";

@@ -1,4 +1,4 @@
-//! The official MCP clients get access tokens by themselves: `tests/mcp-clients/oauth*`, against `oidc-provider`.
+//! The official MCP clients request access tokens: `tests/mcp-clients/oauth*`, against `oidc-provider`.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use serde_json::json;
 
 use crate::harness::{IdentityProvider, OAuthClient, Setup, question};
 
-/// What differs between the clients.
+/// The differences between the clients.
 struct Kind {
     program: &'static str,
     python: Option<&'static str>,
-    /// Whether it renews its tokens by refresh tokens.
+    /// True if it renews its tokens with refresh tokens.
     refreshes: bool,
 }
 
-/// A client meets a 401, finds the issuer, registers, sends a person there, and calls a tool; then one for which the
-/// person must grant more; then one after the issuer has changed its keys.
+/// A client gets a 401, discovers the issuer, registers, redirects a user and calls a tool. It then calls a tool
+/// with a wider scope, and one after the issuer has rotated its keys.
 async fn authorizes_itself(kind: Kind) {
     let (setup, url) = Setup::demo().at_known_address();
     let provider = IdentityProvider::start(&url, 0).await;
@@ -34,7 +34,7 @@ async fn authorizes_itself(kind: Kind) {
     assert_eq!(read["outcome"], poll["outcome"]);
     assert_eq!(provider.asked().await, asked, "the same token");
 
-    // Once the service knows the new keys, earlier tokens are worth nothing.
+    // After the service has fetched the new keys, earlier tokens are invalid.
     provider.rotate("new").await;
     let other = provider.token(json!({ "claims": { "sub": "bob" } })).await;
     service.anonymous().with_key(&other).get("/api/keys").await.expect(200);
@@ -47,24 +47,24 @@ async fn authorizes_itself(kind: Kind) {
     assert!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().is_clean());
 }
 
-// With a refresh token, this version does not step up: it refreshes, to the scope that it has.
+// With a refresh token, this version does not step up: it refreshes with its current scope.
 #[tokio::test]
-async fn the_first_typescript_sdk_authorizes_itself() {
+async fn typescript_sdk_1_authorizes_itself() {
     authorizes_itself(Kind { program: "oauth-1.mjs", python: None, refreshes: false }).await;
 }
 
 #[tokio::test]
-async fn the_second_typescript_sdk_authorizes_itself() {
+async fn typescript_sdk_2_authorizes_itself() {
     authorizes_itself(Kind { program: "oauth-2.mjs", python: None, refreshes: true }).await;
 }
 
-// These refresh a token once it has run out by their own clock, and not because it is refused.
+// These clients refresh a token when it expires by their own clock, not when it is rejected.
 #[tokio::test]
-async fn the_first_python_sdk_authorizes_itself() {
+async fn python_sdk_1_authorizes_itself() {
     authorizes_itself(Kind { program: "oauth.py", python: Some(".python-1"), refreshes: true }).await;
 }
 
 #[tokio::test]
-async fn the_second_python_sdk_authorizes_itself() {
+async fn python_sdk_2_authorizes_itself() {
     authorizes_itself(Kind { program: "oauth.py", python: Some(".python-2"), refreshes: true }).await;
 }

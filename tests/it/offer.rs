@@ -48,7 +48,7 @@ fn setups() -> Vec<(&'static str, Setup)> {
     ]
 }
 
-/// Behaviour of the routes.
+/// The behaviour of the routes.
 #[derive(Debug)]
 struct State {
     charges: bool,
@@ -60,7 +60,7 @@ struct State {
     models: bool,
 }
 
-/// The code of a problem; empty for a success.
+/// Returns the code of a problem; empty for a success.
 fn code(reply: &Reply) -> String {
     let problem: Value = serde_json::from_str(&reply.text).unwrap_or_default();
     problem["code"].as_str().unwrap_or_default().to_owned()
@@ -99,7 +99,7 @@ impl State {
     }
 }
 
-/// The texts of a document that offer something: everything but the parts that are marked as not offered.
+/// Collects the texts of a document that offer something, without the parts marked as unavailable.
 fn texts(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.push(text.clone()),
@@ -122,7 +122,7 @@ fn is_marked(text: &str) -> bool {
     text.starts_with("Not offered here")
 }
 
-/// The texts of the schemas of a description of the REST interface that its offered operations use.
+/// Collects the texts of the schemas that the offered operations of an OpenAPI description use.
 fn schema_texts(description: &Value, found: &mut Vec<String>) {
     let offered = description["paths"].as_object().into_iter().flat_map(|paths| paths.values());
     let offered = offered.flat_map(|path| path.as_object().into_iter().flat_map(|methods| methods.values()));
@@ -131,7 +131,7 @@ fn schema_texts(description: &Value, found: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     while let Some(value) = left.pop() {
         match value {
-            // A balance can be left from the time before billing was switched off.
+            // A balance can remain from before billing was switched off.
             Value::String(reference)
                 if reference.starts_with("#/components/schemas/")
                     && !reference.ends_with("/DeleteAccountInput")
@@ -152,7 +152,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A page without its markup.
+/// Returns a page without its markup.
 fn without_tags(html: &str) -> String {
     let mut text = String::new();
     for part in html.split('<') {
@@ -165,7 +165,7 @@ fn without_tags(html: &str) -> String {
     text
 }
 
-/// A phrase with the words beside it.
+/// Returns a phrase with the surrounding words.
 fn around(text: &str, phrase: &str) -> String {
     let text: Vec<char> = text.to_lowercase().chars().collect();
     let phrase: Vec<char> = phrase.chars().collect();
@@ -173,17 +173,17 @@ fn around(text: &str, phrase: &str) -> String {
     text.iter().skip(at.saturating_sub(60)).take(phrase.len() + 120).collect()
 }
 
-/// The words of a text, in lower case.
+/// Returns the words of a text, in lower case.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text.to_lowercase();
     words.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
 }
 
-/// Every document that people and programs read, and the pages.
+/// Returns every document and page.
 async fn documents(service: &Service) -> Vec<(String, String)> {
     let client = service.anonymous();
     let mut paths: BTreeSet<(String, &'static str)> = BTreeSet::new();
-    // The page of the API reference shows the description in OpenAPI, which is read instead.
+    // The API reference renders the OpenAPI description, which is read instead.
     for document in DOCUMENTS.iter().filter(|document| document.name != API_REFERENCE) {
         for path in (document.paths)(&service.site) {
             paths.extend(document.forms.iter().map(|form| {
@@ -213,7 +213,7 @@ async fn documents(service: &Service) -> Vec<(String, String)> {
                 found.join("\n")
             }
             _ if reply.header("content-type").starts_with("text/html") => without_tags(&reply.text),
-            // A list marks what is not offered in its lines.
+            // A list marks unavailable items in its lines.
             _ => reply
                 .text
                 .lines()
@@ -232,7 +232,7 @@ async fn documents(service: &Service) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn documents_offer_what_the_routes_do() {
+async fn documents_match_the_behaviour_of_the_routes() {
     let (mut wrong, wallets) = (Vec::new(), WalletLibraries::start());
     for (name, setup) in setups() {
         let service = setup.boot().await;
@@ -265,7 +265,7 @@ async fn documents_offer_what_the_routes_do() {
                 wrong.push(format!("{name}: {place} says {claim:?}: {}", around(&text, &claim)));
             }
         }
-        // What must be said.
+        // Required statements.
         let client = service.anonymous();
         for path in
             ["/llms.txt", "/index.md", "/.well-known/agent-card.json", "/api/agent-card", "/api/openapi.json"]
@@ -356,7 +356,7 @@ async fn documents_offer_what_the_routes_do() {
 }
 
 #[tokio::test]
-async fn documents_quote_the_price_of_the_models_there_are() {
+async fn documents_quote_the_current_price() {
     let places = ["/api/routing-descriptions.json", "/docs/start.md", "/docs/funding.md"];
     let cheap = Setup::default();
     let dear = Script {
@@ -390,7 +390,7 @@ async fn documents_quote_the_price_of_the_models_there_are() {
     }
     assert_eq!(quoted.len(), 2, "{quoted:?}");
 
-    // Without models there is no price, and the documents are served.
+    // Without models there is no price, but the documents are served.
     let away = Setup { script: None, ..Setup::default() }
         .with("EP_UPSTREAM_URL", "http://127.0.0.1:9/v1")
         .boot()

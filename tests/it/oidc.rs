@@ -1,4 +1,4 @@
-//! Signing in at an identity provider: `oidc-provider`, which is certified, driven as a browser would.
+//! Sign-in at an identity provider: `oidc-provider`, which is certified, driven like a browser.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,11 +11,11 @@ use url::Url;
 
 use crate::harness::{Client, Engine, IdentityProvider, Reply, Service, Setup, free_port};
 
-/// A browser: it follows redirects, and keeps cookies. One host has one jar, whatever the port.
+/// A browser that follows redirects and stores cookies. Each host has one jar, regardless of the port.
 struct Browser {
     http: reqwest::Client,
     cookies: BTreeMap<String, String>,
-    /// Every address that it was sent to.
+    /// Every visited URL.
     visited: Vec<Url>,
 }
 
@@ -25,7 +25,7 @@ impl Browser {
         Self { http, cookies: BTreeMap::new(), visited: Vec::new() }
     }
 
-    /// One request without following anything.
+    /// Makes one request without following redirects.
     async fn get(&mut self, url: &str) -> Reply {
         let cookies: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -42,7 +42,7 @@ impl Browser {
         Reply { status, headers, text: response.text().await.unwrap() }
     }
 
-    /// Follows redirects until one leads to an address that begins with `stop`; returns that address.
+    /// Follows redirects until a URL begins with `stop`, and returns that URL.
     async fn follow(&mut self, url: &str, stop: &str) -> String {
         let mut url = Url::parse(url).unwrap();
         for _ in 0..12 {
@@ -57,7 +57,7 @@ impl Browser {
         panic!("{url} leads on and on");
     }
 
-    /// Goes to the provider; returns the callback's address, which is not opened yet.
+    /// Signs in at the provider and returns the callback URL without opening it.
     async fn callback(&mut self, service: &Service, path: &str) -> String {
         let stop = format!("{}/api/auth/callback", service.url);
         self.follow(&format!("{}{path}", service.url), &stop).await
@@ -75,7 +75,7 @@ impl Browser {
     }
 }
 
-/// A service with a provider. The service's address comes first: the provider must know it.
+/// Starts a service with a provider. The service's address is chosen first because the provider must know it.
 async fn service_with_provider(setup: Setup) -> (Service, IdentityProvider) {
     let (setup, url) = setup.at_known_address();
     let provider = IdentityProvider::start(&url, 0).await;
@@ -90,7 +90,7 @@ fn at_provider(setup: Setup, issuer: &str) -> Setup {
 }
 
 #[tokio::test]
-async fn people_sign_in_and_out() {
+async fn users_sign_in_and_out() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let (service, provider) = service_with_provider(Setup::demo().on(engine)).await;
         let mut browser = Browser::new();
@@ -115,7 +115,7 @@ async fn people_sign_in_and_out() {
         let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
         assert_eq!(balance["balance"], "$1.00");
 
-        // The same person is the same account, with a new session; the old one has ended.
+        // The same person gets the same account with a new session; the old session has ended.
         let earlier = browser.cookies["ep_session"].clone();
         let callback = browser.callback(&service, "/api/auth/login?return_to=/results/EP-1").await;
         let reply = browser.get(&callback).await;
@@ -142,7 +142,7 @@ async fn people_sign_in_and_out() {
 }
 
 #[tokio::test]
-async fn another_accounts_address_leads_to_an_account_of_its_own() {
+async fn same_email_address_does_not_merge_accounts() {
     let (service, provider) = service_with_provider(Setup::demo()).await;
     let user =
         service.app.accounts.create_user("victim@example.com".parse().unwrap(), MicroUsd::new(5_000_000));
@@ -161,13 +161,13 @@ async fn another_accounts_address_leads_to_an_account_of_its_own() {
         let balance = browser.get(&format!("{}/api/balance", service.url)).await.expect(200);
         assert_eq!(balance["balance"], "$1.00", "its own starter credit");
     }
-    // An address that the provider has not checked is not taken at all.
+    // An e-mail address that the provider has not verified is ignored.
     provider.sign_in("anyone", "victim@example.com", false).await;
     let mut browser = Browser::new();
     browser.sign_in(&service).await;
     let email = browser.me(&service).await.expect(200)["email"].clone();
     assert!(email.as_str().unwrap().ends_with("@login.invalid"), "{email}");
-    // The operator is told that the address is ambiguous, and by which ids.
+    // The operator's command reports that the address is ambiguous, with the account ids.
     let admin = |arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_ep"))
             .args(["admin"])
@@ -186,7 +186,7 @@ async fn another_accounts_address_leads_to_an_account_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_callback_that_this_browser_did_not_begin_is_refused() {
+async fn callback_of_another_browser_is_rejected() {
     let (service, provider) = service_with_provider(Setup::demo().seeded(5)).await;
     let refused = async |browser: &mut Browser, url: &str| {
         let reply = browser.get(url).await;
@@ -205,7 +205,7 @@ async fn a_callback_that_this_browser_did_not_begin_is_refused() {
     let mut browser = Browser::new();
     let callback = browser.callback(&service, "/api/auth/login").await;
 
-    // Sent to somebody else's browser, which would then be signed in as the attacker.
+    // Opened in another person's browser, which would then be signed in as the attacker.
     assert!(refused(&mut Browser::new(), &callback).await.contains("not begun in this browser"));
     let mut other = Browser::new();
     other.callback(&service, "/api/auth/login").await;
@@ -215,7 +215,7 @@ async fn a_callback_that_this_browser_did_not_begin_is_refused() {
     }
     refused(&mut browser, &format!("{}/api/auth/callback", service.url)).await;
     refused(&mut browser, &format!("{}/api/auth/callback?code=abc", service.url)).await;
-    // The answer of another provider (RFC 9207): this uses the attempt up.
+    // A response of another provider (RFC 9207) uses up the sign-in attempt.
     assert!(
         refused(&mut browser, &changed(&callback, "iss", Some("https://evil.example")))
             .await
@@ -225,7 +225,7 @@ async fn a_callback_that_this_browser_did_not_begin_is_refused() {
     let callback = browser.callback(&service, "/api/auth/login").await;
     assert!(refused(&mut browser, &changed(&callback, "iss", None)).await.contains("another"));
 
-    // A code of one sign-in in another one: its verifier is not of this code.
+    // A code used in another sign-in, where the verifier does not match.
     let stolen = other.callback(&service, "/api/auth/login").await;
     let (_, code) =
         Url::parse(&stolen).unwrap().query_pairs().into_owned().find(|(name, _)| name == "code").unwrap();
@@ -236,7 +236,7 @@ async fn a_callback_that_this_browser_did_not_begin_is_refused() {
             .contains("did not accept the code")
     );
 
-    // Used once.
+    // A callback works once.
     let callback = browser.callback(&service, "/api/auth/login").await;
     let cookies = browser.cookies.clone();
     assert_eq!(browser.get(&callback).await.status, 302);
@@ -248,14 +248,14 @@ async fn a_callback_that_this_browser_did_not_begin_is_refused() {
     assert!(callback.contains("error=access_denied"));
     assert!(refused(&mut browser, &callback).await.contains("refused (access_denied)"));
 
-    // Ten minutes are enough.
+    // A sign-in expires after ten minutes.
     let callback = browser.callback(&service, "/api/auth/login").await;
     service.clock.as_ref().unwrap().advance(Duration::from_mins(10));
     assert!(refused(&mut browser, &callback).await.contains("ten minutes"));
 }
 
 #[tokio::test]
-async fn nobody_is_sent_to_another_website() {
+async fn redirects_to_other_websites_are_rejected() {
     let (service, _provider) = service_with_provider(Setup::demo()).await;
     for path in
         ["//evil.example", "https://evil.example/", "/%5Cevil.example", "%09//evil.example", "/%0d%0aa:b"]
@@ -268,7 +268,7 @@ async fn nobody_is_sent_to_another_website() {
 }
 
 #[tokio::test]
-async fn the_service_starts_without_its_provider_and_finds_it_later() {
+async fn service_starts_before_its_provider() {
     let port = free_port();
     let issuer = format!("http://127.0.0.1:{port}");
     let service = at_provider(Setup::demo(), &issuer).boot().await;
@@ -283,7 +283,7 @@ async fn the_service_starts_without_its_provider_and_finds_it_later() {
 }
 
 #[tokio::test]
-async fn without_a_provider_the_message_names_the_settings() {
+async fn message_names_the_settings_without_a_provider() {
     let service = Setup::demo().boot().await;
     let client: Client = service.anonymous();
     for path in ["/api/auth/login", "/api/auth/callback?code=a"] {
@@ -293,7 +293,7 @@ async fn without_a_provider_the_message_names_the_settings() {
 }
 
 #[tokio::test]
-async fn a_provider_may_send_its_booleans_as_text() {
+async fn provider_booleans_may_be_strings() {
     let (service, provider) = service_with_provider(Setup::demo()).await;
     for (subject, verified, taken) in [("apple", "true", true), ("pear", "false", false)] {
         let claims = json!({ "sub": subject, "email": "a@example.com", "email_verified": verified });
@@ -306,7 +306,7 @@ async fn a_provider_may_send_its_booleans_as_text() {
 }
 
 #[tokio::test]
-async fn an_id_token_of_another_client_is_refused() {
+async fn id_token_of_another_client_is_rejected() {
     let (service, provider) = service_with_provider(Setup::demo()).await;
     for (party, accepted) in [("polls", true), ("another-client", false), ("", false)] {
         provider.sign_in_with(json!({ "sub": "zoe", "azp": party })).await;
@@ -321,7 +321,7 @@ async fn an_id_token_of_another_client_is_refused() {
 }
 
 #[tokio::test]
-async fn another_website_leads_to_the_sign_in_page_and_not_past_it() {
+async fn links_from_other_websites_stop_at_the_sign_in_page() {
     let (service, _provider) = service_with_provider(Setup::demo()).await;
     let client = service.anonymous();
     let begin = async |site: &str| {

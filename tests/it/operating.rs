@@ -1,4 +1,4 @@
-//! Operators' view: keys, secrets by file, probes, logs and metrics of `ep serve`.
+//! Operation of `ep serve`: keys, secrets from files, probes, logs and metrics.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn ep(data: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// A process that serves, and what it logs.
+/// A server process and its log output.
 struct Server {
     process: Child,
     url: String,
@@ -63,7 +63,7 @@ impl Server {
         rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
     }
 
-    /// Waits for the end and returns the log, each line parsed.
+    /// Waits until the process has exited and returns the parsed log lines.
     async fn log(mut self) -> Vec<Value> {
         self.process.wait().await.unwrap();
         let lines = self.log.await.unwrap();
@@ -74,7 +74,7 @@ impl Server {
     }
 }
 
-/// Waits until the service is ready: on a busy machine the database may take too long once.
+/// Waits until the service is ready: on a busy machine, one database probe may time out.
 async fn ready(client: &Client) {
     for _ in 0..100 {
         if client.get("/readyz").await.status == 200 {
@@ -95,7 +95,7 @@ fn stderr(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn an_empty_data_directory_gets_a_key_file_on_every_address() {
+async fn empty_data_directory_gets_a_key_file_on_every_address() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(ep(data.path(), &["serve", "--listen", "0.0.0.0:0"], &[])).await;
     ready(&Client::new(&server.url, None)).await;
@@ -119,7 +119,7 @@ async fn an_empty_data_directory_gets_a_key_file_on_every_address() {
     assert_eq!(messages(&server.log().await, "created").len(), 0);
 }
 
-/// A database that was used with a key, which is then missing.
+/// A database that was used with a key that is now missing.
 async fn refuses_a_new_key(url: Option<&str>) {
     let data = tempfile::tempdir().unwrap();
     let database: Vec<(&str, &str)> = url.map(|url| ("EP_DATABASE_URL", url)).into_iter().collect();
@@ -148,18 +148,18 @@ async fn refuses_a_new_key(url: Option<&str>) {
 }
 
 #[tokio::test]
-async fn a_database_in_use_gets_no_new_key_on_sqlite() {
+async fn existing_database_gets_no_new_key_on_sqlite() {
     refuses_a_new_key(None).await;
 }
 
 #[tokio::test]
-async fn a_database_in_use_gets_no_new_key_on_postgres() {
+async fn existing_database_gets_no_new_key_on_postgres() {
     let database = ep_store::testing::Postgres::start().unwrap().database().await.unwrap();
     refuses_a_new_key(Some(database.url())).await;
 }
 
 #[tokio::test]
-async fn a_stopping_service_is_alive_and_not_ready() {
+async fn stopping_service_is_alive_but_not_ready() {
     let mut script = Script::panel(10);
     script.default.latency = Duration::from_secs(4);
     let upstream = ScriptedUpstream::start(script).unwrap();
@@ -193,11 +193,11 @@ async fn a_stopping_service_is_alive_and_not_ready() {
     server.log().await;
 }
 
-/// Arguments and variables with which the start fails, and words of the error.
+/// Arguments and variables of a failing start, and words of the error.
 type Failure<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], [&'a str; 2]);
 
 #[tokio::test]
-async fn every_line_of_a_json_log_is_json_also_when_the_start_fails() {
+async fn json_log_lines_are_json_even_if_the_start_fails() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(ep(data.path(), &["serve", "--listen", "127.0.0.1:0"], &[])).await;
     let address = server.url.strip_prefix("http://").unwrap().to_owned();
@@ -220,7 +220,7 @@ async fn every_line_of_a_json_log_is_json_also_when_the_start_fails() {
         let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
         let error = lines.last().unwrap()["fields"]["error"].as_str().unwrap();
         assert!(words.iter().all(|word| error.contains(word)), "{error}");
-        // The same on a terminal's format.
+        // The same errors in the text format.
         let text = [&variables[..], &[("EP_LOG_FORMAT", "text")]].concat();
         let said = stderr(&ep(data.path(), arguments, &text).output().await.unwrap());
         assert!(said.lines().last().unwrap().starts_with("ep: "), "{said}");
@@ -231,7 +231,7 @@ async fn every_line_of_a_json_log_is_json_also_when_the_start_fails() {
 }
 
 #[tokio::test]
-async fn an_overload_is_one_line_a_second() {
+async fn overload_logs_one_line_per_second() {
     let data = tempfile::tempdir().unwrap();
     let command = ep(
         data.path(),
@@ -245,7 +245,7 @@ async fn an_overload_is_one_line_a_second() {
         client.get("/api/models").await.refused(503);
     }
     let seconds = started.elapsed().as_secs() as usize;
-    // The rest is reported within two seconds.
+    // The remaining events are reported within two seconds.
     tokio::time::sleep(Duration::from_millis(2200)).await;
     server.terminate();
     let log = server.log().await;
@@ -256,7 +256,7 @@ async fn an_overload_is_one_line_a_second() {
     assert_eq!(suppressed as usize + messages(&log, "call failed").len(), 150, "every failure is counted");
 }
 
-/// Families of a metrics page, each with whether it has HELP and TYPE; and the names of all samples.
+/// Returns the names of a metrics page: those with HELP, those with TYPE and those of all samples.
 fn families(page: &str) -> (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>) {
     let named = |mark: &str| {
         let lines = page.lines().filter_map(|line| line.strip_prefix(mark));
@@ -268,7 +268,7 @@ fn families(page: &str) -> (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>
 }
 
 #[tokio::test]
-async fn every_metric_is_described_and_exists_from_the_start() {
+async fn metrics_are_described_and_exist_from_the_start() {
     let upstream = ScriptedUpstream::start(Script::panel(10)).unwrap();
     let data = tempfile::tempdir().unwrap();
     let url = upstream.base_url();
@@ -325,7 +325,7 @@ async fn every_metric_is_described_and_exists_from_the_start() {
 }
 
 #[tokio::test]
-async fn a_key_in_another_header_is_refused_in_words() {
+async fn key_in_the_wrong_header_is_rejected_with_an_explanation() {
     let service: Service = Setup::demo().boot().await;
     let user = service.user().await;
     let key = user.key.clone().unwrap();
@@ -341,7 +341,7 @@ async fn a_key_in_another_header_is_refused_in_words() {
     let headers = [("x-api-key", &*key), ("accept", "application/json, text/event-stream")];
     let said = nobody.post_with("/api/mcp", &body, &headers).await.rpc_refused(401);
     assert!(said.contains("Authorization: Bearer"), "{said}");
-    // Documents are the same for everyone, and a proxy may add the header to a request with a bearer token.
+    // Documents ignore credentials, and a proxy may add the header to a request with a bearer token.
     assert_eq!(
         nobody
             .send(nobody.request(reqwest::Method::GET, "/robots.txt").header("x-api-key", "k"))

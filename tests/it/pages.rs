@@ -1,4 +1,4 @@
-//! Pages for people: what they say, to whom, and how they do in a real browser (`tests/pages`).
+//! HTML pages: their content, their access rules, and checks in a real browser (`tests/pages`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn asked(client: &Client, question: &str, options: &[&str]) -> String {
     reply["poll_id"].as_str().unwrap().to_owned()
 }
 
-/// What the checks in a browser say.
+/// Runs the browser checks.
 pub async fn walked(service: &Service, given: Value) {
     let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/check.mjs");
     let walk =
@@ -34,7 +34,7 @@ pub async fn walked(service: &Service, given: Value) {
 }
 
 #[tokio::test]
-async fn pages_hold_in_a_browser() {
+async fn pages_pass_the_browser_checks() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let plain =
@@ -61,7 +61,7 @@ async fn pages_hold_in_a_browser() {
 }
 
 #[tokio::test]
-async fn lighthouse_is_content() {
+async fn lighthouse_reports_no_problems() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let id = asked(&client, "Which planet has the most known moons?", &["Jupiter", "Saturn"]).await;
@@ -73,7 +73,7 @@ async fn lighthouse_is_content() {
 }
 
 #[tokio::test]
-async fn a_running_poll_is_followed_in_a_browser() {
+async fn running_poll_is_followed_in_a_browser() {
     let mut script = Script::divided_panel(40);
     script.default.latency = Duration::from_millis(1500);
     let service = Setup::scripted(script).boot().await;
@@ -85,7 +85,7 @@ async fn a_running_poll_is_followed_in_a_browser() {
 }
 
 #[tokio::test]
-async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
+async fn poll_has_a_page_markdown_and_votes() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let poll = client.poll(json!({ "options": ["Ja | nein", "=1+1"] })).await.expect(200);
@@ -98,7 +98,7 @@ async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
     }
     let policy = page.header("content-security-policy");
     assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
-    // A browser must not show a deleted poll from its own cache.
+    // A browser must not show a deleted poll from its cache.
     assert_eq!(page.header("cache-control"), "public, max-age=0, must-revalidate, s-maxage=86400");
     let again = get(&client, &path, &[("if-none-match", page.header("etag"))]).await;
     assert_eq!((again.status, again.text.as_str()), (304, ""));
@@ -118,12 +118,12 @@ async fn a_poll_has_a_page_and_its_markdown_and_its_votes() {
     let chosen: Vec<String> = lines.records().map(|line| line.unwrap()[2].to_owned()).collect();
     let result = client.get(&format!("/api{path}")).await.expect(200);
     assert_eq!(chosen.len(), result["votes"].as_array().unwrap().len());
-    // No spreadsheet calculates what somebody wrote.
+    // Spreadsheets must not evaluate user text as a formula.
     assert!(chosen.iter().all(|option| ["Ja | nein", "'=1+1", ""].contains(&option.as_str())), "{chosen:?}");
 }
 
 #[tokio::test]
-async fn browsers_are_sent_to_the_page_and_programs_are_not() {
+async fn only_browsers_are_redirected_to_the_page() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let id = asked(&client, "Is a tomato a fruit?", &["Yes", "No"]).await;
@@ -138,7 +138,7 @@ async fn browsers_are_sent_to_the_page_and_programs_are_not() {
 }
 
 #[tokio::test]
-async fn a_private_poll_has_a_page_for_its_owner_alone() {
+async fn private_poll_page_requires_its_owner() {
     let service = Setup::demo().boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let poll = owner.poll(json!({ "private": true })).await.expect(200);
@@ -152,20 +152,20 @@ async fn a_private_poll_has_a_page_for_its_owner_alone() {
         let page = get(&anyone, &path, &[("cookie", &cookie), ("accept", BROWSER)]).await;
         assert_eq!((page.status, page.header("cache-control")), (status, "no-store"));
     }
-    // A session that has ended reads what anyone may.
+    // A session that has ended can read public polls.
     let public = asked(&anyone, "Is a tomato a fruit?", &["Yes", "No"]).await;
     let page = get(&anyone, &format!("/results/{public}"), &[("cookie", "ep_session=ended")]).await;
     assert_eq!(page.status, 200, "{}", page.text);
 }
 
 #[tokio::test]
-async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
+async fn errors_are_pages_for_browsers_and_json_for_programs() {
     let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "1").boot().await;
     let client = service.anonymous();
     for (path, status, words) in [
         ("/nowhere", 404, "There is nothing at /nowhere"),
         ("/results/EP-20260101-0000000000", 404, "There is no poll EP-20260101-0000000000"),
-        // What is no id may hold what acts on the sentence.
+        // Invalid ids may contain characters that change the displayed sentence.
         ("/results/%E2%80%AE%00x", 404, "There is no such poll"),
         ("/api/balance", 401, "/login?return_to=%2Fapi%2Fbalance"),
     ] {
@@ -197,7 +197,7 @@ async fn what_is_refused_is_a_page_for_browsers_and_json_for_everyone_else() {
 }
 
 #[tokio::test]
-async fn links_to_a_poll_are_shown_with_its_picture() {
+async fn poll_links_have_a_preview_picture() {
     let service = Setup::demo().boot().await;
     let (_, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let client = service.anonymous();
@@ -215,7 +215,7 @@ async fn links_to_a_poll_are_shown_with_its_picture() {
     let tag = first.headers()["etag"].to_str().unwrap().to_owned();
     let (first, again) = (first.bytes().await.unwrap(), again.bytes().await.unwrap());
     assert_eq!(first, again);
-    // The signature, then the header: width and height (PNG, third edition, section 11.2.1).
+    // The signature, then the header with width and height (PNG, third edition, section 11.2.1).
     assert!(first.starts_with(b"\x89PNG\r\n\x1a\n"));
     assert_eq!((&first[16..20], &first[20..24]), (&1200_u32.to_be_bytes()[..], &630_u32.to_be_bytes()[..]));
     let known = get(&client, &format!("{path}.png"), &[("if-none-match", &tag)]).await;
@@ -234,7 +234,7 @@ async fn links_to_a_poll_are_shown_with_its_picture() {
 }
 
 #[tokio::test]
-async fn other_websites_show_a_public_poll_in_a_frame() {
+async fn public_poll_can_be_embedded_by_other_websites() {
     let service = Setup::demo().boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let client = service.anonymous();
@@ -270,7 +270,7 @@ async fn other_websites_show_a_public_poll_in_a_frame() {
         client.get(&format!("/oembed{query}")).await.refused(status);
     }
 
-    // A private poll is shown in no frame, not even to its owner.
+    // A private poll is never shown in a frame, not even to its owner.
     let private = owner.poll(json!({ "private": true })).await.expect(200);
     let path = format!("/embed/{}", private["poll_id"].as_str().unwrap());
     let cookie = service.cookie(user).await;

@@ -1,5 +1,5 @@
-//! Signing in, and the page of an account: its forms without a script, who may send them, what is refused, and all of it in
-//! a browser (`tests/pages/account.mjs`).
+//! Sign-in and the account page: forms without scripts, CSRF protection, errors, and a complete browser walk
+//! (`tests/pages/account.mjs`).
 
 use std::path::Path;
 use std::time::Duration;
@@ -54,7 +54,7 @@ async fn send(client: &Client, path: &str, fields: &[(&str, &str)], headers: &[(
     client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
 }
 
-/// What stands between these in a page.
+/// Returns the text between two marks of a page.
 #[track_caller]
 fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     let rest = text.split_once(before).unwrap_or_else(|| panic!("no {before} in {text}")).1;
@@ -71,7 +71,7 @@ async fn keys(owner: &Client) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn who_is_not_signed_in_is_sent_to_sign_in_and_back() {
+async fn unauthenticated_users_are_redirected_to_sign_in_and_back() {
     let service = Setup::demo().boot().await;
     let (visitor, owner) = Visitor::new(&service, 5).await;
     let nobody = service.anonymous();
@@ -83,7 +83,7 @@ async fn who_is_not_signed_in_is_sent_to_sign_in_and_back() {
         assert_eq!((sent.status, sent.header("location")), (303, login));
         assert_eq!(sent.header("set-cookie").is_empty(), headers.is_empty(), "an ended session is forgotten");
     }
-    // A key is no sign-in.
+    // A key is not a sign-in.
     assert_eq!(owner.get(DASHBOARD).await.status, 303);
     let page = visitor.get(DASHBOARD).await;
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
@@ -95,7 +95,7 @@ async fn who_is_not_signed_in_is_sent_to_sign_in_and_back() {
             && page.header("content-security-policy").contains("frame-ancestors 'none'")
     );
 
-    // Who is signed in goes on, to own paths alone.
+    // Signed-in users are redirected only to paths of this service.
     for (wanted, to) in [
         ("%2Fresults%2FEP-1", "/results/EP-1"),
         ("%2F%2Fevil.example", DASHBOARD),
@@ -125,7 +125,7 @@ async fn who_is_not_signed_in_is_sent_to_sign_in_and_back() {
 }
 
 #[tokio::test]
-async fn the_ways_to_sign_in_are_those_that_are_set_up() {
+async fn sign_in_page_offers_the_configured_methods() {
     let (setup, url) = Setup::demo().at_known_address();
     let provider = IdentityProvider::start(&url, 0).await;
     let with = setup
@@ -135,7 +135,7 @@ async fn the_ways_to_sign_in_are_those_that_are_set_up() {
     let service = with.boot().await;
     let page = service.anonymous().get("/login?return_to=/results/EP-1").await.text;
     assert!(page.contains("href=\"/api/auth/login?return_to=%2Fresults%2FEP-1\""), "{page}");
-    // A sign-in that failed is begun anew, and its steps are nowhere to come back to.
+    // A failed sign-in starts again, and its steps are not valid return paths.
     let client = service.anonymous();
     let failed = client.request(Method::GET, "/api/auth/callback?code=x").header("accept", BROWSER);
     let failed = client.send(failed).await;
@@ -146,11 +146,11 @@ async fn the_ways_to_sign_in_are_those_that_are_set_up() {
 }
 
 #[tokio::test]
-async fn signing_in_gives_another_session_and_ends_the_one_before() {
+async fn signing_in_replaces_the_earlier_session() {
     let service = Setup::demo().boot().await;
     let libraries = WalletLibraries::start();
     let wallet = libraries.wallet().await;
-    // Somebody else has put a session of their own into the browser.
+    // An attacker has placed their own session in the browser.
     let (planted, _) = Visitor::new(&service, 0).await;
     let client = service.anonymous();
     let signed_in = libraries.sign_in(&client, &wallet, &[("cookie", &planted.cookie), OWN]).await;
@@ -165,12 +165,12 @@ async fn signing_in_gives_another_session_and_ends_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_key_is_created_once_shown_once_and_revoked() {
+async fn key_is_created_once_shown_once_and_revoked() {
     let service = Setup::demo().boot().await;
     let (visitor, owner) = Visitor::new(&service, 5).await;
     let label = "<script>alert(1)</script> & \"x\"";
     let form = [("label", label), ("scope", "all"), ("nonce", "n1")];
-    // Pressed twice at once, and once more.
+    // Submitted twice concurrently, and once more.
     let (first, second) =
         tokio::join!(visitor.send("/dashboard/keys", &form), visitor.send("/dashboard/keys", &form));
     let third = visitor.send("/dashboard/keys", &form).await;
@@ -188,7 +188,7 @@ async fn a_key_is_created_once_shown_once_and_revoked() {
     let page = visitor.page().await;
     assert!(!page.contains(&key) && page.contains("&#60;script&#62;alert(1)"), "{page}");
 
-    // What is refused stays in the form.
+    // Rejected input stays in the form.
     let long = "x".repeat(65);
     let refused =
         visitor.send("/dashboard/keys", &[("label", &long), ("scope", "read"), ("nonce", "n2")]).await;
@@ -228,7 +228,7 @@ async fn a_key_is_created_once_shown_once_and_revoked() {
 }
 
 #[tokio::test]
-async fn a_session_that_ends_in_a_form_loses_nothing() {
+async fn form_input_survives_an_ended_session() {
     let service = Setup::demo().boot().await;
     let (visitor, owner) = Visitor::new(&service, 5).await;
     let form = [("label", "<b>laptop"), ("scope", "read"), ("nonce", "n1")];
@@ -249,7 +249,7 @@ async fn a_session_that_ends_in_a_form_loses_nothing() {
 }
 
 #[tokio::test]
-async fn too_many_forms_lose_nothing() {
+async fn form_input_survives_rate_limiting() {
     let service = Setup::demo().with("EP_RATE_LIMIT_PER_MINUTE", "1").boot().await;
     let (visitor, _) = Visitor::new(&service, 5).await;
     assert_eq!(visitor.send("/dashboard/keys", &[("label", "first"), ("nonce", "n1")]).await.status, 200);
@@ -260,7 +260,7 @@ async fn too_many_forms_lose_nothing() {
 }
 
 #[tokio::test]
-async fn no_other_website_sends_a_form_of_the_service() {
+async fn forms_of_other_websites_are_rejected() {
     let service = Setup::demo().with("EP_ALLOWED_ORIGINS", "*").boot().await;
     let (visitor, owner) = Visitor::new(&service, 5).await;
     let mut tried = 0;
@@ -323,7 +323,7 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
 }
 
 #[tokio::test]
-async fn an_account_reads_its_history_and_spending() {
+async fn account_reads_its_history_and_spending() {
     let service = Setup::default().boot().await;
     let (visitor, owner) = Visitor::new(&service, 50).await;
     assert!(visitor.page().await.contains("You have not asked anything yet"));
@@ -363,7 +363,7 @@ async fn an_account_reads_its_history_and_spending() {
 }
 
 #[tokio::test]
-async fn what_is_refused_leads_people_on() {
+async fn error_pages_offer_a_next_step() {
     let service = Setup::demo().boot().await;
     let nobody = service.anonymous();
     let page = nobody.send(nobody.request(Method::GET, "/api/results").header("accept", BROWSER)).await;
@@ -390,7 +390,7 @@ async fn what_is_refused_leads_people_on() {
 }
 
 #[tokio::test]
-async fn a_form_leads_to_the_payment_page_once() {
+async fn form_redirects_to_the_payment_page_once() {
     let (setup, url) = Setup::demo().at_known_address();
     let stripe = Stripe::start(&url, &["whsec_new"]).await;
     let service = with_cards(setup, &stripe).boot().await;
@@ -426,7 +426,7 @@ fn with_cards(setup: Setup, stripe: &Stripe) -> Setup {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_whole_way_of_a_person_in_a_browser() {
+async fn complete_account_walk_in_a_browser() {
     let world = World::start().await;
     let (setup, url) = world.with_node(Setup::demo()).at_known_address();
     let stripe = Stripe::start(&url, &["whsec_new"]).await;

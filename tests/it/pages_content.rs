@@ -1,4 +1,4 @@
-//! The pages that say what the service is: the models, how sure results are, and what the operator owes people.
+//! Pages about the service: the models, the confidence of results, and the operator's texts.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -14,14 +14,14 @@ async fn get(client: &Client, path: &str, accept: &str) -> Reply {
     client.send(client.request(Method::GET, path).header("accept", accept)).await
 }
 
-/// The first cells of the table's rows, up to the line break.
+/// Returns the first cells of the table's rows, up to the line break.
 fn names(page: &str) -> Vec<String> {
     let rows = page.split("<th scope=\"row\">").skip(1);
     rows.map(|row| row.split("<br>").next().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn the_registry_says_which_presets_ask_a_model() {
+async fn registry_lists_the_presets_of_a_model() {
     let service = Setup::scripted(Script::panel(60)).boot().await;
     let registry = service.anonymous().get("/api/models").await.expect(200);
     let user = service.user().await;
@@ -48,7 +48,7 @@ async fn the_registry_says_which_presets_ask_a_model() {
 }
 
 #[tokio::test]
-async fn a_long_list_of_models_is_sorted_and_filtered_by_links() {
+async fn model_list_is_sorted_and_filtered_by_links() {
     let mut script = Script::panel(320);
     script.models.push(priced("maker9/<b>bold</b>|", "0.000001", "0.0000025"));
     let service = Setup::scripted(script).boot().await;
@@ -89,7 +89,7 @@ async fn a_long_list_of_models_is_sorted_and_filtered_by_links() {
 }
 
 #[tokio::test]
-async fn the_models_page_says_how_models_did_once_they_have_voted_often_enough() {
+async fn models_page_shows_statistics_after_enough_votes() {
     let service = Setup::scripted(Script::panel(3)).seeded(5).boot().await;
     let (user, nobody) = (service.user().await, service.anonymous());
     let ask =
@@ -120,7 +120,7 @@ async fn the_models_page_says_how_models_did_once_they_have_voted_often_enough()
 }
 
 #[tokio::test]
-async fn the_models_page_is_plain_about_simulated_models_and_about_none() {
+async fn models_page_states_simulated_and_missing_models() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     for path in ["/models", "/models.md"] {
@@ -135,7 +135,7 @@ async fn the_models_page_is_plain_about_simulated_models_and_about_none() {
 }
 
 #[tokio::test]
-async fn the_texts_say_what_the_operator_has_set() {
+async fn operator_texts_follow_the_settings() {
     let plain = Setup::demo().with("EP_BILLING", "off").boot().await;
     let client = plain.anonymous();
     let privacy = client.get("/privacy.md").await.text;
@@ -195,7 +195,7 @@ async fn the_texts_say_what_the_operator_has_set() {
             assert!(client.get(listing).await.text.contains(&format!("{}{path}", service.url)), "{listing}");
         }
     }
-    // Every page leads to them, also one about an error.
+    // Every page links to them, including error pages.
     let lost = get(&client, "/nowhere", "text/html").await.text;
     for path in ["/about", "/privacy", "/terms", "/how-sure", "/models"] {
         assert!(lost.contains(&format!("<a href=\"{path}\">")), "{path}");
@@ -235,10 +235,10 @@ async fn how_sure_shows_the_committed_figures() {
     );
 }
 
-/// What `/privacy` says is stored was read from these tables. A new one: say there what it keeps of people and for how long,
-/// then name it here.
+/// `/privacy` describes the data in these tables. For a new table, add its personal data and retention there,
+/// then list it here.
 #[test]
-fn the_privacy_page_knows_every_table() {
+fn privacy_page_covers_every_table() {
     let told = [
         "a2a_pushes",
         "a2a_tasks",
@@ -286,7 +286,7 @@ fn the_privacy_page_knows_every_table() {
             }));
         }
     }
-    // Copies that a migration renames.
+    // Temporary tables that a migration renames.
     for copy in ["kept_users", "new_deposits"] {
         tables.remove(copy);
     }

@@ -1,4 +1,4 @@
-//! The documentation for people: that it has everything, leads everywhere, and how it does in a real browser.
+//! The documentation pages: completeness, links and checks in a real browser.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Client, Reply, Service, Setup};
 use crate::pages::walked;
 
-/// The paths of the guides.
+/// Returns the paths of the guides.
 fn guides(service: &Service) -> Vec<String> {
     let guides = DOCUMENTS.iter().filter(|document| document.listed && document.name.starts_with("guide_"));
     guides.flat_map(|document| (document.paths)(&service.site)).collect()
@@ -19,7 +19,7 @@ fn path(service: &Service, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_documentation_holds_in_a_browser() {
+async fn documentation_passes_the_browser_checks() {
     let service = Setup::demo().boot().await;
     let docs = path(&service, DOCS);
     let mut paths = vec![docs.clone()];
@@ -30,20 +30,20 @@ async fn the_documentation_holds_in_a_browser() {
 }
 
 #[tokio::test]
-async fn the_api_reference_holds_in_a_browser() {
+async fn api_reference_passes_the_browser_checks() {
     let service = Setup::demo().boot().await;
     let reference = path(&service, API_REFERENCE);
     walked(&service, json!({ "paths": [reference], "searched": [[reference, "idempotency-key poll"]] }))
         .await;
 }
 
-/// The targets of the links of a page, with their fragments.
+/// Returns the link targets of a page, with their fragments.
 fn links(page: &str) -> BTreeSet<String> {
     let targets = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     targets.map(|target| target.replace("&amp;", "&")).collect()
 }
 
-/// What a browser gets that follows a link.
+/// Requests a path like a browser that follows a link.
 async fn open(client: &Client, path: &str) -> Reply {
     client.send(client.request(reqwest::Method::GET, path).header("accept", "text/html,*/*;q=0.8")).await
 }
@@ -60,7 +60,7 @@ async fn read(client: &Client, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_link_of_the_documentation_leads_somewhere() {
+async fn documentation_links_resolve() {
     let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let client = service.anonymous();
     let mut pages = vec![path(&service, DOCS)];
@@ -81,7 +81,7 @@ async fn every_link_of_the_documentation_leads_somewhere() {
                 pages_read.insert(to.to_owned(), (reply.status, reply.text));
             }
             let (status, there) = &pages_read[to];
-            // The page of an account leads to the one for signing in.
+            // The account page redirects to the sign-in page.
             let leads = *status == 200 || (*status == 303 && to == "/dashboard");
             assert!(leads, "{page} links {target}: {status}");
             let is_there = fragment.is_empty() || there.contains(&format!(" id=\"{fragment}\""));
@@ -93,7 +93,7 @@ async fn every_link_of_the_documentation_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn the_documentation_has_every_operation_and_every_guide() {
+async fn documentation_lists_every_operation_and_guide() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let docs = path(&service, DOCS);

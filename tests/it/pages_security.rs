@@ -1,4 +1,4 @@
-//! What every page keeps to, whatever is sent to it: its headers, and that nothing of a request becomes markup.
+//! Security rules of every page: its headers, and no markup from request data.
 
 use ensemble_poll::site::names::EMBED;
 use ensemble_poll::site::{Route, RouteKind};
@@ -19,7 +19,7 @@ async fn service() -> Service {
     limits.into_iter().fold(Setup::demo(), |setup, limit| setup.with(limit, "0")).boot().await
 }
 
-/// The pages and documents, each at an address that exists.
+/// Returns the pages and documents, each with an existing URL.
 async fn addresses(service: &Service) -> Vec<(&'static str, String)> {
     let asked = json!({ "question": format!("Is {SCRIPT} a fruit?"), "options": ["Yes", "\"><img src=x>"] });
     let poll = service.anonymous().post("/api/poll", &asked).await.expect(200);
@@ -35,7 +35,7 @@ async fn addresses(service: &Service) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn pages_have_the_headers_of_pages() {
+async fn pages_have_security_headers() {
     let service = service().await;
     let client = service.anonymous();
     let mut seen = 0;
@@ -54,7 +54,7 @@ async fn pages_have_the_headers_of_pages() {
             !page.header("referrer-policy").is_empty() && !page.header("permissions-policy").is_empty(),
             "{path}"
         );
-        // Titles and descriptions, and no style or script of their own.
+        // A title, a description, and no inline style or script.
         for part in ["<title>", "<meta name=\"description\" content=\"", "<html lang=\"en\">"] {
             assert_eq!(page.text.matches(part).count(), 1, "{path}: {part}");
         }
@@ -66,7 +66,7 @@ async fn pages_have_the_headers_of_pages() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_request_becomes_markup() {
+async fn request_data_never_becomes_markup() {
     let service = service().await;
     let client = service.anonymous();
     let hostile = format!("\"'>{SCRIPT}");

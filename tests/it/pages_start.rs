@@ -1,4 +1,4 @@
-//! The start page: asking without a script, what is refused, and who may send the form.
+//! The start page: polls without a script, errors and CSRF protection of the form.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::harness::{Client, Reply, Setup};
 
-/// Names and values, of fields or headers.
+/// Names and values of fields or headers.
 type Fields<'a> = &'a [(&'a str, &'a str)];
 
 const OWN: (&str, &str) = ("sec-fetch-site", "same-origin");
@@ -19,7 +19,7 @@ async fn send(client: &Client, fields: &[(&str, &str)], headers: &[(&str, &str)]
     client.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
 }
 
-/// The poll that a sent form led to.
+/// Returns the poll that a submitted form redirects to.
 #[track_caller]
 fn opened(reply: &Reply) -> String {
     assert_eq!(reply.status, 303, "{}", reply.text);
@@ -27,17 +27,17 @@ fn opened(reply: &Reply) -> String {
 }
 
 #[tokio::test]
-async fn a_form_asks_the_free_models() {
+async fn form_polls_the_free_models() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let form =
         [("question", "Which drink is best?"), ("options", "Tea\r\n\r\n Coffee \r\nMilk"), ("nonce", "1")];
     let id = opened(&send(&client, &form, &[OWN]).await);
-    // Sent twice it asks once, also while the poll runs.
+    // Submitting the form twice opens one poll, even while it runs.
     assert_eq!(opened(&send(&client, &form, &[OWN]).await), id);
     let result = client.get(&format!("/api/results/{id}")).await.expect(200);
     assert_eq!(result["options"], json!(["Tea", "Coffee", "Milk"]));
-    // Changed, it asks anew.
+    // Changed input opens a new poll.
     let changed = [("question", "Which drink is worst? [Tea, Coffee]"), ("nonce", "1")];
     assert_ne!(opened(&send(&client, &changed, &[OWN]).await), id);
     let again = client.get(&format!("/?again={id}")).await;
@@ -47,10 +47,10 @@ async fn a_form_asks_the_free_models() {
 }
 
 #[tokio::test]
-async fn the_same_page_has_a_form_of_its_own_for_everybody() {
+async fn every_visitor_gets_a_separate_form() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
-    // The page before has asked the example, which is on it once it is answered.
+    // The earlier page opened the example poll, which appears after it has ended.
     for _ in 0..100 {
         if client.get("/").await.text.contains("<article class=\"example\">") {
             break;
@@ -67,7 +67,7 @@ async fn the_same_page_has_a_form_of_its_own_for_everybody() {
 }
 
 #[tokio::test]
-async fn a_form_asks_the_panel_of_an_account() {
+async fn form_polls_the_panel_of_an_account() {
     let service = Setup::scripted(Script::panel(8)).boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let cookie = service.cookie(user).await;
@@ -90,13 +90,13 @@ async fn a_form_asks_the_panel_of_an_account() {
     client.get(&format!("/api/results/{id}")).await.refused(404);
     assert_eq!(opened(&send(&client, &fields("Is a tomato a fruit?", "quick"), &signed_in).await), id);
 
-    // Asked again, it stays private.
+    // Opened again, the form stays private.
     let again = client.request(Method::GET, &format!("/?again={id}"));
     let again = client.send(again.header("cookie", &cookie)).await;
     assert!(again.text.contains("name=\"private\" value=\"yes\" checked"), "{}", again.text);
     client.get(&format!("/?again={id}")).await.refused(404);
 
-    // What only an account has is not dropped without a word, also for the free models.
+    // Account-only settings are never silently dropped, even for the free models.
     for field in [("private", "yes"), ("max_cost", "0.5"), ("confidence", "0.8")] {
         let fields = [("question", "Is a tomato a fruit?"), ("options", "Yes\nNo"), ("who", "free"), field];
         assert_eq!(
@@ -115,7 +115,7 @@ async fn a_form_asks_the_panel_of_an_account() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_at_its_field() {
+async fn errors_are_shown_at_their_fields() {
     let service = Setup::demo().with("EP_RATE_LIMIT_FREE_PER_MINUTE", "100").boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let cookie = service.cookie(user).await;
@@ -185,7 +185,7 @@ async fn what_is_wrong_is_said_at_its_field() {
 }
 
 #[tokio::test]
-async fn other_websites_send_no_forms() {
+async fn forms_of_other_websites_are_rejected() {
     let service = Setup::demo().boot().await;
     let (user, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
     let cookie = service.cookie(user).await;
@@ -204,7 +204,7 @@ async fn other_websites_send_no_forms() {
 }
 
 #[tokio::test]
-async fn an_example_is_answered_once() {
+async fn example_is_polled_once() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let mut page = client.get("/").await;

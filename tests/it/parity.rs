@@ -1,8 +1,8 @@
-//! The same request through every surface gives the same answer, byte for byte; MCP sends the brief form of it, which
-//! is computed from the answer here.
+//! A request gets the same response through every surface, byte for byte. MCP sends a brief form, which is
+//! computed from the full response here.
 //!
-//! Each call boots a service of its own with the same seed and a clock that stands still, so that ids,
-//! votes, orders and times are the same. Only measured durations are left out of the comparison.
+//! Each call boots a service with the same seed and a stopped clock, so that ids, votes, orders and times are
+//! equal. Only measured durations are left out of the comparison.
 
 use ep_kernel::tool::{Agents, Entry, Task};
 use ep_polling::money::MicroUsd;
@@ -19,7 +19,7 @@ enum Surface {
     A2a,
 }
 
-/// The answer of one operation through one surface, by a service that has done nothing but one poll.
+/// Returns the response of an operation through a surface, by a service with a single poll.
 async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     let setup = Setup::demo().seeded(seed).with("EP_BASE_URL", "https://polls.example.com");
     let service = setup.boot().await;
@@ -32,7 +32,7 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     if input.get("key_id").is_some() {
         input["key_id"] = user.post("/api/keys", &json!({})).await.expect(201)["id"].clone();
     }
-    // A deletion is confirmed by the id of what is deleted.
+    // A deletion is confirmed with the id of the deleted object.
     if input.get("confirm").is_some() {
         input["confirm"] = input.get("poll_id").cloned().unwrap_or_else(|| json!(account));
     }
@@ -48,7 +48,7 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
         }
         Surface::Stream => last_event(&by_rest(&user, entry.spec.stream.unwrap(), &input).await.text),
         Surface::Mcp => {
-            // MCP leaves the votes out unless asked for; where there are none, this changes nothing.
+            // MCP omits the votes by default; without votes this has no effect.
             input["include_votes"] = json!(true);
             user.tool(entry.spec.name, input).await["structuredContent"].clone()
         }
@@ -65,7 +65,7 @@ async fn answer(entry: &'static Entry, surface: Surface, seed: u64) -> Value {
     value
 }
 
-/// An answer as this surface sends it.
+/// Returns a response in this surface's format.
 fn as_sent(entry: &Entry, surface: Surface, answer: &Value) -> String {
     let mut sent = answer.clone();
     if let Surface::Mcp = surface {
@@ -83,7 +83,7 @@ fn last_event(text: &str) -> Value {
 fn surfaces(entry: &Entry) -> Vec<Surface> {
     let spec = &entry.spec;
     let mut surfaces = Vec::new();
-    // A text body is compared by the tests of its operation.
+    // A text body is compared by its operation's tests.
     surfaces.extend(spec.rest.filter(|rest| rest.media_type == "application/json").map(|_| Surface::Rest));
     surfaces.extend(spec.stream.map(|_| Surface::Stream));
     surfaces.extend((spec.agents != Agents::None).then_some(Surface::Mcp));
@@ -92,9 +92,9 @@ fn surfaces(entry: &Entry) -> Vec<Surface> {
 }
 
 #[tokio::test]
-async fn every_operation_answers_the_same_through_every_surface() {
+async fn every_operation_responds_equally_on_every_surface() {
     let mut compared = 0;
-    // What cancelling answers depends on how far the poll is: see lifecycle.rs and a2a.rs.
+    // The response of a cancellation depends on the poll's progress: see lifecycle.rs and a2a.rs.
     for entry in TOOLS.iter().filter(|entry| entry.spec.task != Task::Cancel) {
         let surfaces = surfaces(entry);
         let (first, others) =
@@ -118,7 +118,7 @@ async fn every_operation_answers_the_same_through_every_surface() {
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_poll_and_another_seed_another() {
+async fn polls_depend_only_on_the_seed() {
     let entry = ep_tools::find("poll_question").unwrap();
     let first = answer(entry, Surface::Rest, 7).await;
     assert_eq!(first, answer(entry, Surface::Rest, 7).await);

@@ -1,4 +1,4 @@
-//! The main job over REST, on both databases.
+//! Polls over REST, on both databases.
 
 use ep_polling::money::MicroUsd;
 use ep_upstream::testing::{Action, Behaviour, Script, VoteFor, bare, priced};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Engine, Service, Setup, question};
 
-/// A panel of so many models that all choose this option.
+/// A panel of this size in which every model chooses this option.
 fn unanimous(size: usize, option: &str) -> Script {
     Script { votes_for: VoteFor::Text(option.to_owned()), ..Script::panel(size) }
 }
@@ -53,7 +53,7 @@ async fn a_poll_end_to_end(engine: Engine) {
         (&poll["early_terminated"], &poll["termination_reason"]),
         (&json!(true), &json!("confidence"))
     );
-    // 0.95 for 50 models and no dissent takes seven.
+    // For 50 models without dissent, a threshold of 0.95 needs seven votes.
     assert_eq!((&poll["tally"], &poll["models_skipped"]), (&json!({ "Alpha": 0, "Beta": 7 }), &json!(43)));
     assert_eq!(service.upstream().total_calls(), 7);
     let vote = &poll["votes"][0];
@@ -62,7 +62,7 @@ async fn a_poll_end_to_end(engine: Engine) {
         (&json!(true), &json!("Beta"), &json!("vote"))
     );
     assert_eq!((&vote["error"], &vote["cost_basis"]), (&Value::Null, &json!("priced")));
-    // 120 prompt and 12 completion tokens at $0.2 per million are 26.4 micro-USD, rounded up.
+    // 120 prompt and 12 completion tokens at $0.2 per million cost 26.4 micro-USD, rounded up.
     assert_eq!(vote["estimated_cost"].as_f64(), Some(0.000_027));
     assert_eq!(poll["costs"]["total_estimated_cost"].as_f64(), Some(0.000_189));
     assert!(poll["timing"]["total_ms"].as_u64() >= poll["timing"]["gather_ms"].as_u64());
@@ -104,7 +104,7 @@ async fn a_poll_end_to_end_on_postgres() {
 }
 
 #[tokio::test]
-async fn a_tie_and_no_votes_are_said_as_the_interface_says_them() {
+async fn tie_and_no_votes_follow_the_interface() {
     let script = Script::divided_panel(20);
     let service = Setup::scripted(script).boot().await;
     let client = service.user().await;
@@ -163,13 +163,13 @@ async fn aliases_profiles_and_names_of_presets() {
     }
 }
 
-/// Models without a vote result: never asked, or still in flight when the poll ended.
+/// Models without a vote result: not called, or in flight when the poll ended.
 fn not_counted(poll: &Value) -> u64 {
     poll["models_skipped"].as_u64().unwrap()
 }
 
 #[tokio::test]
-async fn callers_choose_the_models() {
+async fn callers_can_choose_the_models() {
     let service = Setup::scripted(unanimous(50, "Alpha")).boot().await;
     let client = service.user().await;
     let members =
@@ -207,7 +207,7 @@ async fn callers_choose_the_models() {
 }
 
 #[tokio::test]
-async fn a_roster_smaller_than_its_preset_says_so() {
+async fn roster_smaller_than_its_preset_is_reported() {
     let service = Setup::scripted(unanimous(12, "Alpha")).boot().await;
     let poll = service.user().await.poll(json!({ "confidence_threshold": 1 })).await.expect(200);
     let number = |name: &str| poll[name].as_u64().unwrap();
@@ -217,7 +217,7 @@ async fn a_roster_smaller_than_its_preset_says_so() {
 }
 
 #[tokio::test]
-async fn dry_runs_name_everything_that_is_wrong_and_ask_nobody() {
+async fn dry_runs_report_every_error_and_call_no_model() {
     let service = Service::start().await;
     let client = service.user().await;
     let valid = client.post("/api/poll/dry-run", &question(json!({}))).await.expect(200);
@@ -241,7 +241,7 @@ async fn dry_runs_name_everything_that_is_wrong_and_ask_nobody() {
 }
 
 #[tokio::test]
-async fn estimates_are_for_anyone() {
+async fn estimates_are_public() {
     let service = Service::start().await;
     let anyone = service.anonymous();
     let estimate = anyone.get("/api/poll/estimate").await.expect(200);
@@ -261,7 +261,7 @@ async fn estimates_are_for_anyone() {
 }
 
 #[tokio::test]
-async fn free_polls_ask_free_models_in_every_form() {
+async fn free_polls_call_free_models_in_every_form() {
     let mut script = unanimous(30, "Yes");
     script.models.extend((0..12).map(|n| priced(&format!("open{n}/weights:free"), "0", "0")));
     let service = Setup::scripted(script).boot().await;
@@ -332,7 +332,7 @@ async fn free_polls_can_be_priced_and_are_never_private() {
 }
 
 #[tokio::test]
-async fn a_wrong_credential_is_refused_and_never_polls_for_free() {
+async fn invalid_credential_is_rejected_instead_of_a_free_poll() {
     let service = Setup::demo().boot().await;
     let free = json!({ "question": "Is water wet?" });
     let reply = service.anonymous().with_key("ep_k_wrong").post("/api/poll", &free).await;
@@ -351,7 +351,7 @@ async fn a_wrong_credential_is_refused_and_never_polls_for_free() {
 }
 
 #[tokio::test]
-async fn private_results_are_their_owners_alone() {
+async fn private_results_require_their_owner() {
     let service = Setup::demo().boot().await;
     let owner = service.user().await;
     let poll = owner.poll(json!({ "private": true })).await.expect(200);
@@ -364,7 +364,7 @@ async fn private_results_are_their_owners_alone() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_want_to_wait_gets_the_running_poll() {
+async fn short_wait_returns_the_running_poll() {
     let mut script = unanimous(50, "Beta");
     script.default.latency = std::time::Duration::from_millis(400);
     let service = Setup::scripted(script).boot().await;
@@ -413,7 +413,7 @@ async fn models_and_health() {
 }
 
 #[tokio::test]
-async fn the_demo_roster_says_that_it_is_simulated() {
+async fn demo_roster_is_marked_as_simulated() {
     let service = Setup::demo().boot().await;
     let poll = service.user().await.poll(json!({})).await.expect(200);
     assert_eq!(poll["simulated"], true);
@@ -441,7 +441,7 @@ async fn ids_and_times_follow_the_clock() {
 }
 
 #[tokio::test]
-async fn polls_wait_for_their_turn_and_a_full_service_says_so() {
+async fn polls_are_queued_and_a_full_queue_rejects() {
     let mut script = unanimous(50, "Beta");
     script.default.latency = std::time::Duration::from_millis(400);
     let service =
@@ -458,7 +458,7 @@ async fn polls_wait_for_their_turn_and_a_full_service_says_so() {
         busy.post_with("/api/poll", &question(asked.clone()), &[("x-machine-client", "true")]).await;
     assert!(!refused.header("retry-after").is_empty());
     assert_eq!(refused.expect(429)["code"], "busy");
-    // The last place is kept for someone else.
+    // The last slot is reserved for another account.
     assert_eq!(other.poll(asked.clone()).await.expect(202)["queue_position"], 2);
     other.poll(asked).await.refused(429);
     let result = loop {

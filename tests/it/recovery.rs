@@ -1,4 +1,4 @@
-//! Refusals that name the way out: where an account is funded, the nearest path, the methods of a path.
+//! Errors with a remedy: ways to fund an account, the nearest path, the methods of a path.
 
 use ep_polling::money::MicroUsd;
 use reqwest::Method;
@@ -14,7 +14,7 @@ async fn problem(client: &Client, method: Method, path: &str) -> Value {
     reply.json()
 }
 
-/// The recovery actions of an account without money.
+/// Returns the recovery actions of an account without money.
 async fn ways_to_pay(setup: Setup) -> Vec<Value> {
     let service = setup.boot().await;
     let (_, client) = service.user_with(MicroUsd::ZERO).await;
@@ -64,7 +64,7 @@ fn with_usdc(setup: Setup) -> Setup {
 }
 
 #[tokio::test]
-async fn an_empty_balance_is_told_how_to_pay_here() {
+async fn empty_balance_error_lists_the_ways_to_pay() {
     let none = Value::Null;
     let (dollars, cents) = (json!({ "amount_usd": 5 }), json!({ "amount_cents": 500 }));
     let unpaid = ways_to_pay(Setup::demo()).await;
@@ -81,7 +81,7 @@ async fn an_empty_balance_is_told_how_to_pay_here() {
 }
 
 #[tokio::test]
-async fn an_unknown_path_names_the_nearest_one() {
+async fn unknown_path_error_names_the_nearest_path() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let id = "EP-20260131-7KQ2M4X9TB";
@@ -111,7 +111,7 @@ async fn an_unknown_path_names_the_nearest_one() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_methods_and_what_they_do() {
+async fn wrong_method_error_lists_the_methods() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let told = problem(&client, Method::PUT, "/api/keys").await;
@@ -130,7 +130,7 @@ async fn a_wrong_method_is_told_the_methods_and_what_they_do() {
 }
 
 #[tokio::test]
-async fn a_trailing_slash_is_redirected_with_its_method_and_query() {
+async fn trailing_slash_redirect_keeps_method_and_query() {
     let service = Setup::demo().boot().await;
     let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     for (path, to) in [
@@ -154,14 +154,14 @@ async fn a_trailing_slash_is_redirected_with_its_method_and_query() {
         let reply = browser.get(format!("{}{path}", service.url)).send().await.unwrap();
         assert_eq!(reply.status(), 404, "{path}");
     }
-    // A client that follows redirects asks the same.
+    // A client that follows redirects sends the same request.
     let followed = reqwest::Client::new().post(format!("{}/api/poll/", service.url));
     let reply = followed.json(&question(json!({}))).send().await.unwrap();
     assert_eq!(reply.status(), 200, "{}", reply.text().await.unwrap());
 }
 
 #[tokio::test]
-async fn an_agent_message_of_the_wrong_type_is_told_so() {
+async fn wrong_type_of_an_agent_message_is_reported() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     for (message, given) in [(json!("hello"), "a string"), (json!([1]), "a list"), (json!(7), "a number")] {
@@ -177,7 +177,7 @@ async fn an_agent_message_of_the_wrong_type_is_told_so() {
 }
 
 #[tokio::test]
-async fn unknown_polls_are_refused_in_one_form() {
+async fn unknown_polls_return_one_error() {
     let service = Setup::demo().boot().await;
     let client = service.user().await;
     let id = "EP-20260131-7KQ2M4X9TB";

@@ -1,4 +1,4 @@
-//! Two replicas on one PostgreSQL: what happens on one is seen on the other.
+//! Two replicas on one PostgreSQL database share their state.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -15,8 +15,8 @@ use tokio::process::{Child, Command};
 use crate::crash::{admin, signal, started};
 use crate::harness::{Client, question};
 
-/// Two processes with one database, one upstream and one account. Their leases last so long that nothing here waits for
-/// the end of one.
+/// Two processes with one database, one upstream and one account. Their leases are so long that no test waits for
+/// one to expire.
 struct Replicas {
     first: (Child, Client),
     second: (Child, Client),
@@ -47,7 +47,7 @@ impl Replicas {
         Self { first, second, data, upstream, database }
     }
 
-    /// Starts a poll that asks everybody, on the first one.
+    /// Starts a poll of all models on the first replica.
     async fn poll(&self) -> String {
         let members = json!({ "confidence_threshold": 1, "pace": "thrifty" });
         let started = self.first.1.post("/api/polls", &question(members)).await.expect(202);
@@ -60,7 +60,7 @@ impl Replicas {
     }
 }
 
-/// The events of a poll, one by one.
+/// The events of a poll, read one at a time.
 struct Events {
     body: futures::stream::BoxStream<'static, Vec<u8>>,
     read: String,
@@ -94,7 +94,7 @@ impl Events {
 }
 
 #[tokio::test]
-async fn a_poll_is_watched_and_cancelled_on_another_replica() {
+async fn poll_is_watched_and_cancelled_on_another_replica() {
     let replicas = Replicas::start(40, 200).await;
     let id = replicas.poll().await;
     let mut events = Events::of(&replicas.second.1, &id).await;
@@ -119,7 +119,7 @@ async fn a_poll_is_watched_and_cancelled_on_another_replica() {
 }
 
 #[tokio::test]
-async fn a_stopping_replica_hands_its_polls_over() {
+async fn stopping_replica_hands_over_its_polls() {
     let mut replicas = Replicas::start(30, 300).await;
     let id = replicas.poll().await;
     let mut events = Events::of(&replicas.second.1, &id).await;

@@ -1,4 +1,4 @@
-//! Reputation, from polls through the public interfaces.
+//! Reputation of models, from polls through the public interfaces.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Engine, Service, Setup};
 
-/// The figures, once so many polls are counted: within seconds of their end, and told anew every five minutes.
+/// Returns the figures after this many polls are counted. Polls are counted within seconds; figures are cached
+/// for five minutes.
 async fn counted(service: &Service, polls: u64) -> (Value, Value) {
     for _ in 0..150 {
         service.clock.as_ref().unwrap().advance(Duration::from_mins(5));
@@ -27,7 +28,7 @@ fn of_model<'a>(models: &'a Value, id: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn figures_are_those_of_the_public_results() {
+async fn figures_match_the_public_results() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let mut script = Script::divided_panel(5);
         for name in ["maker8/line@refusal", "maker8/line@nonsense", "maker8/line@garbage"] {
@@ -57,7 +58,7 @@ async fn figures_are_those_of_the_public_results() {
             }
             winners.insert(id, (number, poll["winning_option"].clone()));
         }
-        // A private poll is nobody's business.
+        // A private poll is not counted.
         user.poll(json!({ "private": true })).await.expect(200);
         let (figures, models) = counted(&service, 45).await;
 
@@ -121,7 +122,7 @@ async fn figures_are_those_of_the_public_results() {
 }
 
 #[tokio::test]
-async fn a_model_that_takes_the_first_option_shown_is_seen_to() {
+async fn position_bias_of_a_model_is_detected() {
     let mut script = Script { votes_for: VoteFor::First, ..Script::panel(1) };
     script.models.push(priced("maker9/line@nonsense", "0", "0"));
     let service = Setup::scripted(script).seeded(3).boot().await;
@@ -151,7 +152,7 @@ async fn a_model_that_takes_the_first_option_shown_is_seen_to() {
 }
 
 #[tokio::test]
-async fn figures_are_kept_for_five_minutes() {
+async fn figures_are_cached_for_five_minutes() {
     let service = Setup::default().seeded(4).boot().await;
     let (nobody, clock) = (service.anonymous(), service.clock.clone().unwrap());
     let first = nobody.get("/api/reputation").await;
@@ -174,14 +175,14 @@ async fn simulated_polls_do_not_count() {
     user.post("/api/feedback", &json!({ "poll_id": poll["poll_id"], "outcome_correct": true }))
         .await
         .expect(201);
-    // It has been dealt with once its sums, which stay empty, can no longer change.
+    // The poll has been processed when its sums, which stay empty, can no longer change.
     service.app.ports.reputation.count_polls().await.unwrap();
     let (figures, models) = counted(&service, 0).await;
     assert_eq!((&models["models"], &figures["totals"]["votes"]), (&json!([]), &json!(0)));
 }
 
 #[tokio::test]
-async fn uptime_follows_the_minutes_in_which_the_service_ran() {
+async fn uptime_counts_the_minutes_with_a_running_service() {
     let service = Setup::default().seeded(7).boot().await;
     let (nobody, clock) = (service.anonymous(), service.clock.clone().unwrap());
     let beat = async || service.app.ports.reputation.beat().await.unwrap();
@@ -193,7 +194,7 @@ async fn uptime_follows_the_minutes_in_which_the_service_ran() {
     }
     let figures = nobody.get("/api/reputation").await.expect(200);
     assert_eq!((&figures["uptime_24h"], &figures["uptime_30d"]), (&json!(1.0), &json!(1.0)));
-    // Down for an hour, but for what the background task may write right now.
+    // Down for an hour, except for a concurrent write of the background task.
     clock.advance(Duration::from_mins(60));
     let uptime = nobody.get("/api/reputation").await.expect(200)["uptime_24h"].as_f64().unwrap();
     assert!((0.5..0.53).contains(&uptime), "{uptime}");

@@ -1,4 +1,4 @@
-//! Browser sessions: the cookie, how long it lasts, how it ends, and what other websites can do with it.
+//! Browser sessions: the cookie, its lifetime and end, and protection from other websites.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn me(client: &Client, cookie: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_session_ends_unused_after_a_day_and_at_all_after_two_weeks() {
+async fn session_expires_after_a_day_unused_or_two_weeks() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo().seeded(3).on(engine).boot().await;
         let client = service.anonymous();
@@ -37,7 +37,7 @@ async fn a_session_ends_unused_after_a_day_and_at_all_after_two_weeks() {
         let reply = me(&client, &unused).await;
         assert_eq!(reply.header("set-cookie"), "ep_session=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
         assert!(reply.refused(401).contains("session has ended"));
-        // As far apart as can be, whether or not the use before was written.
+        // The maximum distance between uses, regardless of which use was stored.
         for _ in 0..12 {
             me(&client, &used).await.expect(200);
             clock.advance(almost_a_day);
@@ -67,7 +67,7 @@ async fn only_the_service_can_make_a_cookie() {
     for forged in [&flipped, &token[2..], "", "abc", &user.to_string(), &"0".repeat(token.len())] {
         me(&client, &format!("ep_session={forged}")).await.refused(401);
     }
-    // A database that leaked holds neither the cookie nor its token, and no cookie can be made of it.
+    // A leaked database contains neither the cookie nor its token, and no cookie can be derived from it.
     me(&client, &cookie).await.expect(200);
     // Another service has another key.
     let other = Setup::demo().boot().await;
@@ -75,7 +75,7 @@ async fn only_the_service_can_make_a_cookie() {
 }
 
 #[tokio::test]
-async fn a_stale_cookie_never_becomes_a_free_poll_and_a_key_beats_a_cookie() {
+async fn stale_cookie_is_rejected_and_a_key_takes_precedence() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let (user, with_key) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -88,20 +88,20 @@ async fn a_stale_cookie_never_becomes_a_free_poll_and_a_key_beats_a_cookie() {
     let paid = client.post_with("/api/poll", &body, &[("cookie", &cookie)]).await.expect(200);
     assert!(paid["costs"].is_object(), "a poll of the account, not the free one");
 
-    // The key decides, right or wrong.
+    // The key takes precedence, valid or not.
     with_key.post_with("/api/poll", &body, &[("cookie", "ep_session=stale")]).await.expect(200);
     let wrong = client.with_key("ep_k_wrong");
     let reply = wrong.post_with("/api/poll", &body, &[("cookie", &cookie)]).await;
     assert_eq!(reply.header("set-cookie"), "");
     reply.refused(401);
-    // A key is no sign-in, and is not called wrong for that.
+    // A key is not a sign-in, but the response does not call it invalid.
     let reply = with_key.get("/api/auth/me").await;
     assert!(!reply.header("www-authenticate").contains("invalid_token"));
     assert!(reply.refused(401).contains("sign in with a browser"));
 }
 
 #[tokio::test]
-async fn other_websites_make_no_changes_with_a_visitors_session() {
+async fn other_websites_cannot_use_a_visitors_session() {
     let service = Setup::demo().with("EP_ALLOWED_ORIGINS", "*").boot().await;
     let client = service.anonymous();
     let (user, with_key) = service.user_with(MicroUsd::STARTER_CREDIT).await;
@@ -134,18 +134,18 @@ async fn other_websites_make_no_changes_with_a_visitors_session() {
     ] {
         create(&headers).await.expect(201);
     }
-    // A key is sent by programs, not by browsers on their own.
+    // Programs send keys; browsers do not send them automatically.
     let foreign = [("sec-fetch-site", "cross-site"), ("origin", "https://app.example")];
     with_key.post_with("/api/keys", &json!({}), &foreign).await.expect(201);
 }
 
 #[tokio::test]
-async fn signing_out_ends_the_session_everywhere() {
+async fn signing_out_ends_the_session() {
     let service = Setup::demo().on(Engine::Postgres).boot().await;
     let client = service.anonymous();
     let (user, _) = service.user_with(MicroUsd::ZERO).await;
     let (cookie, other) = (service.cookie(user).await, service.cookie(user).await);
-    // A link on another website only leads to a question.
+    // A link on another website leads only to a confirmation page.
     let asked = get(&client, "/api/auth/logout", &cookie, &[("sec-fetch-site", "cross-site")]).await;
     assert_eq!((asked.status, asked.header("content-type")), (200, "text/html; charset=utf-8"));
     assert!(asked.text.contains("Sign out") && asked.header("set-cookie").is_empty());
@@ -162,12 +162,12 @@ async fn signing_out_ends_the_session_everywhere() {
 }
 
 #[tokio::test]
-async fn signing_in_again_gives_a_new_session_and_ends_the_old_one() {
+async fn signing_in_again_replaces_the_session() {
     let libraries = WalletLibraries::start();
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let wallet = libraries.wallet().await;
-    // The first cookie is one that somebody else has put into the browser.
+    // An attacker has placed the first cookie in the browser.
     let (planted_user, _) = service.user_with(MicroUsd::ZERO).await;
     let mut cookie = service.cookie(planted_user).await;
     let mut seen = vec![cookie.clone()];
@@ -183,10 +183,10 @@ async fn signing_in_again_gives_a_new_session_and_ends_the_old_one() {
     }
 }
 
-/// The page of another website that sends a signed message must not choose the account of its visitor's browser. Its
-/// request gets the interface's response without the cookie; programs, which send no such headers, get the cookie.
+/// Another website that submits a signed message must not sign its visitor's browser in. Its request gets the
+/// normal response without the cookie. Programs, which send no such headers, get the cookie.
 #[tokio::test]
-async fn only_own_pages_and_programs_sign_in_with_a_cookie() {
+async fn only_own_pages_and_programs_get_a_sign_in_cookie() {
     let libraries = WalletLibraries::start();
     let service = Setup::demo().with("EP_ALLOWED_ORIGINS", "*").boot().await;
     let client = service.anonymous();
@@ -212,7 +212,7 @@ async fn only_own_pages_and_programs_sign_in_with_a_cookie() {
             assert_eq!(me(&client, &cookie).await.expect(200)["userId"], account["user_id"]);
         }
     }
-    // A request that brings a session along is refused, as every change of another website is.
+    // A cross-site request with a session is rejected, like every change by another website.
     let (user, _) = service.user_with(MicroUsd::ZERO).await;
     let cookie = service.cookie(user).await;
     let body = json!({ "message": "m", "signature": "0x" });

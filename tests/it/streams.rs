@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Client, Setup, question};
 
-/// Name, id and data of each event, until the stream ends.
+/// Returns name, id and data of each event, until the stream ends.
 async fn events(client: &Client, body: &Value) -> Vec<(String, Option<u64>, Value)> {
     let response = client.request(Method::POST, "/api/poll/stream").json(body).send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -59,7 +59,7 @@ async fn started_then_votes_then_one_complete() {
 }
 
 #[tokio::test]
-async fn a_replayed_stream_begins_and_ends_like_the_first_one() {
+async fn replayed_stream_starts_and_ends_like_the_original() {
     let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     let body = question(json!({}));
@@ -78,7 +78,7 @@ async fn a_replayed_stream_begins_and_ends_like_the_first_one() {
 }
 
 #[tokio::test]
-async fn what_fails_before_the_first_event_is_an_ordinary_response() {
+async fn errors_before_the_first_event_are_plain_responses() {
     let service = Setup::scripted(panel(VoteFor::Hash)).boot().await;
     let client = service.user().await;
     client
@@ -91,7 +91,7 @@ async fn what_fails_before_the_first_event_is_an_ordinary_response() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_does_not_end_its_poll() {
+async fn disconnected_client_does_not_end_its_poll() {
     let mut script = panel(VoteFor::Text("Beta".into()));
     script.default.latency = Duration::from_millis(150);
     let service = Setup::scripted(script).boot().await;
@@ -116,7 +116,7 @@ async fn a_client_that_leaves_does_not_end_its_poll() {
 }
 
 #[tokio::test]
-async fn anyone_follows_a_public_poll_without_its_costs() {
+async fn public_poll_can_be_followed_without_its_costs() {
     let mut script = panel(VoteFor::Hash);
     script.default.billing = Billing::Cost(120, 12, 0.000_01);
     let service = Setup::scripted(script).boot().await;
@@ -130,7 +130,7 @@ async fn anyone_follows_a_public_poll_without_its_costs() {
     assert!(!all.text.contains("cost_so_far") && !all.text.contains("costs"), "{}", all.text);
     let own = owner.get(&format!("/api/polls/{}/events", started["poll_id"].as_str().unwrap())).await;
     assert!(own.text.contains("costs"), "{}", own.text);
-    // Whoever comes back gets what came since.
+    // A reconnecting client gets the later events.
     let rest = anyone.send(anyone.request(Method::GET, &path).header("last-event-id", "28")).await;
     assert_eq!(rest.text.matches("event: vote").count(), 2, "{}", rest.text);
     let beyond = anyone.send(anyone.request(Method::GET, &path).header("last-event-id", "31")).await;

@@ -1,4 +1,4 @@
-//! Surfaces: what is claimed is there.
+//! Surfaces: every claim is tested.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ fn texts(value: &Value) -> Vec<&str> {
     value.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }
 
-/// The descriptors, after a look at what each of them claims.
+/// Checks the claims of each descriptor and returns the descriptors.
 async fn checked(service: &Service) -> Vec<Value> {
     let client = service.anonymous();
     let listed = client.get("/api/surfaces").await.expect(200);
@@ -33,7 +33,7 @@ async fn checked(service: &Service) -> Vec<Value> {
         for artifact in artifacts {
             let path = artifact.strip_prefix(&service.url).unwrap();
             let reply = client.get(path).await;
-            // What takes POST alone says so.
+            // A route that accepts only POST returns 405.
             let posted =
                 service.site.routes.iter().any(|route| route.path == path && route.method == Method::Post);
             let expected = if posted { 405 } else { 200 };
@@ -44,7 +44,7 @@ async fn checked(service: &Service) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn every_artifact_of_every_descriptor_answers() {
+async fn every_artifact_of_every_descriptor_responds() {
     let service = Setup::demo().boot().await;
     let descriptors = checked(&service).await;
     assert!(descriptors.len() >= 20, "{}", descriptors.len());
@@ -54,7 +54,7 @@ async fn every_artifact_of_every_descriptor_answers() {
 }
 
 #[tokio::test]
-async fn what_needs_a_setting_is_listed_with_it_alone() {
+async fn optional_surfaces_are_listed_only_if_configured() {
     let has =
         |descriptors: &[Value], id: &str| descriptors.iter().any(|descriptor| descriptor["pattern_id"] == id);
     let without = checked(&Setup::demo().boot().await).await;

@@ -1,4 +1,4 @@
-//! What the operator sees: metrics and logs, and no secret in either.
+//! Metrics and logs, and the absence of secrets in both.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::harness::{Client, WalletLibraries};
 
 #[tokio::test]
-async fn metrics_and_logs_tell_everything_but_secrets() {
+async fn metrics_and_logs_are_complete_without_secrets() {
     let data = tempfile::tempdir().unwrap();
     let ep = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
@@ -47,7 +47,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
         }
         seen.push(line);
     }
-    // Read meanwhile: a full pipe would hold the service up.
+    // Read concurrently, because a full pipe would block the service.
     let reading = tokio::spawn(async move {
         let mut seen = seen;
         while let Ok(Some(line)) = lines.next_line().await {
@@ -59,7 +59,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let client = Client::new(&url, Some(key.clone()));
     client.poll(json!({})).await.expect(200);
     client.with_key("ep_k_secretguess").poll(json!({})).await.expect(401);
-    // Two keys in the one response that shows them: one kept for its repetition, one not.
+    // Each key is shown in one response: one response is stored for replay, the other is not.
     let mut keys = vec![key.clone()];
     for headers in [&[("idempotency-key", "once")][..], &[]] {
         let created = client.post_with("/api/keys", &json!({}), headers).await.expect(201);
@@ -71,7 +71,7 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     let again = client.post_with("/api/keys", &json!({}), &[("idempotency-key", "once")]).await;
     assert_eq!(again.header("idempotent-replayed"), "true");
     assert_eq!(again.expect(201)["key"], keys[1].as_str());
-    // A wallet's signature, the cookie that it gets, and the key of its new account.
+    // A wallet's signature, its session cookie, and the key of its new account.
     let libraries = WalletLibraries::start();
     let wallet = libraries.wallet().await;
     let keyed = [("idempotency-key", "wallet")];
@@ -82,11 +82,11 @@ async fn metrics_and_logs_tell_everything_but_secrets() {
     keys.push(cookie.strip_prefix("ep_session=").unwrap().to_owned());
     keys.push(reply.expect(200)["api_key"].as_str().unwrap().to_owned());
     keys.push(signature);
-    // The secret that signs what the account is told, and a URL that may hold one.
+    // The secret that signs the account's notifications, and a URL that may contain a secret.
     let secret = client.post("/api/account/webhook/secret", &json!({})).await.expect(200)["secret"].clone();
     keys.push(secret.as_str().unwrap().to_owned());
     client.poll(json!({ "notify_url": "https://localhost:1/a-secret-path" })).await.expect(200);
-    // Mistakes of clients, of which rmcp warns.
+    // Client errors that rmcp logs as warnings.
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": 5 });
     client.post("/api/mcp", &initialize).await;
     client

@@ -1,5 +1,5 @@
-//! Upstreams that are down, slow, lying or half-open: votes fail with a reason, the poll ends by its
-//! deadline, the balance is right.
+//! Upstreams that are down, slow, inconsistent or half-open: votes fail with a reason, the poll ends by its
+//! deadline, and the balance is correct.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::harness::Setup;
 
-/// Twenty models that play this part, and what a poll of them comes to.
+/// Runs a poll of twenty models with this behaviour. Returns the poll, its cost and its duration.
 async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration) {
     let script = Script { default: behaviour, votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
     let setup =
@@ -27,7 +27,7 @@ async fn poll_of(behaviour: Behaviour) -> (serde_json::Value, MicroUsd, Duration
 async fn failures_have_reasons_and_cost_an_estimate_at_most() {
     let body = json!({ "error": { "message": "no credit" } }).to_string();
     let failures = [
-        // The upstream may have charged for what never arrived, and for answers that it priced for nobody.
+        // The upstream may have charged for lost responses and for responses without a price.
         (Action::Hang, "timeout", true),
         (Action::HalfOpen, "timeout", true),
         (Action::Status(402, body.clone()), "rejected", false),
@@ -47,7 +47,7 @@ async fn failures_have_reasons_and_cost_an_estimate_at_most() {
         let votes = poll["votes"].as_array().unwrap();
         assert!(
             votes.iter().all(|vote| {
-                // A call that begins late in the poll ends by the poll's deadline instead of its own.
+                // A call that starts late ends by the poll's deadline instead of its own.
                 let late = reason == "timeout" && vote["error_code"] == "deadline";
                 (vote["error_code"] == reason || late) && vote["error"].is_string()
             }),
@@ -76,7 +76,7 @@ async fn a_few_failures_make_a_partial_poll() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_gone_fails_the_votes_and_not_the_service() {
+async fn unavailable_upstream_fails_votes_but_not_the_service() {
     let mut service = Setup::default().boot().await;
     let client = service.user().await;
     client.poll(json!({})).await.expect(200);
@@ -92,7 +92,7 @@ async fn an_upstream_that_is_gone_fails_the_votes_and_not_the_service() {
 }
 
 #[tokio::test]
-async fn the_registry_outlives_its_upstream_and_a_restart() {
+async fn registry_survives_upstream_failure_and_restart() {
     let service = Setup::default().boot().await;
     service.anonymous().get("/api/models").await.expect(200);
     let data = service.data.path().to_owned();
@@ -115,11 +115,11 @@ async fn secrets_never_reach_a_result() {
 }
 
 #[tokio::test]
-async fn outgoing_requests_are_made_by_the_clients_of_the_environment() {
+async fn outgoing_requests_use_the_injected_clients() {
     let script = Script { votes_for: VoteFor::Text("Beta".into()), ..Script::panel(20) };
     let upstream = ScriptedUpstream::start(script).unwrap();
     let address = upstream.base_url().parse::<reqwest::Url>().unwrap().socket_addrs(|| None).unwrap()[0];
-    // A name that only this client resolves.
+    // A host name that only this client resolves.
     let http =
         HttpClients::new(move || ep_outgoing::client_builder().no_proxy().resolve("models.example", address));
     let setup = Setup { script: None, http, ..Setup::default() };

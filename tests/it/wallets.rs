@@ -1,5 +1,5 @@
-//! Signing in with a wallet, against the libraries that wallets are made of: `viem`, `ethers`, the two `siwe`
-//! libraries, and contract wallets on a chain of their own.
+//! Sign-in with a wallet, against the libraries that wallets use: `viem`, `ethers`, both `siwe` libraries, and
+//! contract wallets on a separate chain.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Chain, Client, Engine, Reply, Setup, Wallet, WalletLibraries};
 
-/// The message that the service writes for this wallet.
+/// Returns the service's message for this wallet.
 async fn challenge(client: &Client, address: &str) -> Value {
     client.get(&format!("/api/wallet/challenge?address={address}")).await.expect(200)
 }
@@ -61,7 +61,7 @@ async fn wallets_of_every_library_sign_in() {
             assert_eq!((&first["address"], &first["is_new_user"]), (&json!(wallet.address), &json!(true)));
             assert_eq!(first.as_object().unwrap().len(), 4, "{first}");
 
-            // The key and the cookie are of this account, which has its starter credit.
+            // The key and the cookie belong to this account, which has its starter credit.
             let with_key = client.with_key(first["api_key"].as_str().unwrap());
             assert_eq!(with_key.get("/api/balance").await.expect(200)["balance"], "$1.00");
             let me = client.request(reqwest::Method::GET, "/api/auth/me").header("cookie", &cookie);
@@ -71,7 +71,7 @@ async fn wallets_of_every_library_sign_in() {
                 json!({ "userId": first["user_id"], "email": email })
             );
 
-            // The same wallet is the same account, whose key is never shown again.
+            // The same wallet gets the same account, without its key.
             let again = libraries.sign_in(&service.anonymous(), &wallet, &[]).await.expect(200);
             let expected =
                 json!({ "address": wallet.address, "user_id": first["user_id"], "is_new_user": false });
@@ -81,14 +81,14 @@ async fn wallets_of_every_library_sign_in() {
     }
 }
 
-/// Now, as RFC 3339 writes it.
+/// Returns the current time in RFC 3339.
 fn now() -> String {
     use ep_kernel::ports::Clock;
     ensemble_poll::clock::SystemClock.now().to_string()
 }
 
 #[tokio::test]
-async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() {
+async fn message_is_bound_to_wallet_domain_chain_time_and_purpose_and_used_once() {
     let libraries = WalletLibraries::start();
     let service = Setup::demo().seeded(7).boot().await;
     let client = service.anonymous();
@@ -102,7 +102,7 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
     let by_other = libraries.sign(&other, &own).await;
     assert!(refused(&own, &by_other).await.contains("not this wallet's signature"));
 
-    // Each is signed as it is: only what it says is wrong.
+    // Each message is signed correctly; only its content is wrong.
     let host = service.url.strip_prefix("http://").unwrap();
     let nonce = challenge(&client, &other.address).await["nonce"].as_str().unwrap().to_owned();
     let own_nonce = own.split("Nonce: ").nth(1).unwrap().split('\n').next().unwrap();
@@ -129,7 +129,7 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
         assert!(refused(&own, malformed).await.contains("not this wallet's signature"), "{malformed}");
     }
 
-    // A message for one purpose is refused for another, and is not used up by that.
+    // A message for one purpose is rejected for another and stays unused.
     let path = format!("/api/wallet/challenge?address={}&purpose=rotate_key", wallet.address);
     let rotation = client.get(&path).await.expect(200)["message"].as_str().unwrap().to_owned();
     assert!(rotation.contains("Revoke all API keys"));
@@ -138,13 +138,13 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
     let body = json!({ "message": rotation, "signature": rotation_signature });
     assert!(client.post("/api/wallet/rotate-key", &body).await.refused(404).contains("no account"));
 
-    // Another spelling of the nonce is another nonce.
+    // A nonce in different letter case is a different nonce.
     let upper = own.replace(own_nonce, &own_nonce.to_uppercase());
     assert_ne!(upper, own);
     let said = refused(&upper, &libraries.sign(&wallet, &upper).await).await;
     assert!(said.contains("not issued for this wallet"), "{said}");
 
-    // Nothing of all this has made an account. Of sixteen uses at once one succeeds.
+    // None of these requests created an account. Of sixteen concurrent uses, one succeeds.
     assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 0);
     let uses = (0..16).map(|_| verify(&client, &own, &signature));
     let uses = futures::future::join_all(uses).await;
@@ -159,7 +159,7 @@ async fn a_message_is_bound_to_wallet_domain_chain_time_purpose_and_used_once() 
 }
 
 #[tokio::test]
-async fn what_is_no_address_or_lacks_members_is_a_400() {
+async fn invalid_addresses_and_missing_fields_return_400() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     for address in [
@@ -235,7 +235,7 @@ async fn keys_are_revoked_and_rotated_by_signature() {
 }
 
 #[tokio::test]
-async fn contract_wallets_sign_in_where_a_node_can_be_asked() {
+async fn contract_wallets_sign_in_with_a_node() {
     let libraries = WalletLibraries::start();
     let chain = Chain::start(84532).await;
     let setup = || Setup::demo().with("EP_X402_NETWORK", "eip155:84532");
@@ -278,7 +278,7 @@ async fn contract_wallets_sign_in_where_a_node_can_be_asked() {
     let account = verify(&client, &message, signature).await.expect(200);
     assert_eq!(account["address"], counterfactual);
 
-    // Without a node, with one of another chain, and with one that is away.
+    // Without a node, with a node of another chain, and with an unavailable node.
     let without = setup().boot().await;
     let client = without.anonymous();
     let message = challenge_text(&client, address).await;
@@ -330,7 +330,7 @@ async fn starter_credits_are_limited_and_sign_ins_are_counted() {
 }
 
 #[tokio::test]
-async fn a_repeated_sign_in_does_not_show_the_key_again() {
+async fn repeated_sign_in_does_not_show_the_key_again() {
     let libraries = WalletLibraries::start();
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo().on(engine).boot().await;
@@ -354,10 +354,10 @@ async fn a_repeated_sign_in_does_not_show_the_key_again() {
     }
 }
 
-/// A customer of a provider has up to 65,536 blocks of 64 bits: they count as one network, which gets a tenth of the
-/// credits of a day.
+/// A provider's customer can have up to 65,536 blocks of 64 bits. They count as one network, which gets a tenth
+/// of a day's credits.
 #[tokio::test]
-async fn one_network_does_not_use_up_the_starter_credits_of_all() {
+async fn one_network_cannot_use_all_starter_credits() {
     let libraries = WalletLibraries::start();
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let service = Setup::demo()

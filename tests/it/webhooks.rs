@@ -1,10 +1,10 @@
-//! Accounts are told that their polls have ended.
+//! Accounts are notified when their polls end.
 
 use serde_json::{Value, json};
 
 use crate::harness::{Client, Engine, Service, Setup, WebhookReceiver};
 
-/// A service that may call this machine.
+/// Starts a service that may call loopback addresses.
 async fn service_on(engine: Engine) -> Service {
     Setup::demo().on(engine).with("EP_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8").boot().await
 }
@@ -27,7 +27,7 @@ async fn secret(client: &Client) -> String {
     reply.expect(200)["secret"].as_str().unwrap().to_owned()
 }
 
-async fn ends_are_told_signed(engine: Engine) {
+async fn notifications_are_signed(engine: Engine) {
     let (service, receiver) = tokio::join!(service_on(engine), WebhookReceiver::start());
     let client = service.user().await;
     assert_eq!(
@@ -62,7 +62,7 @@ async fn ends_are_told_signed(engine: Engine) {
     }
     assert_eq!(notified(&client, "delivered").await["attempts"], 1);
 
-    // The secret before goes on signing for a day; another account's does not fit.
+    // The previous secret keeps signing for a day; another account's secret does not match.
     let older = secret(&client).await;
     secret(&client).await;
     receiver.check_with(&older).await;
@@ -86,17 +86,17 @@ async fn ends_are_told_signed(engine: Engine) {
 }
 
 #[tokio::test]
-async fn ends_are_told_signed_on_sqlite() {
-    ends_are_told_signed(Engine::Sqlite).await;
+async fn notifications_are_signed_on_sqlite() {
+    notifications_are_signed(Engine::Sqlite).await;
 }
 
 #[tokio::test]
-async fn ends_are_told_signed_on_postgres() {
-    ends_are_told_signed(Engine::Postgres).await;
+async fn notifications_are_signed_on_postgres() {
+    notifications_are_signed(Engine::Postgres).await;
 }
 
 #[tokio::test]
-async fn what_fails_is_sent_again_until_it_is_gone() {
+async fn failed_deliveries_are_retried_until_they_expire() {
     let (service, receiver) = tokio::join!(service_on(Engine::Sqlite), WebhookReceiver::start());
     let client = service.user().await;
     let elsewhere = format!("{}/elsewhere", receiver.url);
@@ -148,7 +148,7 @@ async fn only_public_https_urls_are_called() {
     }
     client.post("/api/account/webhook", &json!({})).await.refused(400);
 
-    // What a name leads to is known when it is called.
+    // The address of a name is checked when it is called.
     set(json!("https://localhost:1/")).await.expect(200);
     client.poll(json!({})).await.expect(200);
     for _ in 0..200 {
@@ -162,7 +162,7 @@ async fn only_public_https_urls_are_called() {
 }
 
 #[tokio::test]
-async fn a_key_that_reads_sets_no_webhook_and_strangers_have_none() {
+async fn read_only_keys_and_anonymous_callers_cannot_set_a_webhook() {
     let service = Setup::demo().boot().await;
     let owner = service.user().await;
     for scope in ["read", "polls"] {

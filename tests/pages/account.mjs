@@ -1,6 +1,6 @@
-// The whole way of a person with an account, in a real browser. Arguments: the service's URL, then as JSON: `wallet`, the
-// private key of a wallet that has USDC, `chainId` of its chain, `others`, the origins of the identity provider and of the
-// card processor, `screenshots`, a folder.
+// Walks through all account pages in a real browser. Arguments: the service's URL, then as JSON: `wallet`, the
+// private key of a wallet with USDC; `chainId`, its chain; `others`, the origins of the identity provider and the
+// card processor; `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -27,7 +27,7 @@ const browser = await chromium.launch({
 })
 const done = []
 
-/** A browser of a person, whose pages fail where they show errors or ask anybody else. */
+/** A person's browser. Its pages fail on errors and on requests to other origins. */
 async function person(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -43,13 +43,13 @@ async function person(options = {}) {
   })
   page.on('request', (request) => {
     const { origin } = new URL(request.url())
-    // People go to other places, pages ask nobody else.
+    // People may visit other sites; pages may not request them.
     if (origin !== base && !(others.includes(origin) && request.isNavigationRequest()) && !request.url().endsWith('/favicon.ico')) {
       wrong.push(`request to ${request.url()}`)
     }
   })
   page.on('console', (message) => {
-    // A refusal with a reason is an error to the browser alone; the favicon is that of another service.
+    // The browser logs an explained rejection as an error. The favicon belongs to another service.
     const answered = /the server responded with a status of (400|401|402|403|404|429|503|504)|net::ERR_FAILED/.test(message.text())
     if (['error', 'warning'].includes(message.type()) && !answered) wrong.push(`console: ${message.text()}`)
   })
@@ -62,7 +62,7 @@ async function person(options = {}) {
   }
 }
 
-/** Opens a page of the service. On a loaded machine it may answer that it is busy, as people see it too: they try again. */
+/** Opens a page of the service and retries if the service is busy, as a person would on a loaded machine. */
 async function open(page, path) {
   for (let tries = 3; ; tries -= 1) {
     const status = (await page.goto(base + path)).status()
@@ -72,7 +72,7 @@ async function open(page, path) {
   }
 }
 
-/** A wallet in the page (EIP-1193, EIP-6963) whose signatures come from viem. */
+/** A wallet in the page (EIP-1193, EIP-6963) that signs with viem. */
 async function withWallet({ page }, privateKey, older = false) {
   const account = privateKeyToAccount(privateKey)
   const state = { chainId: 1, knows: [1], decline: false, asked: [], address: account.address }
@@ -129,7 +129,7 @@ async function withWallet({ page }, privateKey, older = false) {
   return state
 }
 
-/** The page as it is now: accessible, as wide as the window, and valid HTML. */
+/** Asserts that the page is accessible, fits the window and is valid HTML. */
 async function holds({ page, context }, name) {
   const before = page.viewportSize()
   for (const colorScheme of ['light', 'dark']) {
@@ -158,7 +158,7 @@ async function valid(html, name) {
   assert.deepEqual(report.results.flatMap(({ messages }) => messages.map((m) => `${m.line}: ${m.ruleId}: ${m.message}`)), [], name)
 }
 
-/** Everything that can be used is reached by Tab, and shows that it has the focus. */
+/** Asserts that Tab reaches every control and that the focus is visible. */
 async function byKeyboard({ page }, name) {
   await page.reload()
   const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
@@ -236,7 +236,7 @@ const CHECKS = {
     for (const asked of ['Which planet has the most moons? [Jupiter, Saturn]', 'Is a tomato a fruit? [Yes, No]']) {
       await open(page, '/')
       await page.fill('#question', asked)
-      // The estimate moves what stands below it.
+      // The estimate moves the elements below it.
       await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
       await page.getByLabel('quick').check()
       await page.getByRole('button', { name: 'Ask the models' }).click()
@@ -254,7 +254,7 @@ const CHECKS = {
     await byKeyboard(visitor, 'dashboard')
     await open(page, '/dashboard')
 
-    // A browser that has read a result does not show it after the deletion.
+    // A browser that has cached a result does not show it after the deletion.
     const deleted = page.locator('#history > li', { hasText: 'tomato' })
     const link = deleted.getByRole('link')
     const result = await link.evaluate(({ href }) => href)
@@ -302,7 +302,7 @@ const CHECKS = {
       const reply = await visitor.context.request.post(`${base}/dashboard/${form}`, { form: fields, headers: { origin: base } })
       await valid(await reply.text(), `${form} ${JSON.stringify(fields)}`)
     }
-    // The session ends elsewhere, while a form is open.
+    // The session ends elsewhere while a form is open.
     await page.getByLabel('Label of a new key').fill('kept through the sign-in')
     const other = await visitor.context.newPage()
     await other.goto(`${base}/api/auth/logout`)
@@ -376,7 +376,7 @@ const CHECKS = {
     await page.reload()
     assert.equal(await balance(visitor), '$13.50')
 
-    // Only 402 means that a payment was refused.
+    // Only status 402 means that a payment was rejected.
     const signatures = () => wallet.asked.filter((method) => /Typed/.test(method)).length
     const stored = () => page.evaluate(() => sessionStorage.length)
     const before402 = signatures()
@@ -395,7 +395,7 @@ const CHECKS = {
     await page.getByText('The payment was refused, and nothing was taken: insufficient funds').waitFor()
     assert.deepEqual([await stored(), sent.length, signatures() - before402], [0, 1, 1])
 
-    // The service is paid, and its response is lost.
+    // The service is paid, but its response is lost.
     sent.length = 0
     responses.push(
       (route) => route.fulfill({ status: 400, json: { error: 'a proxy changed the request' } }),
@@ -415,7 +415,7 @@ const CHECKS = {
     await holds(visitor, 'dashboard-open-payment')
     await again.click()
     await page.getByText('It is not known yet whether you paid. Do not pay again. The same payment is sent again').waitFor()
-    // The last request has no response: the person reloads the page, which repeats it.
+    // The last request gets no response: the person reloads the page, which repeats the request.
     await unanswered
     await page.reload()
     await page.getByText('Receipt: transaction 0x').waitFor()

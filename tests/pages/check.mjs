@@ -1,6 +1,6 @@
-// Pages in a real browser. Arguments: the service's URL, then what is checked there as JSON: `paths` of pages, `live`, the
-// id of a poll that runs, `hostile`, texts that a page shows and nothing else does with them, `searched`, pages and words that
-// are found there, `screenshots`, a folder.
+// Checks pages in a real browser. Arguments: the service's URL, then as JSON: `paths`, the pages; `live`, the id
+// of a running poll; `hostile`, texts that pages must show literally; `searched`, pages with search words;
+// `screenshots`, a folder.
 import assert from 'node:assert/strict'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const browser = await chromium.launch({
 })
 const done = []
 
-/** A page in a browser of its own that fails where the page does: errors, dialogs, requests to other origins. */
+/** Opens a page in a new browser and fails on errors, dialogs and requests to other origins. */
 async function open(path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
   const page = await context.newPage()
@@ -67,13 +67,13 @@ async function each(path) {
 
 async function valid(path) {
   const html = await (await fetch(base + path, { headers: { accept: 'text/html' } })).text()
-  // Without a script, a running poll's page is asked for again every few seconds.
+  // Without a script, the page of a running poll reloads every few seconds.
   const config = { root: true, extends: ['html-validate:standard', 'html-validate:a11y'], rules: { 'meta-refresh': 'off' } }
   const report = await new HtmlValidate(config).validateString(html, path)
   assert.deepEqual(report.results.flatMap(({ messages }) => messages.map((m) => `${m.line}: ${m.ruleId}: ${m.message}`)), [], path)
 }
 
-/** Everything that can be used is reached by Tab, in order, and shows that it has the focus. */
+/** Asserts that Tab reaches every control in order and that the focus is visible. */
 async function byKeyboard(path) {
   const { page, close } = await open(path)
   const wanted = await page.evaluate(() => [...document.querySelectorAll('a[href], button, select, input, textarea, summary, [tabindex="0"]')]
@@ -86,7 +86,7 @@ async function byKeyboard(path) {
   })
   for (let stop = 1; stop < wanted; stop++) await page.keyboard.press('Tab')
   const stops = await page.evaluate(() => [...window.stops].map(([element, outline]) => `${element.tagName} ${outline}`))
-  // The first stop came before they were noted.
+  // The first stop came before tracking started.
   assert.equal(stops.length, wanted - 1, `${path}: what can be used is reached`)
   assert.ok(!stops.some((stop) => stop.endsWith('none')), `${path}: ${stops}`)
   await close()
@@ -108,7 +108,7 @@ const CHECKS = {
     await page.waitForFunction(() => !window.loadedOnce && !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
     assert.match(await page.locator('#sentence').innerText(), /won with|tie/)
     await close()
-    // Without a script it asks for itself again.
+    // Without a script, the page reloads.
     await still.page.locator('#sentence', { hasText: /won with|tie/ }).waitFor({ timeout: LIVE_MS })
     await still.close()
   },
@@ -198,7 +198,7 @@ const CHECKS = {
     const blocked = page.waitForEvent('console', { predicate: (message) => /frame-ancestors/.test(message.text()) })
     await page.evaluate((src) => document.body.append(Object.assign(document.createElement('iframe'), { src })), base + paths[0])
     await blocked
-    // It is reported as an error, as it should be.
+    // The browser reports it as an error, as expected.
     await close().catch((error) => assert.match(error.message, /frame-ancestors/))
   },
   async 'hostile texts are shown as they are'() {
@@ -250,7 +250,7 @@ const CHECKS = {
       assert.equal(query(), words)
       await page.reload()
       assert.deepEqual(await shown(), found)
-      // A link leads to what was not shown.
+      // A link leads to the hidden items.
       const hidden = await page.evaluate(() => document.querySelector('[data-group][hidden] [id]').id)
       await page.evaluate((id) => { location.hash = id }, hidden)
       await page.locator(`#${hidden}`).waitFor()

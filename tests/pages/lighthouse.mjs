@@ -1,7 +1,6 @@
-// What Lighthouse says of pages. Arguments: the service's URL, then the paths.
+// Lighthouse results of pages. Arguments: the service's URL, then the paths.
 //
-// A score needs one run that is good enough: a busy machine makes good pages look slow, and no machine makes slow ones
-// look quick.
+// A score needs one sufficient run: a busy machine makes fast pages look slow, but never slow pages fast.
 import assert from 'node:assert/strict'
 import { launch } from 'chrome-launcher'
 import lighthouse, { desktopConfig } from 'lighthouse'
@@ -24,7 +23,7 @@ async function run(path, config) {
   return lhr
 }
 
-/** The best of a few runs by a measure; it ends with the first that is good enough. */
+/** Returns the best of a few runs by a measure; stops at the first sufficient run. */
 async function best(path, config, measure, isEnough) {
   let found
   for (let turn = 0; turn < RUNS; turn++) {
@@ -35,13 +34,13 @@ async function best(path, config, measure, isEnough) {
   return found
 }
 
-/** Lighthouse does not know the directive `Content-Usage` of robots.txt; it may complain of nothing else there. */
+/** Lighthouse does not know the `Content-Usage` directive of robots.txt; other complaints count. */
 function knowsRobots({ audits }) {
   const complaints = audits['robots-txt'].details?.items ?? []
   return complaints.every(({ line }) => line.startsWith('Content-Usage:'))
 }
 
-/** The score of a category, as Lighthouse weighs its audits; robots.txt counts by the complaints that hold. */
+/** Returns the score of a category with Lighthouse's weights; robots.txt counts only valid complaints. */
 function score(report, name) {
   const { auditRefs } = report.categories[name]
   const scored = auditRefs.map(({ id, weight }) => {

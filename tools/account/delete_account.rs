@@ -30,7 +30,7 @@ pub struct AccountToDelete {
 pub struct DeletedAccount {
     /// Always true.
     pub deleted: bool,
-    /// The forfeited balance, in USD.
+    /// The forfeited amount, in USD.
     #[schemars(with = "f64")]
     pub forfeited_usd: Usd,
 }

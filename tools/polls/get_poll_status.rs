@@ -43,8 +43,8 @@ pub struct PollStatus {
     pub outcome: Option<String>,
     /// Votes so far.
     pub tally: NamedTally,
-    /// Confidence so far that the whole roster would give this outcome: agreement among these models, not
-    /// truth.
+    /// Confidence so far that the whole roster would give this outcome: agreement among these models,
+    /// not truth.
     pub confidence: f64,
     /// Number of models that responded or failed to.
     pub answered: u32,

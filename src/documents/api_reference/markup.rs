@@ -1,19 +1,19 @@
-//! HTML in which every text is escaped.
+//! A builder for HTML that escapes every text.
 
 use std::fmt::Write;
 
-/// HTML that is being written.
+/// HTML under construction.
 #[derive(Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// Markup as it is.
+    /// Appends markup verbatim.
     pub(super) fn raw(&mut self, markup: &str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text.
+    /// Appends escaped text.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
@@ -27,7 +27,7 @@ impl Markup {
         self
     }
 
-    /// An element that holds a text; `attributes` as they are, with a space before each.
+    /// Appends an element with a text. `attributes` are verbatim, each with a leading space.
     pub(super) fn element(&mut self, name: &str, attributes: &str, text: &str) -> &mut Self {
         let _ = write!(self.0, "<{name}{attributes}>");
         self.text(text);
@@ -35,7 +35,7 @@ impl Markup {
         self
     }
 
-    /// A link to an address.
+    /// Appends a link.
     pub(super) fn anchor(&mut self, to: &str, text: &str) -> &mut Self {
         self.raw("<a href=\"").text(to).raw("\">").text(text).raw("</a>")
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_becomes_markup_by_itself() {
+    fn text_is_escaped() {
         let mut page = Markup::default();
         page.element("p", "", "<script>&\"").anchor("x\" onclick=\"y", "a");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `/api/docs`: the API reference, rendered from the OpenAPI description; and the same in Markdown.
+//! `/api/docs`: the API reference, rendered from the OpenAPI description, as HTML and Markdown.
 
 mod markup;
 mod operations;
@@ -40,7 +40,7 @@ struct Reference<'a> {
     operations: String,
 }
 
-/// The page.
+/// Renders the page.
 fn page(site: &Site) -> Option<Bytes> {
     let description: Value = serde_json::from_slice(&site.document(OPENAPI)?).ok()?;
     let info = &description["info"];
@@ -62,7 +62,7 @@ fn page(site: &Site) -> Option<Bytes> {
     })
 }
 
-/// The reference in Markdown: the operations, and what else is served.
+/// Renders the reference in Markdown: the operations and all other routes.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of every renderer")]
 fn markdown(site: &Site) -> Option<Bytes> {
     let owner = super::owner();
@@ -74,7 +74,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
     );
     text.push_str(&tool_reference::offered(site));
     text.push_str("\n## What else is served\n\n");
-    // Forms belong to their page.
+    // Form routes are left out because only their page uses them.
     let further =
         |route: &&Route| !tool_reference::is_operation(route) && !matches!(route.kind, RouteKind::Form);
     for route in site.routes.iter().filter(further) {

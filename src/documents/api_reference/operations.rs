@@ -1,4 +1,4 @@
-//! The operations of the reference.
+//! The operations section of the reference.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::markup::Markup;
 use super::schemas;
 use crate::pages::below as prose;
 
-/// Operations of one tag.
+/// The operations of one tag.
 pub(super) struct Group<'a> {
     name: &'a str,
     about: &'a str,
@@ -19,7 +19,7 @@ struct Operation<'a> {
     described: &'a Value,
 }
 
-/// The operations by their tags.
+/// Groups the operations by tag.
 pub(super) fn groups(description: &Value) -> Vec<Group<'_>> {
     let paths = description["paths"].as_object().into_iter().flatten();
     let mut left: Vec<Operation<'_>> = paths
@@ -52,7 +52,7 @@ fn slug(name: &str) -> String {
     format!("group-{}", name.to_ascii_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "-"))
 }
 
-/// The list of all operations.
+/// Writes the table of contents.
 pub(super) fn contents(page: &mut Markup, groups: &[Group<'_>]) {
     page.raw("<nav class=\"contents\" aria-label=\"Operations\" data-contents>\n<ul>\n");
     for group in groups {
@@ -68,7 +68,7 @@ pub(super) fn contents(page: &mut Markup, groups: &[Group<'_>]) {
     );
 }
 
-/// Which credentials there are.
+/// Writes the section on credentials.
 pub(super) fn credentials(page: &mut Markup, description: &Value) {
     page.raw("<section aria-labelledby=\"credentials\" data-item>\n<h2 id=\"credentials\">Credentials</h2>\n<dl>\n");
     for (name, scheme) in description["components"]["securitySchemes"].as_object().into_iter().flatten() {
@@ -78,7 +78,7 @@ pub(super) fn credentials(page: &mut Markup, description: &Value) {
     page.raw("</dl>\n</section>\n");
 }
 
-/// The operations of a group.
+/// Writes the section of a group.
 pub(super) fn section(page: &mut Markup, description: &Value, group: &Group<'_>) {
     let id = slug(group.name);
     page.raw(&format!("<section aria-labelledby=\"{id}\" data-group>\n<h2 id=\"{id}\">"))
@@ -86,12 +86,12 @@ pub(super) fn section(page: &mut Markup, description: &Value, group: &Group<'_>)
         .raw("</h2>\n");
     page.element("p", "", group.about).raw("\n");
     for operation in &group.operations {
-        one(page, description, operation);
+        operation_section(page, description, operation);
     }
     page.raw("</section>\n");
 }
 
-fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
+fn operation_section(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
     let Operation { method, path, described } = operation;
     let id = text(described, "operationId");
     page.raw("<article data-item aria-labelledby=\"")
@@ -105,7 +105,7 @@ fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
         .raw("</a> ")
         .text(text(described, "summary"))
         .raw("</h3>\n");
-    who(page, described);
+    accepted_credentials(page, described);
     page.raw(&prose(text(described, "description")));
     parameters(page, description, described);
     for (kind, media) in described["requestBody"]["content"].as_object().into_iter().flatten() {
@@ -118,8 +118,8 @@ fn one(page: &mut Markup, description: &Value, operation: &Operation<'_>) {
     page.raw("</article>\n");
 }
 
-/// Which credentials are accepted, each a link to what it is.
-fn who(page: &mut Markup, described: &Value) {
+/// Writes the accepted credentials, each linked to its description.
+fn accepted_credentials(page: &mut Markup, described: &Value) {
     page.raw("<p class=\"small\">");
     let schemes = described["security"].as_array().map_or(&[][..], Vec::as_slice);
     page.raw(if schemes.is_empty() { "No credential is looked at." } else { "Credential: " });
@@ -133,7 +133,7 @@ fn who(page: &mut Markup, described: &Value) {
     page.raw(if schemes.is_empty() { "</p>\n" } else { ".</p>\n" });
 }
 
-/// What a reference within the description leads to.
+/// Follows a reference within the description.
 fn resolved<'a>(description: &'a Value, value: &'a Value) -> &'a Value {
     let target =
         value["$ref"].as_str().and_then(|reference| description.pointer(reference.strip_prefix('#')?));
@@ -154,7 +154,7 @@ fn parameters(page: &mut Markup, description: &Value, described: &Value) {
     page.raw(if shared.is_empty() { "" } else { "</p>\n" });
 }
 
-/// The parameters that several operations have.
+/// Writes the parameters that several operations share.
 pub(super) fn shared_parameters(page: &mut Markup, description: &Value) {
     page.raw("<section aria-labelledby=\"headers\" data-group>\n<h2 id=\"headers\">Headers</h2>\n");
     for parameter in description["components"]["parameters"].as_object().into_iter().flat_map(Map::values) {
@@ -211,7 +211,7 @@ fn responses(page: &mut Markup, described: &Value) {
     page.raw("</p>\n");
 }
 
-/// The forms of a response's body.
+/// Writes the media types of a response's body.
 fn bodies(page: &mut Markup, response: &Value) {
     let forms = response["content"].as_object().into_iter().flatten();
     for (place, (kind, media)) in forms.enumerate() {
@@ -220,7 +220,7 @@ fn bodies(page: &mut Markup, response: &Value) {
     }
 }
 
-/// What operations answer where something goes wrong.
+/// Writes the section on error responses.
 pub(super) fn errors(page: &mut Markup, description: &Value) {
     page.raw("<section aria-labelledby=\"errors\" data-group>\n<h2 id=\"errors\">Errors</h2>\n");
     for (name, response) in description["components"]["responses"].as_object().into_iter().flatten() {

@@ -1,11 +1,11 @@
-//! The schemas of the reference.
+//! The schemas section of the reference.
 
 use serde_json::Value;
 
 use super::markup::Markup;
 use crate::pages::below as prose;
 
-/// Every schema, with its members.
+/// Writes every schema with its fields.
 pub(super) fn section(page: &mut Markup, description: &Value) {
     page.raw("<section aria-labelledby=\"schemas\" data-group>\n<h2 id=\"schemas\">Schemas</h2>\n");
     for (name, schema) in description["components"]["schemas"].as_object().into_iter().flatten() {
@@ -39,7 +39,7 @@ pub(super) fn section(page: &mut Markup, description: &Value) {
     page.raw("</section>\n");
 }
 
-/// What a schema allows, in short; types of their own as links.
+/// Writes a short form of a schema; named types become links.
 pub(super) fn shape(page: &mut Markup, schema: &Value) {
     if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
         page.anchor(&format!("#schema-{name}"), name);

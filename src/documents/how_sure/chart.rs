@@ -1,67 +1,67 @@
-//! Line charts as SVG, with the table of their figures.
+//! Line charts as SVG, each with a table of its data.
 
 use askama::Template;
 
 /// A chart with its table.
 pub(super) struct Chart {
-    /// A word of its own on the page.
+    /// An id that is unique on the page.
     pub(super) id: &'static str,
     pub(super) title: String,
-    /// What it shows, in a sentence for who does not see it.
+    /// A text alternative for the picture, in one sentence.
     pub(super) description: String,
-    /// What is along the axes.
+    /// The labels of the axes.
     pub(super) across: &'static str,
     pub(super) upwards: &'static str,
-    /// The places along the lower axis.
+    /// The labels of the ticks on the horizontal axis.
     pub(super) places: Vec<String>,
     pub(super) lines: Vec<Line>,
     pub(super) columns: Vec<String>,
-    /// The table's rows; the first cell is what the row is about.
+    /// The table's rows; the first cell is the row's label.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// A line: its name, and a per cent for each place from the left.
+/// A line: its name and a percentage for each tick, from left to right.
 pub(super) struct Line {
     pub(super) name: String,
     pub(super) values: Vec<f64>,
 }
 
-/// The size of the picture, and where its axes lie.
+/// The size of the picture and the position of its axes.
 const WIDTH: f64 = 360.0;
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 344.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = 216.0;
-/// Where the names of the lines begin, and how far they are apart.
+/// The horizontal position of the line names and their vertical distance.
 const NAMES: f64 = 272.0;
 const NAME_STEP: f64 = 19.0;
 
-/// The chart as a template draws it.
+/// The template of a chart.
 #[derive(Template)]
 #[template(path = "chart.html")]
-pub(super) struct Drawn<'a> {
+pub(super) struct ChartTemplate<'a> {
     chart: &'a Chart,
     width: f64,
     height: f64,
     left: f64,
     right: f64,
     bottom: f64,
-    marks: Vec<Mark<'a>>,
-    steps: Vec<Step>,
-    lines: Vec<DrawnLine<'a>>,
+    marks: Vec<TickLabel<'a>>,
+    steps: Vec<GridLine>,
+    lines: Vec<LineTemplate<'a>>,
 }
 
-struct Mark<'a> {
+struct TickLabel<'a> {
     x: String,
     text: &'a str,
 }
 
-struct Step {
+struct GridLine {
     y: String,
     per_cent: u32,
 }
 
-struct DrawnLine<'a> {
+struct LineTemplate<'a> {
     place: usize,
     name: &'a str,
     name_y: f64,
@@ -70,7 +70,7 @@ struct DrawnLine<'a> {
 }
 
 impl Chart {
-    pub(super) fn drawn(&self) -> Drawn<'_> {
+    pub(super) fn drawn(&self) -> ChartTemplate<'_> {
         let line = |(place, line): (usize, &'_ Line)| -> (usize, String, Vec<(String, String)>) {
             let dots = line.values.iter().enumerate();
             let dots: Vec<(String, String)> = dots.map(|(place, value)| (self.x(place), y(*value))).collect();
@@ -78,7 +78,7 @@ impl Chart {
             (place, points.join(" "), dots)
         };
         let lines = self.lines.iter().enumerate().map(line).zip(&self.lines);
-        let lines = lines.map(|((place, points, dots), line)| DrawnLine {
+        let lines = lines.map(|((place, points, dots), line)| LineTemplate {
             place,
             name: &line.name,
             name_y: NAMES + NAME_STEP * place as f64,
@@ -86,26 +86,28 @@ impl Chart {
             dots,
         });
         let marks = self.places.iter().enumerate();
-        Drawn {
+        ChartTemplate {
             chart: self,
             width: WIDTH,
             height: NAMES + NAME_STEP * self.lines.len() as f64 - 8.0,
             left: LEFT,
             right: RIGHT,
             bottom: BOTTOM,
-            marks: marks.map(|(place, text)| Mark { x: self.x(place), text }).collect(),
-            steps: (0..=5).map(|step| Step { y: y(f64::from(step) * 20.0), per_cent: step * 20 }).collect(),
+            marks: marks.map(|(place, text)| TickLabel { x: self.x(place), text }).collect(),
+            steps: (0..=5)
+                .map(|step| GridLine { y: y(f64::from(step) * 20.0), per_cent: step * 20 })
+                .collect(),
             lines: lines.collect(),
         }
     }
 
-    /// Where a place of the lower axis is; they are equally far apart.
+    /// Returns the position of a tick on the horizontal axis. Ticks have equal distances.
     fn x(&self, place: usize) -> String {
         let step = (RIGHT - LEFT) / self.places.len().max(1) as f64;
         format!("{:.1}", LEFT + step * (place as f64 + 0.5))
     }
 
-    /// The table in Markdown.
+    /// Returns the table in Markdown.
     pub(super) fn table(&self) -> String {
         let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule = vec!["---".to_owned(); self.columns.len()];
@@ -114,7 +116,7 @@ impl Chart {
     }
 }
 
-/// Where a per cent lies.
+/// Returns the vertical position of a percentage.
 fn y(per_cent: f64) -> String {
     format!("{:.1}", BOTTOM - (BOTTOM - TOP) * per_cent / 100.0)
 }

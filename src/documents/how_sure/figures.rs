@@ -1,28 +1,28 @@
-//! The figures of the committed file, which a bench measured on recorded votes.
+//! The committed figures that a bench measured on recorded votes.
 
 use serde::Deserialize;
 
-/// What the bench printed.
+/// The output of the bench.
 const MEASURED: &str = include_str!("../../../docs/stopping-figures.json");
 
-/// Every set of votes.
+/// The figures of every set of votes.
 #[derive(Deserialize)]
 pub(super) struct Figures {
-    /// What makes them again.
+    /// The command that reproduces the figures.
     pub(super) command: String,
-    /// Votes between the first two options of a contested question, at most.
+    /// The maximum difference in votes between the first two options of a contested question.
     pub(super) contested_margin: u32,
     pub(super) sets: Vec<Set>,
 }
 
-/// The rules on one set of votes.
+/// The results of the stopping rules on one set of votes.
 #[derive(Deserialize)]
 pub(super) struct Set {
     pub(super) set: String,
     pub(super) source: String,
     pub(super) questions: u32,
     pub(super) models: u32,
-    /// Stopping only when nothing can change any more: what a threshold of 1 does.
+    /// The result for a threshold of 1: a poll stops only when the winner cannot change.
     pub(super) lock: Replayed,
     pub(super) thresholds: Vec<AtThreshold>,
 }
@@ -34,7 +34,7 @@ pub(super) struct AtThreshold {
     pub(super) beta: Replayed,
 }
 
-/// What became of polls.
+/// The outcome of replayed polls.
 #[derive(Deserialize)]
 pub(super) struct Replayed {
     pub(super) polls: u64,
@@ -43,24 +43,24 @@ pub(super) struct Replayed {
 }
 
 impl Figures {
-    /// Reads the file.
+    /// Parses the committed file.
     pub(super) fn read() -> Option<Self> {
         serde_json::from_str(MEASURED).ok()
     }
 }
 
 impl Replayed {
-    /// The models that a poll asked on average, in per cent of the panel.
+    /// Returns the average share of the panel that a poll asked, in per cent.
     pub(super) fn asked(&self, models: u32) -> f64 {
         100.0 * self.calls as f64 / (self.polls * u64::from(models)) as f64
     }
 
-    /// The polls whose answer was the whole panel's, in per cent.
+    /// Returns the share of polls that agree with the whole panel, in per cent.
     pub(super) fn agreement(&self) -> f64 {
         100.0 * (self.polls - self.different) as f64 / self.polls as f64
     }
 
-    /// The same in words, rounded down: 100 % is only what had no exception.
+    /// Returns the agreement as text, rounded down: only polls without an exception show 100 %.
     pub(super) fn agreement_in_words(&self) -> String {
         if self.different == 0 {
             "100 %".to_owned()

@@ -1,5 +1,5 @@
-//! `/how-sure`: when a poll stops, what its confidence says and what not, and what was measured on recorded votes. The
-//! pictures are drawn from the committed figures.
+//! `/how-sure`: when a poll stops, what its confidence means and does not mean, and measurements on recorded
+//! votes. The charts are drawn from the committed figures.
 
 mod chart;
 mod figures;
@@ -46,12 +46,12 @@ const EXAMPLE_PANEL: u32 = 25;
 struct Text<'a> {
     p: Prose<'a>,
     figures: &'a Figures,
-    /// Each picture, or its table.
+    /// The pictures, or their tables in Markdown.
     pictures: [String; 3],
-    /// At which levels the other rule misses them on contested questions.
+    /// The levels that the other rule misses on contested questions.
     missed: String,
     example_panel: u32,
-    /// How the example's first votes must be split for it to stop.
+    /// The split of votes at which the example stops.
     example: String,
 }
 
@@ -64,7 +64,7 @@ fn markdown(site: &Site) -> Option<Bytes> {
 fn html(site: &Site) -> Option<Bytes> {
     let figures = Figures::read()?;
     let charts = charts(&figures)?;
-    // A paragraph of the object replacement character and a number holds the place of a picture.
+    // In the rendered Markdown, a paragraph with U+FFFC and a number marks the position of a picture.
     let places = [0, 1, 2].map(|place| format!("\u{fffc}{place}"));
     let written = String::from_utf8(prose::bytes(&text(site, &figures, places.clone()))?.into()).ok()?;
     let mut page = String::from_utf8(PAGE.html(site, &written)?.into()).ok()?;
@@ -90,7 +90,8 @@ fn text<'a>(site: &'a Site, figures: &'a Figures, pictures: [String; 3]) -> Text
     }
 }
 
-/// The fewest votes that stop the example at the default threshold against so many for the strongest rival.
+/// Returns the fewest votes that stop the example at the default threshold when the strongest rival has `rival`
+/// votes.
 fn votes_needed(rival: u32) -> Option<u32> {
     let rule = Rule::for_threshold(Threshold::DEFAULT);
     (rival + 1..=EXAMPLE_PANEL - rival).find(|leader| {
@@ -98,7 +99,7 @@ fn votes_needed(rival: u32) -> Option<u32> {
     })
 }
 
-/// The pictures, in the order of the text.
+/// Returns the charts, in the order of the text.
 fn charts(figures: &Figures) -> Option<[Chart; 3]> {
     let [all, other, contested] = figures.sets.as_slice() else { return None };
     Some([
@@ -112,12 +113,12 @@ fn charts(figures: &Figures) -> Option<[Chart; 3]> {
     ])
 }
 
-/// A share as a threshold is named.
+/// Formats a threshold as a percentage.
 fn named(threshold: f64) -> String {
     format!("{} %", (threshold * 1000.0).round() / 10.0)
 }
 
-/// How many models are asked.
+/// Draws the share of models that are asked.
 fn calls(sets: &[&Set; 3]) -> Chart {
     let places: Vec<String> =
         sets[0].thresholds.iter().map(|at| named(at.threshold)).chain([named(1.0)]).collect();
@@ -145,7 +146,7 @@ fn calls(sets: &[&Set; 3]) -> Chart {
     }
 }
 
-/// How often the answer is the whole panel's, beside another rule and what is promised.
+/// Draws the agreement with the whole panel, compared with another rule and with the promised level.
 fn agreement(id: &'static str, set: &Set, title: String) -> Chart {
     let at = || set.thresholds.iter();
     let row = |at: &figures::AtThreshold| {
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_committed_figures_bear_out_what_the_page_says_of_them() {
+    fn committed_figures_support_the_page() {
         let figures = Figures::read().unwrap();
         let [all, other, contested] = figures.sets.as_slice() else { panic!("there are three sets") };
         for set in [all, other, contested] {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_is_the_rule_itself() {
+    fn example_follows_the_stopping_rule() {
         assert_eq!([0, 1, 2, 3].map(votes_needed), [Some(6), Some(8), Some(9), Some(10)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Which errors a route can answer, from what is checked before it and the table of its own.
+//! Error responses of a route, from the checks before it and its error table.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use super::success::any_of;
 use crate::site::names::{MCP_PAGE, MODELS_MARKDOWN, MODELS_PAGE};
 use crate::site::{Route, RouteKind};
 
-/// Whether an operation takes an idempotency key at this method.
+/// True if an operation accepts an idempotency key with this method.
 pub(super) fn takes_key(effect: Effect, method: Method) -> bool {
     !effect.read_only() || method == Method::Post
 }
 
-/// Every kind of error that a route can answer, in the order of the table.
+/// Returns every kind of error that a route can return, in the order of the table.
 pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     let own: &[Kind] = match route.kind {
         RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => entry.spec.faults,
@@ -55,7 +55,7 @@ pub(super) fn kinds(route: &Route) -> Vec<Kind> {
     Kind::all().filter(|kind| happens(*kind)).collect()
 }
 
-/// Whether a kind can happen whatever the route does: in the layer, the guard, while the body is read, in dispatch.
+/// True if shared code can return this kind for the route: the layer, the guard, the body reader or dispatch.
 fn everywhere(route: &Route, kind: Kind) -> bool {
     let has_body = route.method == Method::Post;
     let reads_json = has_body && !matches!(route.kind, RouteKind::Webhook);
@@ -76,13 +76,13 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
             | RouteKind::Probe
     ) || route.rate == Rate::SignIn;
     match kind {
-        // Of the headers Host and Origin.
+        // Caused by the Host and Origin headers.
         Kind::InvalidInput | Kind::Forbidden | Kind::Internal | Kind::DeadlineExceeded => true,
-        // A wrong credential is refused also where none is needed.
+        // An invalid credential is rejected even on routes that need no credential.
         Kind::Unauthenticated => !unidentified || route.access != Access::PUBLIC,
         Kind::MalformedJson => reads_json,
         Kind::IncompleteBody | Kind::PayloadTooLarge => has_body,
-        // A body that comes with a session must be JSON at any method that changes something.
+        // With a session cookie, a body must be JSON for every method that changes data.
         Kind::UnsupportedMediaType => reads_json || (route.method == Method::Delete && route.access.cookie),
         Kind::InProgress | Kind::IdempotencyMismatch => with_key,
         Kind::RateLimited => route.rate != Rate::Exempt,
@@ -91,7 +91,7 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
     }
 }
 
-/// The kinds by their statuses.
+/// Groups the kinds by status.
 pub(super) fn by_status(kinds: &[Kind]) -> BTreeMap<u16, Vec<Kind>> {
     let mut statuses: BTreeMap<u16, Vec<Kind>> = BTreeMap::new();
     for kind in kinds {
@@ -100,7 +100,7 @@ pub(super) fn by_status(kinds: &[Kind]) -> BTreeMap<u16, Vec<Kind>> {
     statuses
 }
 
-/// A reference to the shared response with this status.
+/// Returns a reference to the shared response with this status.
 pub(super) fn reference(pieces: &mut Pieces<'_>, route: &Route, status: u16) -> Value {
     let reason =
         StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or_default();
@@ -128,7 +128,7 @@ fn response(status: u16, content: Value) -> Value {
     json!({ "description": described.join("\n\n"), "headers": headers::with(&more), "content": content })
 }
 
-/// The forms of an error: the two that every route has, and those of a protocol.
+/// The media types of an error: the two shared ones and those of the protocol.
 fn content(pieces: &mut Pieces<'_>, route: &Route) -> (&'static str, Value) {
     let plain = pieces.plain_error.clone();
     let problem = pieces.problem.clone();

@@ -11,14 +11,14 @@ use super::schemas::{Schemas, Side};
 use super::success::last_and_interim;
 use crate::surface::rest::{COMPLETE, ERROR, RUNNING};
 
-/// An event: its name, what it means, and the schema of its data.
+/// An event: its name, summary and payload schema.
 pub(in super::super) struct Event {
     pub(in super::super) name: &'static str,
     pub(in super::super) summary: &'static str,
     pub(in super::super) data: Value,
 }
 
-/// The events of an operation's stream, in the order in which they come.
+/// Returns the events of an operation's stream, in order.
 pub(in super::super) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<Event> {
     let whole = schemas.add(entry.output().as_value(), Side::Response);
     let (last, interim) = last_and_interim(schemas, &whole);
@@ -27,7 +27,7 @@ pub(in super::super) fn events(schemas: &mut Schemas, entry: &Entry) -> Vec<Even
         of::<VoteEvent>(schemas, VoteEvent::NAME, "A model has voted, or gave no vote: how far the poll is."),
         Event { name: COMPLETE, summary: "The poll has ended: the last event.", data: last },
     ];
-    let summary = "The poll goes on, but nobody waits for it here any more: the last event.";
+    let summary = "The poll continues, but this stream ends: the last event.";
     events.extend(interim.map(|data| Event { name: RUNNING, summary, data }));
     events.push(of::<Problem>(schemas, ERROR, "The poll failed: the last event."));
     events
@@ -37,7 +37,7 @@ fn of<T: JsonSchema>(schemas: &mut Schemas, name: &'static str, summary: &'stati
     Event { name, summary, data: schemas.add(schema::output::<T>().as_value(), Side::Response) }
 }
 
-/// The schema of one event of a stream.
+/// Returns the schema of one event of a stream.
 pub(super) fn one(schemas: &mut Schemas, entry: &Entry) -> Value {
     let form = |event: Event| {
         json!({

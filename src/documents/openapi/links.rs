@@ -1,4 +1,4 @@
-//! Links: which operations take an id that another one gives.
+//! Links: connections from an operation that returns an id to the operations that accept it.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,8 @@ use super::paths::placeholders;
 use super::schemas::Schemas;
 use crate::site::RouteKind;
 
-/// The links of each operation: from what makes or changes something to what takes its id in the path.
+/// Returns the links of each operation, from operations that create or change a resource to those with its id in
+/// the path.
 pub(super) fn between(schemas: &Schemas, described: &[Described<'_>]) -> Vec<Map<String, Value>> {
     described.iter().map(|source| from(schemas, source, described)).collect()
 }
@@ -38,14 +39,14 @@ fn from(schemas: &Schemas, source: &Described<'_>, targets: &[Described<'_>]) ->
     targets.iter().filter_map(link).collect()
 }
 
-/// Whether an answer has this member, in one of its forms.
+/// True if one of the response's schemas has this field.
 fn has(schemas: &Schemas, answer: &Value, member: &str) -> bool {
     let schema = schemas.get(answer);
     let forms = schema["anyOf"].as_array().into_iter().flatten();
     schema["properties"].get(member).is_some() || forms.into_iter().any(|form| has(schemas, form, member))
 }
 
-/// An operation with its links in every response that is a success.
+/// Adds links to every success response of an operation.
 pub(super) fn added(mut operation: Value, links: Map<String, Value>) -> Value {
     let Some(responses) = operation["responses"].as_object_mut() else { return operation };
     for (_, response) in

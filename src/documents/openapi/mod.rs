@@ -1,5 +1,5 @@
-//! `openapi.json`: every route of the service (OpenAPI 3.1.0), from the route table, the schemas of the operations and
-//! the table of errors.
+//! `openapi.json`: every route of the service (OpenAPI 3.1.0), from the route table, the operations' schemas and
+//! the error table.
 
 mod errors;
 mod events;
@@ -29,7 +29,7 @@ pub(super) use paths::{placeholders, shown};
 pub(super) use schemas::{Schemas, Side};
 pub(super) use security::{alternatives, schemes};
 
-/// The version of the interface that it describes.
+/// The version of the described interface.
 const API_VERSION: &str = "2.0.0";
 
 pub(super) const DOCUMENT: Document = Document::new(
@@ -40,11 +40,11 @@ pub(super) const DOCUMENT: Document = Document::new(
 );
 
 fn render(site: &Site) -> Option<Bytes> {
-    // Without indentation, which would double it.
+    // Without indentation, which would double the size.
     Some(serde_json::to_vec(&description(site)).ok()?.into())
 }
 
-/// The description.
+/// Builds the description.
 fn description(site: &Site) -> Value {
     let mut pieces = Pieces::new(site);
     let described: Vec<Described<'_>> =
@@ -68,7 +68,7 @@ fn description(site: &Site) -> Value {
     })
 }
 
-/// Who offers what.
+/// Returns the `info` object: the service, its operator and its terms.
 pub(super) fn info(site: &Site) -> Value {
     let owner = super::owner();
     let operator = &site.settings.operator;
@@ -89,13 +89,13 @@ pub(super) fn info(site: &Site) -> Value {
     })
 }
 
-/// What holds for every operation. What the service sends by itself is no part of the description: generators of clients
-/// make broken code of `webhooks`.
+/// Returns the conventions of all operations. Notifications are left out because client generators produce broken
+/// code from `webhooks`.
 fn conventions(site: &Site) -> String {
     format!(
-        "Bodies are JSON of at most {} KiB; members that are not described are ignored. Errors are `{{\"error\": \"…\"}}`, or \
+        "Bodies are JSON of at most {} KiB; undescribed fields are ignored. Errors are `{{\"error\": \"…\"}}`, or \
          problem details (RFC 9457) with recovery actions for callers that accept `application/problem+json` or send \
-         `X-Machine-Client: true`. Where the operator limits requests, every response says what is left of the caller's \
+         `X-Machine-Client: true`. If the operator limits requests, every response contains the caller's remaining \
          allowance. A request that changes something can be sent again under the same `Idempotency-Key`: within {} hours \
          it gets the response of the first one. A path with a trailing slash is redirected (308) to the path without it; \
          the paths of MCP and A2A are served with and without. Event streams, and the notification of a poll's end, are \

@@ -1,4 +1,4 @@
-//! One operation of the description: a method at a path.
+//! One operation of the description: a method on a path.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::site::{Route, RouteKind};
 pub(super) struct Described<'a> {
     pub(super) endpoint: Endpoint<'a>,
     pub(super) operation: Value,
-    /// The schema of what it answers, for links.
+    /// The schema of its response, for links.
     pub(super) answer: Value,
 }
 
@@ -28,14 +28,14 @@ pub(super) struct Part {
     pub(super) title: String,
     pub(super) description: String,
     pub(super) parameters: Vec<Value>,
-    /// The request's schema and example, by media type, and whether it may be left out.
+    /// The request body.
     pub(super) body: Option<Body>,
     pub(super) successes: Vec<Success>,
-    /// Error responses that are not the usual ones, by status.
+    /// Error responses that differ from the shared ones, by status.
     pub(super) own_errors: BTreeMap<u16, Value>,
 }
 
-/// A request's body.
+/// A request body: its schema and example, by media type, and whether it is optional.
 pub(super) struct Body {
     pub(super) schema: Value,
     pub(super) example: Option<Value>,
@@ -122,7 +122,7 @@ fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, s
         parameters.push(parameters::header(IDEMPOTENCY_KEY));
     }
     let mut successes = success::all(pieces, entry, &rest, streamed);
-    if success::is_kept(spec.access.and(rest.only), spec.effect, rest.method) && !streamed {
+    if success::is_cacheable(spec.access.and(rest.only), spec.effect, rest.method) && !streamed {
         parameters.push(parameters::header(IF_NONE_MATCH));
         successes.push(routes::not_modified());
     }
@@ -149,7 +149,7 @@ fn of_entry(pieces: &mut Pieces<'_>, route: &Route, entry: &Entry, rest: Rest, s
     }
 }
 
-/// The body of an operation at a path: its input without the placeholders; `None` if nothing is left.
+/// Returns an operation's request body: its input without the path parameters. `None` if no field is left.
 fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
     let mut schema = entry.request().as_value().clone();
     let mut example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
@@ -175,18 +175,18 @@ fn request(pieces: &mut Pieces<'_>, entry: &Entry, path: &str) -> Option<Body> {
     })
 }
 
-/// What each of the parts is; where there is more than one, for whom.
+/// Returns the description of each part. With several parts, each one names its callers.
 fn text(parts: &[Part], endpoint: &Endpoint<'_>) -> String {
     if let [only] = parts {
         return only.description.clone();
     }
     let of = |(route, part): (&&Route, &Part)| {
-        format!("**{}: {}.** {}", whom(route.access), part.title, part.description)
+        format!("**{}: {}.** {}", caller_label(route.access), part.title, part.description)
     };
     endpoint.routes.iter().zip(parts).map(of).collect::<Vec<_>>().join("\n\n")
 }
 
-const fn whom(access: Access) -> &'static str {
+const fn caller_label(access: Access) -> &'static str {
     if access.anonymous { "Without a credential" } else { "With a credential" }
 }
 
@@ -213,7 +213,7 @@ fn body(parts: &[Part], endpoint: &Endpoint<'_>) -> Option<Value> {
     Some(json!({ "required": required, "content": { "application/json": content } }))
 }
 
-/// Where a credential is not looked at, none is asked for.
+/// Returns the accepted credentials. Routes that ignore credentials have none.
 fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
     match route.kind {
         RouteKind::Document(_)
@@ -226,7 +226,7 @@ fn credentials(pieces: &Pieces<'_>, route: &Route) -> Vec<Value> {
     }
 }
 
-/// The responses: successes of the same status are merged, errors are shared.
+/// Returns the responses. Successes with the same status are merged; errors are shared.
 fn responses(pieces: &mut Pieces<'_>, endpoint: &Endpoint<'_>, parts: Vec<Part>, kinds: &[Kind]) -> Value {
     let mut merged: BTreeMap<u16, Success> = BTreeMap::new();
     let mut errors: BTreeMap<u16, Value> = BTreeMap::new();
@@ -238,7 +238,7 @@ fn responses(pieces: &mut Pieces<'_>, endpoint: &Endpoint<'_>, parts: Vec<Part>,
         for success in part.successes {
             match merged.remove(&success.status) {
                 None => drop(merged.insert(success.status, success)),
-                Some(known) => drop(merged.insert(success.status, both(known, success))),
+                Some(known) => drop(merged.insert(success.status, merged_success(known, success))),
             }
         }
     }
@@ -248,7 +248,7 @@ fn responses(pieces: &mut Pieces<'_>, endpoint: &Endpoint<'_>, parts: Vec<Part>,
     responses.into_iter().map(|(status, response)| (status.to_string(), response)).collect()
 }
 
-fn both(one: Success, other: Success) -> Success {
+fn merged_success(one: Success, other: Success) -> Success {
     let mut content: Vec<(String, Value)> = one.content;
     for (kind, schema) in other.content {
         match content.iter_mut().find(|(known, _)| *known == kind) {
@@ -266,7 +266,7 @@ fn both(one: Success, other: Success) -> Success {
     Success { status: one.status, description, headers, content }
 }
 
-/// The alternatives of a schema.
+/// Returns the alternatives of a schema.
 fn flat(schema: &Value) -> Vec<Value> {
     schema["anyOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()])
 }

@@ -1,4 +1,4 @@
-//! Parameters: of the path, the query, the headers.
+//! Path, query and header parameters.
 
 use ep_kernel::idempotency::MAX_KEY;
 use ep_kernel::tool::Entry;
@@ -7,35 +7,35 @@ use serde_json::{Map, Value, json};
 
 use super::paths::placeholders;
 
-/// The header under which a request is carried out once.
+/// The header with the idempotency key.
 pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
-/// The header with the tag of what the caller has already.
+/// The header with the entity tag that the caller has cached.
 pub(super) const IF_NONE_MATCH: &str = "If-None-Match";
-/// The header with the number of the last event that was seen.
+/// The header with the id of the last event that the caller received.
 pub(super) const LAST_EVENT: &str = "Last-Event-ID";
 
-/// Header parameters that operations share.
+/// Returns the header parameters that operations share.
 pub(super) fn shared() -> Value {
     json!({
         IDEMPOTENCY_KEY: idempotency_key(
-            "The same request under the same key is carried out once: a repetition gets the response of the first one. Best a new UUID.",
+            "A request runs once per key: a repeated request gets the response of the first one. Use a new UUID.",
         ),
         IF_NONE_MATCH: {
             "name": IF_NONE_MATCH,
             "in": "header",
-            "description": "The tag (ETag) of what the caller has: if it is still the same, the response is 304 without a body.",
+            "description": "The entity tag of the caller's copy: if it is current, the response is 304 without a body.",
             "schema": { "type": "string" },
         },
         LAST_EVENT: {
             "name": LAST_EVENT,
             "in": "header",
-            "description": "The id of the last event that was seen: the stream goes on behind it.",
+            "description": "The id of the last event received: the stream continues after it.",
             "schema": { "type": "integer", "minimum": 0, "maximum": MAX_ROSTER },
         },
     })
 }
 
-/// An idempotency key whose form is checked.
+/// Returns the idempotency key parameter with its pattern.
 pub(super) fn idempotency_key(description: &str) -> Value {
     json!({
         "name": IDEMPOTENCY_KEY,
@@ -45,12 +45,13 @@ pub(super) fn idempotency_key(description: &str) -> Value {
     })
 }
 
-/// A reference to one of them.
+/// Returns a reference to a shared header parameter.
 pub(super) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }
 
-/// The parameters of an operation at a path. Where it takes no body, everything that is no placeholder is in the query.
+/// Returns the parameters of an operation at a path. Without a body, all fields except path parameters are query
+/// parameters.
 pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
     let (schema, whole) = (entry.input().as_value(), entry.request().as_value());
     let example: Value = serde_json::from_str(entry.spec.example).unwrap_or_default();
@@ -69,7 +70,7 @@ pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
         if place == "path" && schema.get("pattern").is_none() && schema.get("format").is_none() {
             schema["minLength"] = 1.into();
         }
-        // How large a number may be, where that follows from its type.
+        // Add the maximum that follows from the integer type.
         let kind = whole["properties"][member]["format"].as_str().unwrap_or_default();
         if let Some(most) = largest(kind).filter(|_| schema.get("maximum").is_none()) {
             schema["maximum"] = most.into();
@@ -86,7 +87,7 @@ pub(super) fn of(entry: &Entry, path: &str, has_body: bool) -> Vec<Value> {
     in_path.chain(in_query).collect()
 }
 
-/// The largest number of an integer format of schemars.
+/// Returns the largest number of a schemars integer format.
 fn largest(format: &str) -> Option<u64> {
     match format {
         "uint8" => Some(u8::MAX.into()),
@@ -96,7 +97,7 @@ fn largest(format: &str) -> Option<u64> {
     }
 }
 
-/// The parameters of the path alone, of what is no operation, with the schema of each.
+/// Returns the path parameters of a route that is not an operation, each with its schema.
 pub(super) fn of_path(path: &str, schema: impl Fn(&str) -> Value) -> Vec<Value> {
     let parameter = |(member, name): (&str, &str)| json!({ "name": name, "in": "path", "required": true, "schema": schema(member) });
     placeholders(path).into_iter().map(parameter).collect()

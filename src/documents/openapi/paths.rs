@@ -1,4 +1,4 @@
-//! Paths, and the ids of what is done there.
+//! Paths and operation ids.
 
 use std::collections::HashSet;
 
@@ -7,18 +7,18 @@ use ep_kernel::method::Method;
 use super::super::Site;
 use crate::site::{Route, RouteKind};
 
-/// A method at a path, and every route that answers it: more than one where callers with and without a credential are
-/// answered differently.
+/// A method on a path and every route that serves it. There are several routes if callers with and without a
+/// credential get different responses.
 pub(super) struct Endpoint<'a> {
-    /// The operation's id.
+    /// The operation id.
     pub(super) id: String,
     pub(super) method: Method,
-    /// The path, its placeholders named as the interface names them.
+    /// The path, with the interface's parameter names.
     pub(super) path: String,
     pub(super) routes: Vec<&'a Route>,
 }
 
-/// How the interface names placeholders: below this part of a path, this member of the input is called so.
+/// The interface's parameter names: the preceding path segment, the input field and the name in the path.
 const PLACEHOLDERS: [(&str, &str, &str); 5] = [
     ("results", "poll_id", "resultId"),
     ("polls", "poll_id", "id"),
@@ -27,7 +27,7 @@ const PLACEHOLDERS: [(&str, &str, &str); 5] = [
     ("feedback", "poll_id", "pollId"),
 ];
 
-/// The placeholders of a path: what the router calls them, and what the interface does.
+/// Returns the parameters of a path: the router's name and the interface's name of each.
 pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
     let parts: Vec<&str> = path.split('/').collect();
     let named = |(place, part): (usize, &&'_ str)| -> Option<(usize, usize, usize)> {
@@ -43,14 +43,14 @@ pub(in super::super) fn placeholders(path: &str) -> Vec<(&str, &str)> {
     spans.map(name).collect()
 }
 
-/// A path as the interface writes it.
+/// Returns a path with the interface's parameter names.
 pub(in super::super) fn shown(path: &str) -> String {
     placeholders(path).into_iter().fold(path.to_owned(), |path, (member, name)| {
         path.replace(&format!("{{{member}}}"), &format!("{{{name}}}"))
     })
 }
 
-/// Everything that is served. A path with a slash at its end that is served without it, too, is the same one.
+/// Returns every endpoint. Paths that differ only in a trailing slash are merged.
 pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     let mut endpoints: Vec<Endpoint<'_>> = Vec::new();
     let for_programs = |route: &&Route| !matches!(route.kind, RouteKind::Form);
@@ -79,7 +79,8 @@ pub(super) fn endpoints(site: &Site) -> impl Iterator<Item = Endpoint<'_>> {
     endpoints.into_iter()
 }
 
-/// Names for an endpoint, the shortest first: of the operation; with the form; with the path; with the method.
+/// Returns candidate ids for an endpoint, the shortest first: with the operation, the form, the path and the
+/// method.
 fn names(endpoint: &Endpoint<'_>) -> Vec<String> {
     let route = endpoint.routes[0];
     let name = route.name;
@@ -98,7 +99,7 @@ fn names(endpoint: &Endpoint<'_>) -> Vec<String> {
     names
 }
 
-/// The words of a path, in lower case.
+/// Splits a path into words in lower case.
 fn words(path: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for c in path.chars() {
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_have_the_names_of_the_interface() {
+    fn placeholders_use_interface_names() {
         assert_eq!(shown("/a/results/{poll_id}"), "/a/results/{resultId}");
         assert_eq!(shown("/a/polls/{poll_id}/status"), "/a/polls/{id}/status");
         assert_eq!(shown("/a/keys/{key_id}"), "/a/keys/{keyId}");

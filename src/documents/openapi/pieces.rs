@@ -1,4 +1,4 @@
-//! What operations share: schemas, error responses, headers.
+//! Shared components: schemas, error responses and headers.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use super::super::Site;
 use super::schemas::{Schemas, Side};
 use super::{headers, parameters, security};
 
-/// The parts of a description that operations refer to.
+/// The components that operations refer to.
 pub(super) struct Pieces<'a> {
     pub(super) site: &'a Site,
     pub(super) schemas: Schemas,
-    /// Responses to errors, by name.
+    /// Error responses, by name.
     pub(super) errors: BTreeMap<String, Value>,
-    /// The plain form of an error.
+    /// The schema of a plain error.
     pub(super) plain_error: Value,
-    /// Problem details.
+    /// The schema of problem details.
     pub(super) problem: Value,
 }
 
@@ -31,17 +31,17 @@ impl<'a> Pieces<'a> {
         Self { site, schemas, errors: BTreeMap::new(), plain_error, problem }
     }
 
-    /// A reference to the schema of a type that is answered.
+    /// Returns a reference to the schema of a response type.
     pub(super) fn response<T: JsonSchema>(&mut self) -> Value {
         self.schema(&schema::output::<T>(), Side::Response)
     }
 
-    /// A reference to this schema.
+    /// Adds a schema and returns a reference to it.
     pub(super) fn schema(&mut self, schema: &Schema, side: Side) -> Value {
         self.schemas.add(schema.as_value(), side)
     }
 
-    /// What the description keeps under `components`.
+    /// Returns the `components` object.
     pub(super) fn components(self) -> Value {
         json!({
             "schemas": self.schemas.into_value(),

@@ -1,4 +1,4 @@
-//! What is no operation: protocols, documents, pages, and what browsers and other services are sent through.
+//! Routes that are not operations: protocols, documents, pages, and the callbacks of browsers and other services.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::site::names::LOGOUT;
 use crate::site::protocol::JSON;
 use crate::site::{ProtocolRoute, QueryParameter, Route, RouteKind};
 
-/// Describes a route that is no operation.
+/// Describes a route that is not an operation.
 pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
     match route.kind {
         RouteKind::Document(place) => document(pieces, route, &DOCUMENTS[place]),
@@ -75,13 +75,13 @@ pub(super) fn part(pieces: &mut Pieces<'_>, route: &Route) -> Part {
 
 const HTML: &str = "text/html";
 
-/// The schema of what stands in a route's path where it has this placeholder.
+/// Returns the schema of a path parameter of a route.
 pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     match route.kind {
         RouteKind::Document(place) => {
             let mirrors = DOCUMENTS[place].mirrors.iter().filter(|mirrors| mirrors.path == route.path);
             let mut values = mirrors.flat_map(|mirrors| mirrors.values).filter(|(known, _)| *known == name);
-            // Clients encode what they send: values that are encoded already are left out.
+            // Clients percent-encode values, so values that are already encoded are left out.
             let values = values.next().into_iter().flat_map(|(_, values)| *values);
             let values: Vec<&&str> = values.filter(|value| !value.contains('%')).collect();
             json!({ "type": "string", "enum": values })
@@ -91,7 +91,7 @@ pub(super) fn placeholder(route: &Route, name: &str) -> Value {
     }
 }
 
-/// What every route says of itself.
+/// Returns the title and description of a route.
 fn plain(route: &Route) -> Part {
     let title = route.summary.split(['.', ':', ',']).next().unwrap_or_default();
     Part {
@@ -113,9 +113,9 @@ fn ok(content: Vec<(&str, Value)>, headers: &[&'static str]) -> Success {
     }
 }
 
-/// The response to a caller who has it already.
+/// Returns the 304 response for callers with a current copy.
 pub(super) fn not_modified() -> Success {
-    let description = "The caller has it already.".to_owned();
+    let description = "The caller's copy is current.".to_owned();
     Success { status: 304, description, headers: CACHING.to_vec(), content: Vec::new() }
 }
 
@@ -133,7 +133,7 @@ fn in_query(member: &QueryParameter) -> Value {
     described
 }
 
-/// A page that is written for each request.
+/// Describes a page that is rendered for each request.
 fn own_page(route: &Route) -> Part {
     let schema = |kind: &str| json!({ "type": if kind == JSON { "object" } else { "string" } });
     let content = route.media_types.iter().map(|kind| (*kind, schema(kind)));

@@ -1,15 +1,16 @@
-//! The schemas of a description: each type once, under its name.
+//! The schemas of a description: each type once, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Where schemas are kept in a description.
+/// The path prefix of schemas in a description.
 const HOME: &str = "#/components/schemas/";
-/// Where the schemas of a single type keep those that they use.
+/// The path prefix of definitions in the schema of a single type.
 const DEFINITIONS: &str = "#/$defs/";
 
-/// Which side of a call a schema is for. A type that is written otherwise than it is read has two.
+/// The side of a call that a schema is for. A type that is serialized and deserialized differently has two
+/// schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Side {
     Request,
@@ -20,13 +21,13 @@ pub(in super::super) enum Side {
 #[derive(Default)]
 pub(in super::super) struct Schemas {
     by_name: BTreeMap<String, Value>,
-    /// Each with everything that it uses, to tell which are the same.
+    /// Each schema with its definitions, to recognize equal schemas.
     whole: BTreeMap<String, String>,
 }
 
 impl Schemas {
-    /// Adds the schema of a type, as schemars makes it, and everything that it uses; gives a reference to it. A schema
-    /// without a title is given back itself.
+    /// Adds a type's schema from schemars with its definitions, and returns a reference to it. Schemas without a
+    /// title are returned inline.
     pub(in super::super) fn add(&mut self, schema: &Value, side: Side) -> Value {
         let mut root = schema.clone();
         let Some(members) = root.as_object_mut() else { return json!({}) };
@@ -50,18 +51,18 @@ impl Schemas {
         reference(&name)
     }
 
-    /// The schema that a reference leads to; itself, if it is no reference.
+    /// Returns the schema that a reference points to, or the schema itself if it is not a reference.
     pub(in super::super) fn get<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix(HOME));
         name.and_then(|name| self.by_name.get(name)).unwrap_or(schema)
     }
 
-    /// All of them.
+    /// Returns all schemas as an object.
     pub(in super::super) fn into_value(self) -> Value {
         self.by_name.into_iter().collect()
     }
 
-    /// The name for a schema: its own, unless another one has that.
+    /// Returns the name for a schema: its title, or a longer name if another schema has that title.
     fn name(&mut self, own: &str, whole: &str, side: Side) -> String {
         let suffix = if side == Side::Request { "Input" } else { "Output" };
         let own: String = own.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -77,12 +78,12 @@ impl Schemas {
     }
 }
 
-/// A reference to the schema with this name.
+/// Returns a reference to the schema with this name.
 pub(in super::super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{HOME}{name}") })
 }
 
-/// A schema with everything that it uses, as text.
+/// Returns a schema with its definitions as text.
 fn whole(schema: &Value, definitions: &Map<String, Value>) -> String {
     let (mut found, mut open) = (BTreeSet::new(), vec![schema]);
     while let Some(schema) = open.pop() {
@@ -97,7 +98,7 @@ fn whole(schema: &Value, definitions: &Map<String, Value>) -> String {
     json!([schema, parts]).to_string()
 }
 
-/// The names of the definitions that a schema refers to.
+/// Returns the names of the definitions that a schema refers to.
 fn used(schema: &Value) -> Vec<String> {
     match schema {
         Value::Object(members) => {
@@ -110,8 +111,8 @@ fn used(schema: &Value) -> Vec<String> {
     }
 }
 
-/// A schema whose references lead to the description's schemas. Members that may be anything have an empty schema: some
-/// readers know none that is `true`.
+/// Returns a schema with references to the description's schemas. Fields of any type get an empty schema, because
+/// some readers do not support `true`.
 fn referring(schema: &Value, names: &BTreeMap<String, String>) -> Value {
     match schema {
         Value::Object(members) => {
@@ -132,7 +133,7 @@ fn referring(schema: &Value, names: &BTreeMap<String, String>) -> Value {
     }
 }
 
-/// A schema whose words are an `enum`, and not constants of which each is described: generators of clients know no others.
+/// Replaces described constants with an `enum`, because client generators do not support constants.
 fn with_plain_words(mut schema: Map<String, Value>) -> Value {
     let word = |branch: &Value| {
         Some((branch["const"].as_str()?.to_owned(), branch["description"].as_str().map(str::to_owned)))
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_of_one_name_are_told_apart() {
+    fn types_with_equal_names_stay_distinct() {
         let mut schemas = Schemas::default();
         let one = json!({ "title": "One", "$defs": { "Part": { "type": "string" } }, "properties": { "part": { "$ref": "#/$defs/Part" } } });
         let other = json!({ "title": "Other", "$defs": { "Part": { "type": "number" } }, "items": { "$ref": "#/$defs/Part" } });
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_uses_is_part_of_it() {
+    fn definitions_are_added_with_their_type() {
         let with = |kind: &str| json!({ "title": "A", "$defs": { "B": { "type": kind } }, "properties": { "b": { "$ref": "#/$defs/B" } } });
         let mut schemas = Schemas::default();
         assert_eq!(schemas.add(&with("string"), Side::Response), reference("A"));

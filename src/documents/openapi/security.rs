@@ -1,4 +1,4 @@
-//! Who may call, as security schemes.
+//! Authentication as security schemes.
 
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::tool::Access;
@@ -11,7 +11,7 @@ const KEY: &str = "apiKey";
 const SESSION: &str = "session";
 const TOKEN: &str = "openId";
 
-/// The schemes of this service.
+/// Returns the security schemes of this service.
 pub(in super::super) fn schemes(site: &Site) -> Value {
     let mut schemes = json!({
         KEY: {
@@ -37,13 +37,13 @@ pub(in super::super) fn schemes(site: &Site) -> Value {
     schemes
 }
 
-/// The alternatives that callers have; an empty list where credentials are not looked at.
+/// Returns the alternative credentials of a route; empty if the route ignores credentials.
 pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> {
     let mut alternatives = Vec::new();
     if access.key {
         alternatives.push(json!({ KEY: [] }));
         if site.settings.offer.issuer.is_some() {
-            // Linters know no scopes of an issuer, and object to any; the scheme names them.
+            // Linters do not know the issuer's scopes and reject them, so only the scheme lists them.
             alternatives.push(json!({ TOKEN: [] }));
         }
     }
@@ -56,7 +56,7 @@ pub(in super::super) fn alternatives(site: &Site, access: Access) -> Vec<Value> 
     alternatives
 }
 
-/// Which scopes of access tokens allow what.
+/// Returns a description of the token scopes and their permissions.
 fn scopes() -> String {
     let of = |what: &str, scope: KeyScope| format!("{what}: {}", scope.token_scopes().join(" "));
     let scopes = [

@@ -1,4 +1,4 @@
-//! What an operation answers where nothing goes wrong.
+//! Success responses of an operation.
 
 use ep_kernel::method::Method;
 use ep_kernel::tool::{Access, Effect, Entry, Rest, Task};
@@ -21,7 +21,7 @@ pub(super) struct Success {
 }
 
 impl Success {
-    /// The response as the description has it.
+    /// Returns the response as an OpenAPI object.
     pub(super) fn into_value(self) -> Value {
         let mut response =
             json!({ "description": self.description, "headers": headers::with(&self.headers) });
@@ -33,12 +33,12 @@ impl Success {
     }
 }
 
-/// Whether the answer can be one that callers may keep.
-pub(super) fn is_kept(access: Access, effect: Effect, method: Method) -> bool {
+/// True if callers may cache the response.
+pub(super) fn is_cacheable(access: Access, effect: Effect, method: Method) -> bool {
     method == Method::Get && effect == Effect::Read && access == Access::PUBLIC
 }
 
-/// The responses of an operation.
+/// Returns the success responses of an operation.
 pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed: bool) -> Vec<Success> {
     let spec = &entry.spec;
     let whole = match rest.member {
@@ -48,7 +48,7 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
     };
     let (last, interim) = last_and_interim(&pieces.schemas, &whole);
     let mut headers = Vec::new();
-    if is_kept(spec.access.and(rest.only), spec.effect, rest.method) {
+    if is_cacheable(spec.access.and(rest.only), spec.effect, rest.method) {
         headers.extend(CACHING);
     }
     if super::errors::takes_key(spec.effect, rest.method) {
@@ -57,7 +57,7 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
     if streamed {
         let event = events::one(&mut pieces.schemas, entry);
         let content = vec![(EVENTS.to_owned(), event), (rest.media_type.to_owned(), whole)];
-        let description = "As events; as JSON where there is nothing to wait for.".to_owned();
+        let description = "As events, or as JSON if there is nothing to wait for.".to_owned();
         return vec![Success { status: rest.status, description, headers, content }];
     }
     let is_split = rest.interim != rest.status;
@@ -75,25 +75,25 @@ pub(super) fn all(pieces: &mut Pieces<'_>, entry: &Entry, rest: &Rest, streamed:
         headers: first,
         content,
     }];
-    // A poll that is being cancelled ends soon, and perhaps not at once.
+    // A cancelled poll may still be running when the response is sent.
     let later = interim.or_else(|| (spec.task == Task::Cancel).then_some(whole)).filter(|_| is_split);
     if let Some(schema) = later {
         headers.push(RETRY_AFTER);
-        let description = "Not final yet: ask again later.".to_owned();
+        let description = "Not final yet: request it again later.".to_owned();
         let content = vec![(rest.media_type.to_owned(), schema)];
         successes.push(Success { status: rest.interim, description, headers, content });
     }
     successes
 }
 
-/// The schema of a member of an output.
+/// Returns the schema of a field of an output.
 fn member_of(pieces: &mut Pieces<'_>, output: &Value, member: &str) -> Value {
     let mut schema = output["properties"][member].clone();
     schema["$defs"] = output["$defs"].clone();
     pieces.schemas.add(&schema, Side::Response)
 }
 
-/// The forms of an answer that is final, and those of one that is not.
+/// Splits the schemas of a response into final and interim ones.
 pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Option<Value>) {
     let root = schemas.get(whole);
     let Some(forms) = root["anyOf"].as_array() else { return (whole.clone(), None) };
@@ -105,11 +105,11 @@ pub(super) fn last_and_interim(schemas: &Schemas, whole: &Value) -> (Value, Opti
     }
 }
 
-/// A schema of which any of these is one.
+/// Returns a schema that matches any of these schemas.
 pub(super) fn any_of(schemas: impl IntoIterator<Item = Value>) -> Value {
     let mut distinct: Vec<Value> = Vec::new();
     for schema in schemas {
-        // A reference is enough: what is said beside it belongs to the type that had it.
+        // A reference is enough: its description belongs to the original type.
         let schema = match schema["$ref"].as_str().and_then(|text| text.rsplit('/').next()) {
             Some(name) => reference(name),
             None => schema,

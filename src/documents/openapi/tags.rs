@@ -1,4 +1,4 @@
-//! How operations are grouped.
+//! Tags that group the operations.
 
 use serde_json::{Value, json};
 
@@ -6,19 +6,19 @@ use super::operation::Described;
 use super::paths::Endpoint;
 use crate::site::RouteKind;
 
-/// The first part of an operation's path, its group, and what the group is about.
+/// The first segment of an operation's path, the tag and its description.
 const GROUPS: [(&str, &str, &str); 8] = [
     ("poll", "Polls", "Asking, pricing and following polls."),
-    ("results", "Results", "What polls came to."),
+    ("results", "Results", "Results of polls."),
     ("keys", "Keys", "API keys of an account."),
     ("account", "Account", "An account's money, settings and notifications."),
     ("deposit", "Payments", "Funding an account."),
-    ("auth", "Sign-in", "Signing in, with a wallet or at the identity provider."),
-    ("models", "Models", "The models that can be asked."),
+    ("auth", "Sign-in", "Sign-in with a wallet or at the identity provider."),
+    ("models", "Models", "The models that can vote."),
     ("health", "Service", "The service itself."),
 ];
 
-/// Other first parts that belong to a group, by the first part that names it.
+/// Other first segments, each with the first segment of its group.
 const SAME: [(&str, &str); 8] = [
     ("polls", "poll"),
     ("profiles", "poll"),
@@ -30,7 +30,7 @@ const SAME: [(&str, &str); 8] = [
     ("me", "auth"),
 ];
 
-/// The group of an endpoint, and what it is about.
+/// Returns the tag of an endpoint and its description.
 pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
     match endpoint.routes[0].kind {
         RouteKind::Protocol(endpoint) => (endpoint.protocol.group.into(), endpoint.protocol.about.into()),
@@ -54,7 +54,7 @@ pub(super) fn of(endpoint: &Endpoint<'_>) -> (String, String) {
     }
 }
 
-/// A group of its own.
+/// Returns a tag named after a path segment.
 fn named(part: &str) -> (String, String) {
     let mut letters = part.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -63,7 +63,7 @@ fn named(part: &str) -> (String, String) {
     (group, about)
 }
 
-/// Every group that operations belong to, in their order.
+/// Returns every tag in use, in the order of the operations.
 pub(super) fn used(described: &[Described<'_>]) -> Value {
     let mut groups: Vec<(String, String)> = Vec::new();
     for described in described {

@@ -1,18 +1,18 @@
-//! The skill that teaches agents to poll: its file, the index that announces it, a bundle, and short instructions
-//! for the home folder of an agent.
+//! The skill that teaches agents to poll: its file, the skill index, a bundle, and short instructions for an
+//! agent's home folder.
 
-mod places;
+mod install_paths;
 
 use askama::Template;
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use self::places::{HOMES, ROOT_FILES, TOOL_DIRS};
+use self::install_paths::{HOMES, ROOT_FILES, TOOL_DIRS};
 use super::prose::{self, Prose};
-use super::{Document, Form, MARKDOWN, Mirrors, Site, json_text};
+use super::{AliasPaths, Document, Form, MARKDOWN, Site, json_text};
 
-/// The skill's name, which is a part of its paths.
+/// The skill's name, which is part of its paths.
 macro_rules! skill {
     () => {
         "prevent-hallucinations-with-a-poll"
@@ -21,9 +21,9 @@ macro_rules! skill {
 
 /// The name of the skill's document.
 pub(super) const SKILL: &str = "skill";
-/// What a service without polls says.
+/// The message of the 404 response if the service has no polls.
 const NO_POLLS: &str = "this service has no skill: it takes no polls";
-/// The schema of the index, and its version (Agent Skills Discovery 0.2.0).
+/// The schema of the index (Agent Skills Discovery 0.2.0).
 const INDEX_SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 pub(super) const FILE: Document = Document::new(
@@ -35,12 +35,12 @@ pub(super) const FILE: Document = Document::new(
 .absent(NO_POLLS)
 .open()
 .mirrored(&[
-    Mirrors {
+    AliasPaths {
         path: concat!("/.{tool_dir}/skills/", skill!(), "/SKILL.md"),
         values: &[("tool_dir", TOOL_DIRS)],
     },
-    Mirrors { path: concat!("/.{tool_dir}/skills/", skill!(), ".md"), values: &[("tool_dir", TOOL_DIRS)] },
-    Mirrors { path: concat!("/.{tool_dir}/", skill!(), "/SKILL.md"), values: &[("tool_dir", TOOL_DIRS)] },
+    AliasPaths { path: concat!("/.{tool_dir}/skills/", skill!(), ".md"), values: &[("tool_dir", TOOL_DIRS)] },
+    AliasPaths { path: concat!("/.{tool_dir}/", skill!(), "/SKILL.md"), values: &[("tool_dir", TOOL_DIRS)] },
 ]);
 
 pub(super) const INDEX: Document = Document::new(
@@ -67,7 +67,7 @@ pub(super) const INSTRUCTIONS: Document = Document::new(
     &[Form::new(MARKDOWN, |site| prose::bytes(&Instructions { p: Prose::new(site) }))],
 )
 .absent(NO_POLLS)
-.mirrored(&[Mirrors {
+.mirrored(&[AliasPaths {
     path: "/{home}/{root_file}.md",
     values: &[("home", HOMES), ("root_file", ROOT_FILES)],
 }]);
@@ -92,12 +92,12 @@ impl<'a> Skill<'a> {
     }
 }
 
-/// What the skill is for, as people wrote it.
+/// Returns the purpose of the skill, from `owner.json`.
 fn description() -> Value {
     super::owner()["skill_description"].clone()
 }
 
-/// The index of skills. Digests are those of the bytes served.
+/// Renders the index of skills. Digests are of the served bytes.
 fn index(site: &Site) -> Option<Bytes> {
     json_text(&json!({
         "$schema": INDEX_SCHEMA,
@@ -111,7 +111,7 @@ fn index(site: &Site) -> Option<Bytes> {
     }))
 }
 
-/// The skill's files, to be written into a folder of the skill's name.
+/// Renders the bundle: the skill's files, for a folder with the skill's name.
 fn bundle(site: &Site) -> Option<Bytes> {
     let bytes = site.document(SKILL)?;
     let mirrors: Vec<Value> = FILE

@@ -1,4 +1,4 @@
-//! A task as it is stored, and what was said in it.
+//! A stored task with its messages.
 
 use ep_kernel::ports::AgentTask;
 use serde::{Deserialize, Serialize};
@@ -9,54 +9,54 @@ use super::modes::Modes;
 use super::payment::Payments;
 use super::task::stored;
 
-/// A task and what was said in it.
+/// A task and its messages.
 #[derive(Debug, Clone)]
 pub(super) struct Conversation {
     pub(super) task: AgentTask,
     pub(super) said: Content,
 }
 
-/// What was said in a task, as it is stored.
+/// The messages of a task, as stored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Content {
-    /// The messages in order, the client's as they were sent.
+    /// The messages in order; the client's messages are unchanged.
     pub(super) messages: Vec<Value>,
-    /// What the messages have told so far of a poll that is not open yet.
+    /// Poll input collected from messages so far, before the poll is open.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) known: Map<String, Value>,
-    /// The forms in which results are wanted.
+    /// Accepted output modes of results.
     #[serde(default)]
     pub(super) modes: Modes,
-    /// The message for which the poll is being opened.
+    /// The message that is opening the poll.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) opening: Option<String>,
-    /// The payment that the poll waits for, and what became of others.
+    /// The payment that the poll requires, and the outcomes of earlier payments.
     #[serde(default, skip_serializing_if = "Payments::is_empty")]
     pub(super) payments: Payments,
 }
 
-/// The most messages of one task.
+/// Maximum messages per task.
 pub(super) const MAX_MESSAGES: usize = 40;
-/// A task whose messages take this many bytes gets no more.
+/// Maximum bytes of a task's messages; a longer task accepts no further message.
 pub(super) const MAX_CONTENT: usize = 64 * 1024;
 
 impl Conversation {
-    /// Reads a stored task. What cannot be read is not shown.
+    /// Reads a stored task. Unreadable messages are omitted.
     pub(super) fn of(task: AgentTask) -> Self {
         let said = serde_json::from_str(&task.content).unwrap_or_else(|error| {
-            tracing::error!(task = task.id, error = %error, "the messages of a task cannot be read");
+            tracing::error!(task = task.id, error = %error, "failed to read the messages of a task");
             Content::default()
         });
         Self { task, said }
     }
 
-    /// The task with what was said written into it.
+    /// Returns the task with its messages serialized.
     pub(super) fn to_store(&self) -> AgentTask {
         let content = serde_json::to_string(&self.said).unwrap_or_else(|_| "{\"messages\":[]}".to_owned());
         AgentTask { content, ..self.task.clone() }
     }
 
-    /// Whether this message is in it already: the one with its id, or, without ids, the last one if it has its parts.
+    /// True if the task contains this message: by its id, or without ids, if the last message has the same parts.
     pub(super) fn has(&self, sent: &Sent<'_>) -> bool {
         let sent_again = stored(sent.message, None, sent.dialect);
         let same_parts =
@@ -77,7 +77,7 @@ impl Conversation {
         self.ask_with(text, Value::Null);
     }
 
-    /// The same with what is meant for programs.
+    /// Adds a question of the service with metadata for programs.
     pub(super) fn ask_with(&mut self, text: &str, metadata: Value) {
         let id = format!("{}-{}", self.task.id, self.said.messages.len() + 1);
         let mut message = json!({ "messageId": id, "role": "ROLE_AGENT", "parts": [{ "text": text }] });

@@ -1,22 +1,22 @@
-//! The versions of the protocol, as far as they differ.
+//! Differences between versions of the protocol.
 
 use ep_kernel::ports::TaskState;
 use serde_json::{Value, json};
 
-/// How a request is written, and so its answer.
+/// Format of a request and its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Specification 1.0.
     V1,
     /// Specification 0.3: objects carry their `kind`.
     V03,
-    /// The HTTP+JSON binding of 0.3: the objects of its protocol buffers.
+    /// The HTTP+JSON binding of 0.3, with the objects of its protocol buffers.
     V03Rest,
-    /// `tasks/send`, before 0.2.
+    /// `tasks/send` from versions before 0.2.
     Legacy,
 }
 
-/// Who wrote a message.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     User,
@@ -24,7 +24,7 @@ pub(super) enum Role {
 }
 
 impl Dialect {
-    /// The dialect that has a method of this name.
+    /// Returns the dialect with this method name.
     pub(super) fn of_method(name: &str) -> Self {
         match name {
             "tasks/send" => Self::Legacy,
@@ -33,8 +33,8 @@ impl Dialect {
         }
     }
 
-    /// Whether messages are those of the protocol buffers as JSON: enumerations by name, results and events wrapped,
-    /// an error's details a list.
+    /// True if messages are protocol buffers as JSON: enumerations are names, results and events are wrapped, and
+    /// error details are a list.
     pub(super) const fn is_proto(self) -> bool {
         matches!(self, Self::V1 | Self::V03Rest)
     }
@@ -55,7 +55,7 @@ impl Dialect {
         }
     }
 
-    /// What to use instead of a method that is unknown or not offered.
+    /// Advice for an unknown or unsupported method.
     pub(super) const fn offered(self) -> &'static str {
         match self {
             Self::V1 => "use SendMessage and GetTask",

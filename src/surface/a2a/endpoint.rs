@@ -1,4 +1,4 @@
-//! The two endpoints: JSON-RPC, and the bare body of `tasks/send`.
+//! The JSON-RPC endpoint, and the endpoint of `tasks/send` with an optional envelope.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use super::payment;
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, event_stream, json as json_response, malformed_body, read_body};
 
-/// Longest response, in bytes: far above any poll's.
+/// Maximum response size, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
 /// `POST /api/a2a`.
@@ -33,7 +33,7 @@ pub fn serve(exchange: Exchange, admission: Admission) -> BoxFuture<'static, Res
     answer(exchange, admission).boxed()
 }
 
-/// `POST /api/a2a/tasks/send`: bare, or in a JSON-RPC envelope; the reply comes in the same.
+/// `POST /api/a2a/tasks/send`: a bare request or a JSON-RPC envelope; the response has the same form.
 pub fn serve_tasks_send(
     exchange: Exchange,
     admission: Admission,
@@ -72,7 +72,7 @@ async fn answer(exchange: Exchange, admission: Admission) -> Result<Response<Bod
     Ok(response)
 }
 
-/// Calls a method that is answered with events.
+/// Calls a method that returns events.
 async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>) -> Response<Body> {
     let dialect = Dialect::of_method(&request.method);
     let (id, links) = (request.id().into_owned(), Arc::clone(&agent.state.app.ports.links));
@@ -93,7 +93,7 @@ async fn stream(agent: &AgentRequest, headers: &HeaderMap, request: &Request<'_>
     let event = |frame: Box<RawValue>| Event::default().data(frame.get());
     match begun.await {
         Ok(events) => event_stream(events.map(move |result| event(frame(result)))),
-        // Clients of 0.3 read nothing but events.
+        // Clients of 0.3 accept only events.
         Err(refusal) if dialect == Dialect::V03 => {
             event_stream(futures::stream::iter([event(frame(Err(refusal)))]))
         }
@@ -116,14 +116,14 @@ async fn call(agent: &AgentRequest, request: &Request<'_>) -> Box<RawValue> {
             method(id, params, ConnectionId(0), MAX_RESPONSE, extensions).await.into_json()
         }
         MethodCallback::Sync(method) => method(id, params, MAX_RESPONSE, extensions).into_json(),
-        // The table has no subscriptions: streams do not fit into JSON-RPC over HTTP.
+        // The table has no subscriptions, because JSON-RPC over HTTP has no streams.
         MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
             error(id, unknown(&request.method).error(Dialect::V1, agent.state.links()))
         }
     }
 }
 
-/// A JSON-RPC reply. Errors are sent with status 200 too: common clients lose the body of any other.
+/// Returns a JSON-RPC response. Errors have status 200 too, because common clients drop the body of other statuses.
 fn reply(body: &RawValue) -> Response<Body> {
     let mut response = Response::new(Body::from(body.get().to_owned()));
     let headers = response.headers_mut();
@@ -160,7 +160,7 @@ async fn answer_tasks_send(exchange: Exchange, admission: Admission) -> Result<R
     Ok(response)
 }
 
-/// The protocol version of a body sent to `/tasks/send`: newer clients may send the 1.0 format there.
+/// Detects the protocol version of a body sent to `/tasks/send`, because newer clients may send the 1.0 format there.
 fn written_in(params: &Value) -> Dialect {
     let message = params.get("message");
     let role = message.and_then(|message| message.get("role")).and_then(Value::as_str).unwrap_or("");

@@ -11,14 +11,14 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use crate::surface::http::malformed_body;
 
-/// A request that could not be carried out, as far as it could be read.
+/// An invalid request, as far as it was parsed.
 pub(super) struct InvalidRequest {
     pub(super) id: Id<'static>,
     pub(super) dialect: Dialect,
     pub(super) refusal: Refusal,
 }
 
-/// Reads a request. One without an id is answered all the same, with the id null.
+/// Reads a request. A request without an id gets a response with a null id.
 pub(super) fn read(body: &[u8]) -> Result<Request<'_>, InvalidRequest> {
     if let Ok(request) = serde_json::from_slice::<Request<'_>>(body) {
         return Ok(request);
@@ -36,7 +36,7 @@ fn has_id(body: &[u8]) -> bool {
     serde_json::from_slice::<Value>(body).is_ok_and(|value| value.get("id").is_some())
 }
 
-/// Says what is wrong with a body that is no request.
+/// Returns the error of a body that is not a request.
 fn unreadable(body: &[u8]) -> InvalidRequest {
     let value: Value = match serde_json::from_slice(body) {
         Ok(value) => value,
@@ -63,12 +63,12 @@ fn unreadable(body: &[u8]) -> InvalidRequest {
     }
 }
 
-/// An error response.
+/// Returns an error response.
 pub(super) fn error(id: Id<'_>, error: ErrorObjectOwned) -> Box<RawValue> {
     MethodResponse::error(id, error).into_json()
 }
 
-/// Refuses protocol versions that are not supported (`A2A-Version`).
+/// Rejects unsupported protocol versions (`A2A-Version`).
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
     let version = headers.get("a2a-version").and_then(|value| value.to_str().ok()).unwrap_or("").trim();
     let supported = version.is_empty()

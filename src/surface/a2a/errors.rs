@@ -12,19 +12,19 @@ use super::dialect::Dialect;
 pub(super) enum Refusal {
     /// A tool's fault.
     Fault(Fault),
-    /// Not JSON-RPC 2.0.
+    /// Not a JSON-RPC 2.0 request.
     InvalidRequest(String),
-    /// No such method.
+    /// An unknown method.
     MethodNotFound(String),
-    /// A method this agent does not offer, or not for this task.
+    /// A method that this agent or this task does not support.
     Unsupported(String),
     /// A task that cannot be cancelled.
     NotCancelable(String),
-    /// Parts of a kind that is not understood.
+    /// Message parts of an unsupported kind.
     ContentType(String),
-    /// The extended card, to a caller for whom there is none.
+    /// The extended card, for a caller without access to it.
     NoExtendedCard(String),
-    /// A version of the protocol that is not supported.
+    /// An unsupported protocol version.
     Version(String),
 }
 
@@ -64,7 +64,7 @@ impl Refusal {
     fn reason(&self) -> String {
         match self {
             Self::Fault(fault) if fault.kind() == Kind::NotFound => "TASK_NOT_FOUND".into(),
-            // The name that clients know.
+            // The name that clients expect.
             Self::Fault(_) if self.code() == -32602 => "INVALID_PARAMS".into(),
             Self::Fault(fault) if fault.kind() == Kind::UnsupportedMediaType => {
                 "CONTENT_TYPE_NOT_SUPPORTED".into()
@@ -80,7 +80,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal as a fault, for bindings with an HTTP status.
+    /// Converts the refusal to a fault, for bindings with an HTTP status.
     pub(super) fn as_fault(&self) -> Fault {
         match self {
             Self::Fault(fault) => fault.clone(),

@@ -1,7 +1,7 @@
-//! The events of a task, as a stream: what `SendStreamingMessage` and `SubscribeToTask` answer with.
+//! The event stream of a task, for `SendStreamingMessage` and `SubscribeToTask`.
 //!
-//! First the task, then an update of its status for every vote, then its result and its last status. What is refused
-//! before the first event is an error like any other.
+//! First the task, then a status update per vote, then its result and its last status. A refusal before the first
+//! event is an ordinary error.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use super::errors::Refusal;
 use super::message::Sent;
 use super::operations::task_id;
 use super::request::AgentRequest;
-use super::sending::{Begun, begin};
+use super::sending::{SendOutcome, begin};
 use super::task::{History, View};
 use crate::surface::http::{Step, Steps, received};
 
@@ -33,12 +33,12 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
-        Begun::Answer(message) => Ok(frames(vec![dialect.message_event(message)])),
-        Begun::Task(conversation) => follow(agent, *conversation, view).await,
+        SendOutcome::Answer(message) => Ok(frames(vec![dialect.message_event(message)])),
+        SendOutcome::Task(conversation) => follow(agent, *conversation, view).await,
     }
 }
 
-/// `SubscribeToTask`, `tasks/resubscribe`: from now on.
+/// `SubscribeToTask`, `tasks/resubscribe`: future events only.
 pub(super) async fn subscribe(
     agent: &AgentRequest,
     params: &Value,
@@ -47,39 +47,39 @@ pub(super) async fn subscribe(
     let id = task_id(params)?;
     let conversation = agent.task(id).await?;
     if conversation.task.state.is_final() {
-        let text = format!("task {id} has ended: there is nothing to subscribe to; read it instead");
+        let text = format!("task {id} has ended; read it instead of subscribing");
         return Err(Refusal::Unsupported(text));
     }
     let view = View { dialect, history: History::of(params, dialect)?, artifacts: true };
-    // Since 1.0 a subscription lasts until the task has ended, also while its client has to say more.
+    // Since 1.0 a subscription lasts until the task ends, even while the task waits for input.
     if conversation.task.state == TaskState::InputRequired && dialect == Dialect::V1 {
         return Ok(wait(agent.clone(), conversation, view));
     }
     follow(agent, conversation, view).await
 }
 
-/// How often it is looked whether a task without a poll has gone on: any process can have taken its next message.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long such a task is looked after; then its client subscribes again.
-const LOOK_FOR: Duration = Duration::from_hours(1);
+/// Poll interval for changes of a task without a poll, because any process can receive its next message.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time limit for watching such a task; then its client must subscribe again.
+const WATCH_LIMIT: Duration = Duration::from_hours(1);
 
-/// The events of a task that waits for its client.
+/// Returns the events of a task that waits for its client.
 fn wait(agent: AgentRequest, mut conversation: Conversation, view: View) -> Events {
     let first = view.dialect.task_event(view.task(&conversation, None));
     let (events, queue) = mpsc::channel(MAX_EVENTS);
     let (tasks, stopping) = (agent.state.app.tasks.clone(), agent.state.app.tasks.token());
     tasks.spawn(async move {
-        let until = Instant::now() + LOOK_FOR;
+        let until = Instant::now() + WATCH_LIMIT;
         while Instant::now() < until {
             tokio::select! {
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 () = events.closed() => return,
                 () = stopping.cancelled() => return,
             }
             let found = match agent.find(&conversation.task.id).await {
                 Ok(Some(task)) if task.revision == conversation.task.revision => continue,
                 Ok(Some(task)) => Conversation::of(task),
-                // It is looked for again, or was deleted.
+                // The task no longer exists.
                 Ok(None) => return,
                 Err(_) => continue,
             };
@@ -126,17 +126,17 @@ async fn follow(agent: &AgentRequest, mut conversation: Conversation, view: View
     let (steps, queue) = Steps::queue();
     let (follower, sink) = (agent.clone(), steps.sink());
     let done = async move { follower.follow_after(&poll, seen, sink).await };
-    // It has been read; what was said is kept as long as the stream.
+    // The content is already parsed, and the copy would stay in memory as long as the stream.
     conversation.task.content = String::new();
     steps.carry_out(&agent.state.app.tasks, done.boxed(), true);
     let rest = received(queue).flat_map(move |step| futures::stream::iter(events(&conversation, view, step)));
     Ok(futures::stream::iter([Ok(first)]).chain(rest).boxed())
 }
 
-/// A task that does not go on by itself.
+/// Returns the events of a task that waits or has ended.
 fn only(conversation: &Conversation, answer: Option<&Answer>, view: View) -> Events {
     let mut events = vec![view.dialect.task_event(view.task(conversation, answer))];
-    // Clients of 0.3 wait for a status that says that it is the last one.
+    // Clients of 0.3 wait for a status that is marked as final.
     if view.dialect != Dialect::V1 {
         events.push(view.status_event(conversation, view.status(conversation, answer), true, None));
     }
@@ -147,7 +147,7 @@ fn frames(events: Vec<Value>) -> Events {
     futures::stream::iter(events.into_iter().map(Ok)).boxed()
 }
 
-/// What a step of the poll is to its task.
+/// Converts a step of the poll to events of its task.
 fn events(
     conversation: &Conversation,
     view: View,
@@ -168,7 +168,7 @@ fn events(
             let status = view.status(conversation, Some(&answer));
             let last = view.status_event(conversation, status, true, None);
             if answer.presentation.interim.is_some() {
-                // It goes on; the client has waited as long as anybody may.
+                // The task continues, but the client has reached the maximum wait.
                 return vec![Ok(last)];
             }
             vec![Ok(view.artifact_event(conversation, &answer)), Ok(last)]
@@ -209,12 +209,12 @@ impl View {
 }
 
 impl Dialect {
-    /// A task among events, or as a result of sending a message.
+    /// Wraps a task as an event, or as a result of sending a message.
     pub(super) fn task_event(self, task: Value) -> Value {
         if self.is_proto() { json!({ "task": task }) } else { task }
     }
 
-    /// A message, likewise.
+    /// Wraps a message as an event, or as a result of sending a message.
     pub(super) fn message_event(self, message: Value) -> Value {
         if self.is_proto() { json!({ "message": message }) } else { message }
     }

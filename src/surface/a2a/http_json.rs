@@ -1,4 +1,4 @@
-//! The HTTP+JSON binding (specification 1.0, section 11), and that of 0.3 below its `v1` paths.
+//! The HTTP+JSON binding of specification 1.0 (section 11), and of 0.3 below its `v1` paths.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::pushes::PushAction;
 use super::request::AgentRequest;
 use crate::surface::http::{Exchange, PathParams, event_stream, json as json_response, read_json};
 
-/// What a path and method of the binding mean.
+/// An operation of the binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpOperation {
     /// `POST /message:send`
@@ -49,7 +49,7 @@ pub enum HttpOperation {
     ExtendedCard,
 }
 
-/// Answers a request of the binding; `older` is that of 0.3.
+/// Handles a request of the binding; `older` selects version 0.3.
 pub(super) async fn answer(
     exchange: Exchange,
     admission: Admission,
@@ -106,7 +106,7 @@ async fn carry_out(
         (HttpOperation::Read, None) => Action::Get,
         (HttpOperation::Act, Some("cancel")) => Action::Cancel,
         (HttpOperation::Read | HttpOperation::Act, _) => {
-            let text = "tasks are read with GET, and take POST …:cancel and …:subscribe".to_owned();
+            let text = "use GET to read a task, or POST …:cancel or …:subscribe".to_owned();
             return Err(Refusal::MethodNotFound(text));
         }
         (HttpOperation::CreatePush, _) => Action::Push(PushAction::Create),
@@ -118,7 +118,7 @@ async fn carry_out(
     methods::act(agent, action, sent, dialect).await.map(Answered::Value)
 }
 
-/// The members of a query. Numbers and truth values are text there.
+/// Returns the fields of a query. Numbers and booleans stay text.
 fn from_query(query: &str) -> Map<String, Value> {
     let member = |(name, value): (std::borrow::Cow<'_, str>, std::borrow::Cow<'_, str>)| {
         let read = match name.as_ref() {
@@ -133,7 +133,7 @@ fn from_query(query: &str) -> Map<String, Value> {
     url::form_urlencoded::parse(query.as_bytes()).map(member).collect()
 }
 
-/// Adds the placeholders of the path; gives the verb behind a task's id.
+/// Adds the path parameters; returns the verb after a task's id.
 fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Result<Option<String>, Refusal> {
     let params: &RawPathParams = params
         .as_ref()
@@ -156,15 +156,15 @@ fn from_path(params: &PathParams, sent: &mut Map<String, Value>) -> Result<Optio
     Ok(verb)
 }
 
-/// Whether a message of 0.3 is written as in its JSON-RPC binding: some clients do.
+/// True if a 0.3 message has the form of its JSON-RPC binding, which some clients send.
 fn has_kinds(sent: &Value) -> bool {
     let message = member(sent, "message", "request");
     let role = message.and_then(|message| message.get("role")).and_then(Value::as_str);
     matches!(role, Some("user" | "agent"))
 }
 
-/// A response in the media type of the protocol, unless only plain JSON is accepted. Errors are plain JSON, unless that
-/// type is.
+/// Returns a response in the protocol's media type, or in plain JSON if the client accepts only that. Errors are
+/// plain JSON, unless the client accepts the protocol's type.
 fn respond(request: &HeaderMap, status: u16, body: &Value) -> Response<Body> {
     let mut response = json_response(status, body);
     let accepted = request.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();

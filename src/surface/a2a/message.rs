@@ -1,4 +1,4 @@
-//! Reads a message: what it asks, and of which skill.
+//! Parses a message into a skill and its input.
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::schema::is_empty;
@@ -9,17 +9,17 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fixtures;
 
-/// Every operation.
+/// All operations.
 pub(super) type Tools = &'static [Entry];
 
-/// What a message asks of an operation.
+/// A skill and its input.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct SkillCall {
     pub(super) entry: &'static Entry,
     pub(super) understood: Understood,
 }
 
-/// A message as it was sent, checked for the dialect it is written in.
+/// A message as sent, validated for its dialect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent<'a> {
     pub(super) dialect: Dialect,
@@ -28,16 +28,16 @@ pub(super) struct Sent<'a> {
     pub(super) parts: &'a [Value],
     /// The message's id.
     pub(super) id: Option<&'a str>,
-    /// The task that it belongs to.
+    /// The task of the message.
     pub(super) task: Option<&'a str>,
-    /// The id that the client gives its task, where clients do.
+    /// The client's own task id, in dialects where clients choose ids.
     pub(super) client_id: Option<&'a str>,
-    /// The conversation.
+    /// The context id.
     pub(super) context: Option<&'a str>,
     pub(super) configuration: &'a Value,
 }
 
-/// What is read where nothing was sent.
+/// Default for missing values.
 static NOTHING: Value = Value::Null;
 
 impl<'a> Sent<'a> {
@@ -96,31 +96,31 @@ impl<'a> Sent<'a> {
         Ok(Self { dialect, params, message, parts, id, task, client_id, context, configuration })
     }
 
-    /// Where it says how much history is wanted.
+    /// Returns the object with the requested history length.
     pub(super) fn history_of(&self) -> &'a Value {
         if self.dialect == Dialect::Legacy { self.params } else { self.configuration }
     }
 
-    /// Whether the answer is wanted before the task has ended.
+    /// True if the client wants the response before the task has ended.
     pub(super) fn at_once(&self) -> bool {
         member(self.configuration, "returnImmediately", "return_immediately") == Some(&Value::Bool(true))
             || self.configuration.get("blocking") == Some(&Value::Bool(false))
     }
 
-    /// Refuses a message of which no part is of a kind that is understood.
+    /// Rejects a message without any part of a supported kind.
     pub(super) fn understandable(&self) -> Result<(), Refusal> {
         let read =
             |part: &Value| !part.is_object() || part.get("text").is_some() || part.get("data").is_some();
         if self.parts.iter().any(read) {
             return Ok(());
         }
-        let text = "only text and data parts are understood: send a data part, or a text part holding JSON";
+        let text = "only text and data parts are supported: send a data part, or a text part holding JSON";
         Err(Refusal::ContentType(text.to_owned()))
     }
 
-    /// What this message asks, after what is known from earlier ones: the first part that holds a JSON object, as data
-    /// or as text, or else its words.
-    pub(super) fn asked(&self, tools: Tools, known: &Map<String, Value>) -> Result<Asked, Refusal> {
+    /// Returns the skill and its input, merged with input from earlier messages. The input is the first part with a
+    /// JSON object, as data or as text, or else the plain text.
+    pub(super) fn skill_call(&self, tools: Tools, known: &Map<String, Value>) -> Result<SkillCall, Refusal> {
         let named = [self.params, self.message].into_iter().find_map(skill_named);
         let named = named.map(|name| {
             skills(tools).find(|entry| entry.spec.name == name).ok_or_else(|| no_such_skill(tools, name))
@@ -146,7 +146,7 @@ impl<'a> Sent<'a> {
         };
         let asked = entry.and_then(|entry| {
             let understood = entry.understand(known, said)?;
-            Some(Asked { entry, understood })
+            Some(SkillCall { entry, understood })
         });
         asked.ok_or_else(|| invalid("message.parts", &format!("message.parts hold no JSON object: {advice}")))
     }
@@ -180,15 +180,15 @@ const fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// The refusal of a member that breaks a rule.
+/// Returns the refusal of an invalid field.
 pub(super) fn invalid(field: &str, detail: &str) -> Refusal {
     Refusal::Fault(Fault::invalid(field, detail))
 }
 
-/// Longest id that a client may choose, in characters.
+/// Maximum length of a client's id, in characters.
 pub(super) const MAX_ID: usize = 256;
 
-/// An id that a client has chosen; an empty one is none.
+/// Reads an id chosen by the client; an empty one counts as missing.
 pub(super) fn identifier<'a>(
     object: &'a Value,
     field: &str,
@@ -207,18 +207,18 @@ pub(super) fn identifier<'a>(
     }
 }
 
-/// A member by its camelCase or its other name; the protocol's own parsers take both.
+/// Returns a field by its camelCase or its other name; the protocol's own parsers accept both.
 pub(super) fn member<'a>(object: &'a Value, name: &str, other: &str) -> Option<&'a Value> {
     object.get(name).or_else(|| object.get(other)).filter(|value| !value.is_null())
 }
 
-/// The first text among the parts, unless it looks like JSON that is broken.
+/// Returns the first text part, unless it looks like malformed JSON.
 fn words(parts: &[Value]) -> Option<&str> {
     let texts = parts.iter().filter_map(|part| part.get("text")?.as_str()).map(str::trim);
     texts.into_iter().find(|text| !text.is_empty() && !text.starts_with(['{', '`']))
 }
 
-/// The default skill: get_poll_result if the data has `poll_id`, the skill without input (get_balance) if the
+/// Returns the default skill: get_poll_result if the data has `poll_id`, the skill without input (get_balance) if the
 /// data is empty, poll_question otherwise.
 fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Entry, Refusal> {
     let task = if data.contains_key("poll_id") { Task::Read } else { Task::Start };
@@ -230,12 +230,12 @@ fn default_skill(tools: Tools, data: &Map<String, Value>) -> Result<&'static Ent
     })
 }
 
-/// The skill that does this to a task.
+/// Returns the skill that performs this task action.
 pub(super) fn skill_for(tools: Tools, task: Task) -> Option<&'static Entry> {
     tools.iter().find(|entry| entry.spec.task == task)
 }
 
-/// The skills of this agent, in the order of the extended card. The first of them are the card's.
+/// Returns the skills of this agent, in the order of the extended card. The card lists the first of them.
 pub(super) fn skills(tools: Tools) -> impl Iterator<Item = &'static Entry> {
     let (known, others) = (Agents::Core, Agents::Extended);
     let of = move |agents| tools.iter().filter(move |entry| entry.spec.agents == agents);
@@ -263,7 +263,7 @@ fn skill_named(object: &Value) -> Option<&str> {
     ["skillId", "skill_id", "skill"].iter().find_map(|name| metadata.get(name)?.as_str())
 }
 
-/// A part's JSON object, in any dialect.
+/// Returns a part's JSON object, in any dialect.
 fn object(part: &Value, dialect: Dialect) -> Option<Map<String, Value>> {
     if let Some(Value::Object(data)) = part.get("data") {
         let inner = data.get("data").filter(|_| dialect == Dialect::V03Rest).and_then(Value::as_object);
@@ -283,7 +283,7 @@ mod tests {
     fn asked(part: &Value) -> Result<(&'static str, Understood), Refusal> {
         let params = json!({ "message": { "role": "user", "messageId": "1", "parts": [part] } });
         let sent = Sent::read(&params, Dialect::V03)?;
-        sent.asked(&ep_tools::TOOLS, &Map::new()).map(|asked| (asked.entry.spec.name, asked.understood))
+        sent.skill_call(&ep_tools::TOOLS, &Map::new()).map(|asked| (asked.entry.spec.name, asked.understood))
     }
 
     fn input(value: &Value) -> Understood {
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_question_in_every_form() {
+    fn every_form_of_a_question_is_parsed() {
         let data = json!({ "question": "Best of both?", "options": ["a", "b"] });
         for part in [
             json!({ "kind": "data", "data": data }),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_asked_for() {
+    fn missing_input_is_requested() {
         for part in [
             json!({ "text": "hello" }),
             json!({ "text": "What is the capital of France?" }),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_short_texts() {
+    fn ids_are_limited_in_length() {
         for id in [json!(7), json!("a\u{0}b"), json!("x".repeat(257)), json!({})] {
             assert!(identifier(&json!({ "id": id }), "id", ("id", "id")).is_err(), "{id}");
         }
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_an_object_is_refused_with_an_example() {
+    fn a_message_without_an_object_is_rejected_with_an_example() {
         for text in ["{\"question\": ", ""] {
             assert!(
                 asked(&json!({ "text": text })).unwrap_err().message().contains("\"question\""),

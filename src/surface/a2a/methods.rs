@@ -17,20 +17,20 @@ use super::pushes::{self, PushAction};
 use super::request::AgentRequest;
 use crate::documents::extended_agent_card;
 
-/// What a method does.
+/// An action of a method.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Action {
     Send,
     Get,
     Cancel,
     List,
-    /// The agent card for callers who have authenticated.
+    /// The agent card for authenticated callers.
     ExtendedCard,
     /// Push notifications.
     Push(PushAction),
 }
 
-/// Every method of the protocol, by the name that its dialect uses.
+/// All methods of the protocol, by their names in each dialect.
 const TABLE: &[(&str, Action)] = &[
     ("SendMessage", Action::Send),
     ("message/send", Action::Send),
@@ -55,7 +55,7 @@ const TABLE: &[(&str, Action)] = &[
     ("tasks/pushNotificationConfig/delete", Action::Push(PushAction::Delete)),
 ];
 
-/// The methods that are answered with events.
+/// Methods that return events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Streaming {
     Send,
@@ -63,7 +63,7 @@ pub(super) enum Streaming {
 }
 
 impl Streaming {
-    /// The streaming method of this name.
+    /// Returns the streaming method with this name.
     pub(super) fn of(method: &str) -> Option<Self> {
         match method {
             "SendStreamingMessage" | "message/stream" => Some(Self::Send),
@@ -73,7 +73,7 @@ impl Streaming {
     }
 }
 
-/// The methods, ready to be called.
+/// The registered methods.
 pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
     let mut module = RpcModule::new(());
     for &(name, action) in TABLE {
@@ -87,7 +87,7 @@ pub(super) static METHODS: LazyLock<RpcModule<()>> = LazyLock::new(|| {
     module
 });
 
-/// The parameters; the envelope was read without looking into them.
+/// Parses the parameters, which the envelope left unparsed.
 pub(super) fn read_params(params: Option<&str>) -> Result<Value, Refusal> {
     params
         .map_or(Ok(json!({})), serde_json::from_str)
@@ -113,7 +113,7 @@ async fn call(
     act(agent, action, &params, dialect).await.map_err(|refusal| refusal.error(dialect, links))
 }
 
-/// Carries an action out; the result is that of its method.
+/// Runs an action; returns the result of its method.
 pub(super) async fn act(
     agent: &AgentRequest,
     action: Action,
@@ -134,9 +134,9 @@ pub(super) async fn act(
     }
 }
 
-/// The card with every skill that the caller may use.
+/// Returns the card with every skill that the caller may use.
 fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Result<Value, Refusal> {
-    // The guard admits nobody without one, but for the kits, of which that for 1.0 wants the card all the same.
+    // The guard rejects callers without a credential, except the compatibility kits; the kit for 1.0 needs the card.
     if matches!(agent.head.credential, Credential::None) && dialect != Dialect::V1 {
         return Err(Refusal::NoExtendedCard("the extended card is for callers with an API key".to_owned()));
     }
@@ -145,7 +145,7 @@ fn extended_card(agent: &AgentRequest, dialect: Dialect) -> Result<Value, Refusa
     Ok(extended_agent_card(&agent.state.site, may_use, dialect != Dialect::V1))
 }
 
-/// The refusal of a method that the protocol does not have.
+/// Returns the refusal of an unknown method.
 pub(super) fn unknown(name: &str) -> Refusal {
     let shown: String = name.chars().take(64).collect();
     Refusal::MethodNotFound(format!("there is no method {shown}; {}", Dialect::of_method(name).offered()))

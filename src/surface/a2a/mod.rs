@@ -1,9 +1,9 @@
 //! Agent2Agent: JSON-RPC at `/api/a2a` in the dialects of 1.0 and 0.3, which differ in their method
 //! names, the HTTP+JSON binding below it, and the older `POST /api/a2a/tasks/send`.
 //!
-//! **A task is a conversation that leads to a poll**, and belongs to the account whose agent began it: to others it does
-//! not exist. It has the id of its poll if it began with one. Its state follows the poll's. Skills that are no poll
-//! answer with a message. gRPC is not offered.
+//! **A task is a conversation that leads to a poll.** It belongs to the account of the agent that began it; other
+//! accounts get "not found". It has its poll's id if it began with a poll. Its state follows the poll's. Skills that
+//! start no poll return a message. gRPC is not supported.
 
 mod conversation;
 mod description;

@@ -1,4 +1,4 @@
-//! The forms in which a client takes results: `acceptedOutputModes`.
+//! Output modes of results: `acceptedOutputModes`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::errors::Refusal;
 use super::message::{invalid, member};
 
-/// The forms in which results are wanted.
+/// The accepted output modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Modes {
     pub(super) json: bool,
@@ -20,7 +20,7 @@ impl Default for Modes {
 }
 
 impl Modes {
-    /// As a configuration says: everything, if it does not.
+    /// Reads the modes from a configuration; all modes by default.
     pub(super) fn of(configuration: &Value) -> Result<Self, Refusal> {
         let Some(modes) = member(configuration, "acceptedOutputModes", "accepted_output_modes") else {
             return Ok(Self::default());
@@ -46,8 +46,7 @@ impl Modes {
             return Ok(wanted);
         }
         Err(Refusal::ContentType(
-            "none of acceptedOutputModes can be given: this agent answers in application/json and text/plain"
-                .to_owned(),
+            "acceptedOutputModes must include application/json or text/plain".to_owned(),
         ))
     }
 }
@@ -58,7 +57,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn modes_are_read_as_media_types() {
+    fn modes_are_parsed_as_media_types() {
         let of = |modes: Value| Modes::of(&json!({ "acceptedOutputModes": modes }));
         for (modes, json, text) in [
             (json!([]), true, true),

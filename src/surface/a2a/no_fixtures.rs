@@ -1,4 +1,4 @@
-//! What builds without the feature `conformance-fixtures` have in place of the fixtures: nothing.
+//! Empty fixtures for builds without the feature `conformance-fixtures`.
 
 use ep_kernel::fault::Fault;
 use ep_kernel::guard::Admission;
@@ -11,7 +11,7 @@ use super::errors::Refusal;
 use super::message::Sent;
 use crate::surface::http::AppState;
 
-/// Who may send messages.
+/// Access to sending messages.
 pub(super) const ACCESS: Access = Access::KEY;
 
 pub(super) async fn admitted(_: &AppState, admission: Admission) -> Result<Admission, Fault> {

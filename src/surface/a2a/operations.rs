@@ -16,13 +16,13 @@ use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::message::{Sent, identifier, invalid, member, skill_for};
 use super::request::AgentRequest;
-use super::sending::{Begun, begin};
+use super::sending::{SendOutcome, begin};
 use super::task::{History, View};
 
-/// What a message is answered with.
+/// Result of sending a message.
 pub(super) enum Reply {
     Task(Value),
-    /// Of what is no task and cannot be asked for again.
+    /// A response without a task, which cannot be fetched again.
     Message(Value),
 }
 
@@ -31,9 +31,9 @@ pub(super) async fn send(agent: &AgentRequest, params: &Value, dialect: Dialect)
     let sent = Sent::read(params, dialect)?;
     let view = View { dialect, history: History::of(sent.history_of(), dialect)?, artifacts: true };
     match begin(agent, &sent).await? {
-        Begun::Answer(answer) if dialect == Dialect::Legacy => Ok(Reply::Task(answer)),
-        Begun::Answer(answer) => Ok(Reply::Message(answer)),
-        Begun::Task(conversation) => {
+        SendOutcome::Answer(answer) if dialect == Dialect::Legacy => Ok(Reply::Task(answer)),
+        SendOutcome::Answer(answer) => Ok(Reply::Message(answer)),
+        SendOutcome::Task(conversation) => {
             let wait_limit = sent.at_once().then_some(Duration::ZERO);
             let answer = agent.answer(&conversation, wait_limit).await?;
             Ok(Reply::Task(view.task(&conversation, answer.as_ref())))
@@ -71,7 +71,7 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
             agent.check_scope(Effect::Stop)?;
             let cancelled = AgentTask { state: TaskState::Canceled, since: agent.now(), ..task.clone() };
             if !agent.tasks().change(&cancelled).await.map_err(Fault::from)? {
-                let text = format!("task {id} is changing; cancel it again");
+                let text = format!("task {id} is being changed; retry the cancellation");
                 return Err(Fault::new(Kind::Conflict, text).into());
             }
         }
@@ -79,20 +79,20 @@ pub(super) async fn cancel(agent: &AgentRequest, params: &Value, dialect: Dialec
     get(agent, params, dialect).await
 }
 
-/// The id of a task among the parameters.
+/// Returns the task id from the parameters.
 pub(super) fn task_id(params: &Value) -> Result<&str, Refusal> {
     identifier(params, "id", ("id", "name"))?.ok_or_else(|| invalid("id", "id is missing: name the task"))
 }
 
-/// A task asked for by the id that its client chose is shown in the dialect in which clients do.
+/// Returns the dialect for showing a task: a task requested by the client's own id uses the dialect with such ids.
 fn dialect_of(conversation: &Conversation, id: &str, dialect: Dialect) -> Dialect {
     let AgentTask { id: own, client_id, .. } = &conversation.task;
     if own != id && client_id.as_deref() == Some(id) { Dialect::Legacy } else { dialect }
 }
 
-/// Tasks of one page, if the request does not say.
+/// Default page size, in tasks.
 const PAGE: u32 = 50;
-/// Tasks of one page at most.
+/// Maximum page size, in tasks.
 const MAX_PAGE: u32 = 100;
 
 /// `ListTasks`.
@@ -111,9 +111,9 @@ pub(super) async fn list(agent: &AgentRequest, params: &Value, dialect: Dialect)
         }
     };
     let state = match wanted_state(params, dialect)? {
-        Wanted::Any => None,
-        Wanted::Only(state) => Some(state),
-        Wanted::Never => return Ok(page(&[], "", size, 0)),
+        StateFilter::Any => None,
+        StateFilter::Only(state) => Some(state),
+        StateFilter::Never => return Ok(page(&[], "", size, 0)),
     };
     let filter = TaskFilter {
         context: identifier(params, "contextId", ("contextId", "context_id"))?.map(str::to_owned),
@@ -143,15 +143,15 @@ fn page(tasks: &[Value], next: &str, size: u32, total: u64) -> Value {
     json!({ "tasks": tasks, "nextPageToken": next, "pageSize": size, "totalSize": total })
 }
 
-/// In which state the tasks of a list are.
-enum Wanted {
+/// State filter of a task list.
+enum StateFilter {
     Any,
     Only(TaskState),
-    /// One in which no task of this agent ever is.
+    /// A state that tasks of this agent never have.
     Never,
 }
 
-fn wanted_state(params: &Value, dialect: Dialect) -> Result<Wanted, Refusal> {
+fn wanted_state(params: &Value, dialect: Dialect) -> Result<StateFilter, Refusal> {
     const NEVER: [&str; 8] = [
         "TASK_STATE_SUBMITTED",
         "TASK_STATE_REJECTED",
@@ -162,16 +162,16 @@ fn wanted_state(params: &Value, dialect: Dialect) -> Result<Wanted, Refusal> {
         "unknown",
         "TASK_STATE_UNKNOWN",
     ];
-    let Some(wanted) = member(params, "status", "status") else { return Ok(Wanted::Any) };
+    let Some(wanted) = member(params, "status", "status") else { return Ok(StateFilter::Any) };
     let name = wanted.as_str().unwrap_or_default();
     if name == "TASK_STATE_UNSPECIFIED" {
-        return Ok(Wanted::Any);
+        return Ok(StateFilter::Any);
     }
     if let Some(state) = TaskState::ALL.into_iter().find(|state| dialect.state(*state) == name) {
-        return Ok(Wanted::Only(state));
+        return Ok(StateFilter::Only(state));
     }
     if NEVER.contains(&name) {
-        return Ok(Wanted::Never);
+        return Ok(StateFilter::Never);
     }
     let example = dialect.state(TaskState::Completed);
     Err(invalid("status", &format!("must be the state of a task, for example {example}")))

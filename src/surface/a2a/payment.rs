@@ -1,7 +1,7 @@
 //! Payments for tasks: the extension a2a-x402, version 0.2, in its standalone flow.
 //!
-//! Where a balance does not suffice, a client that has activated the extension gets a task that waits for a payment. The
-//! payment is a deposit into the client's account like any other, credited once; the poll is then charged to the account.
+//! If the balance is too low, a client with the active extension gets a task that waits for a payment. The
+//! payment is an ordinary deposit into the client's account, credited once; the account then pays for the poll.
 
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Response};
@@ -18,16 +18,16 @@ use super::request::AgentRequest;
 use crate::documents::PAYMENTS_EXTENSION;
 use crate::site::deposit::DEPOSITS;
 
-/// The headers that activate extensions, of 1.0 and of 0.3.
+/// Headers that activate extensions, in 1.0 and in 0.3.
 const HEADERS: [HeaderName; 2] =
     [HeaderName::from_static("a2a-extensions"), HeaderName::from_static("x-a2a-extensions")];
 const STATUS: &str = "x402.payment.status";
 const PAYLOAD: &str = "x402.payment.payload";
 const RECEIPTS: &str = "x402.payment.receipts";
-/// Micro-USD of a cent.
+/// Micro-USD per cent.
 const CENT: i64 = 10_000;
 
-/// Whether a request activates the extension.
+/// True if a request activates the extension.
 pub(super) fn asks(headers: &HeaderMap) -> bool {
     HEADERS.iter().any(|name| names_extension(headers, name))
 }
@@ -37,15 +37,15 @@ fn names_extension(headers: &HeaderMap, name: &HeaderName) -> bool {
     lists.flat_map(|list| list.split(',')).any(|uri| uri.trim() == PAYMENTS_EXTENSION)
 }
 
-/// Says in a response that the extension is active, under the names that the request has used.
+/// Confirms the active extension in a response, under the names from the request.
 pub(super) fn confirm<B>(agent: &AgentRequest, request: &HeaderMap, response: &mut Response<B>) {
     for name in HEADERS.iter().filter(|name| agent.payments.is_some() && names_extension(request, name)) {
         response.headers_mut().insert(name, HeaderValue::from_static(PAYMENTS_EXTENSION));
     }
 }
 
-/// How much has to be paid for a poll that was refused like this, in cents; `None` where paying does not help, or the
-/// client does not pay.
+/// Returns the amount due for a rejected poll, in cents; `None` if a payment does not help or the client does not
+/// support payments.
 pub(super) fn due(agent: &AgentRequest, fault: &Fault) -> Option<u32> {
     agent.payments.as_ref()?;
     let cents = fault.lacks()?.micro().saturating_add(CENT - 1) / CENT;
@@ -53,16 +53,16 @@ pub(super) fn due(agent: &AgentRequest, fault: &Fault) -> Option<u32> {
     Some(cents.clamp(*DEPOSITS.start(), *DEPOSITS.end()))
 }
 
-/// What a message says about a payment.
-pub(super) enum Step {
-    /// It brings one.
+/// A message's payment metadata.
+pub(super) enum PaymentMessage {
+    /// A signed payment.
     Submitted(Value),
-    /// There will be none.
+    /// The client declines to pay.
     Rejected,
 }
 
-impl Step {
-    /// What this message says; nothing, if it is about something else.
+impl PaymentMessage {
+    /// Reads a message's payment metadata; `None` if it has none.
     pub(super) fn of(message: &Value) -> Result<Option<Self>, Refusal> {
         let Some(metadata) = message.get("metadata") else { return Ok(None) };
         let Some(status) = metadata.get(STATUS) else { return Ok(None) };
@@ -82,48 +82,48 @@ fn member(name: &str) -> String {
     format!("message.metadata.{name}")
 }
 
-/// What became of the client's answer.
-pub(super) enum Paid {
+/// Outcome of a payment message.
+pub(super) enum PaymentOutcome {
     /// The account has been credited.
     Credited,
-    /// It has not: why, for programs and in words.
+    /// The payment failed: error code and reason.
     Failed(&'static str, String),
-    /// The client does not pay.
+    /// The client declined to pay.
     Rejected,
 }
 
-/// The payments of a task, as they are stored.
+/// The payments of a task, as stored.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Payments {
-    /// What has to be paid before the poll is opened, in cents.
+    /// Amount due before the poll is opened, in cents.
     due: Option<u32>,
-    /// What became of every payment.
+    /// Receipts of all payments.
     receipts: Vec<Value>,
-    /// Whether the client has said that it does not pay.
+    /// True if the client has declined to pay.
     rejected: bool,
 }
 
 impl Payments {
-    /// Whether nothing was ever asked for.
+    /// True if no payment was ever requested.
     pub(super) fn is_empty(&self) -> bool {
         self.due.is_none() && self.receipts.is_empty() && !self.rejected
     }
 
-    /// Whether the poll waits for a payment.
+    /// True if the poll waits for a payment.
     pub(super) fn is_due(&self) -> bool {
         self.due.is_some()
     }
 
-    /// Nothing has to be paid any more: the poll is open.
+    /// Clears the amount due after the poll has been opened.
     pub(super) fn settle(&mut self) {
         self.due = None;
     }
 
-    /// Asks for a payment: in words, and for programs.
+    /// Returns a payment request, as text and as metadata for programs.
     pub(super) fn ask(&mut self, agent: &AgentRequest, cents: u32) -> Option<(String, Value)> {
         self.due = Some(cents);
         let text = format!(
-            "The balance does not suffice: pay ${}.{:02} in USDC with a message to this task.",
+            "The balance is too low: pay ${}.{:02} in USDC with a message to this task.",
             cents / 100,
             cents % 100
         );
@@ -131,11 +131,11 @@ impl Payments {
         Some((text, metadata))
     }
 
-    /// Says that a payment was not taken, and asks again.
+    /// Returns the failure of a payment and a new payment request.
     pub(super) fn failed(&self, agent: &AgentRequest, code: &str, why: &str) -> Option<(String, Value)> {
         let mut metadata = self.required(agent, "payment-failed", why)?;
         metadata["x402.payment.error"] = code.into();
-        Some((format!("The payment was not taken: {why}. Another one may be sent."), metadata))
+        Some((format!("The payment failed: {why}. You may send another one."), metadata))
     }
 
     fn required(&self, agent: &AgentRequest, status: &str, why: &str) -> Option<Value> {
@@ -147,7 +147,7 @@ impl Payments {
         Some(metadata)
     }
 
-    /// What the status of a task says that no longer waits for a payment.
+    /// Returns payment metadata for the status of a task that no longer waits for a payment.
     pub(super) fn metadata(&self) -> Option<Value> {
         let paid = self.receipts.iter().any(|receipt| receipt["success"] == true);
         let status = match (self.rejected, paid) {
@@ -159,15 +159,21 @@ impl Payments {
         Some(json!({ STATUS: status, RECEIPTS: self.receipts }))
     }
 
-    /// Takes the client's answer. A payment is credited once, however often it is sent; fails where nobody can say yet
-    /// what became of it.
-    pub(super) async fn take(&mut self, agent: &AgentRequest, step: Step) -> Result<Paid, Refusal> {
-        let Step::Submitted(payment) = step else {
+    /// Processes a payment message. A payment is credited once, however often it is sent. Fails while the outcome
+    /// is unknown.
+    pub(super) async fn take(
+        &mut self,
+        agent: &AgentRequest,
+        step: PaymentMessage,
+    ) -> Result<PaymentOutcome, Refusal> {
+        let PaymentMessage::Submitted(payment) = step else {
             (self.rejected, self.due) = (true, None);
-            return Ok(Paid::Rejected);
+            return Ok(PaymentOutcome::Rejected);
         };
         let (Some(usdc), Some(cents)) = (agent.state.usdc.clone(), self.due) else {
-            return Err(Refusal::Unsupported("payments are not taken here; send a new message".to_owned()));
+            return Err(Refusal::Unsupported(
+                "payments are not accepted here; send a new message".to_owned(),
+            ));
         };
         let named = payment.get("network").or_else(|| payment.pointer("/accepted/network"));
         let network = named.and_then(Value::as_str).map_or_else(|| usdc.x402.network(), str::to_owned);
@@ -182,7 +188,7 @@ impl Payments {
                 let why = "the payment was made to another account";
                 Ok(self.refuse("DUPLICATE_NONCE", why, &network))
             }
-            // The poll is charged to the account, so it needs the credit.
+            // The poll is charged to the account, so the deposit must be credited first.
             Taken::Deposited(deposited) if deposited.status == DepositStatus::Confirming => {
                 Err(confirming().into())
             }
@@ -196,20 +202,20 @@ impl Payments {
                 if !self.receipts.contains(&receipt) {
                     self.receipts.push(receipt);
                 }
-                Ok(Paid::Credited)
+                Ok(PaymentOutcome::Credited)
             }
             Taken::Refused(why) => Ok(self.refuse(code_of(why), &why.to_string(), &network)),
         }
     }
 
-    fn refuse(&mut self, code: &'static str, why: &str, network: &str) -> Paid {
+    fn refuse(&mut self, code: &'static str, why: &str, network: &str) -> PaymentOutcome {
         let receipt = json!({ "success": false, "errorReason": why, "network": network, "transaction": "" });
         self.receipts.push(receipt);
-        Paid::Failed(code, why.to_owned())
+        PaymentOutcome::Failed(code, why.to_owned())
     }
 }
 
-/// The codes of section 9.1 of the extension.
+/// Error codes of section 9.1 of the extension.
 const fn code_of(why: NotPaid) -> &'static str {
     match why {
         NotPaid::Funds => "INSUFFICIENT_FUNDS",

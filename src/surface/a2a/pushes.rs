@@ -1,7 +1,7 @@
-//! Push notifications: agents hear of the ends of their tasks, at least once, in the version of the protocol in
-//! which they asked for it.
+//! Push notifications: agents are notified of the ends of their tasks, at least once, in the protocol version of
+//! their subscription.
 //!
-//! A task changes by itself only when its poll ends; whatever else happens to it is the answer to a request.
+//! A task changes without a request only when its poll ends. All other changes are responses to a request.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -30,14 +30,14 @@ use super::message::{identifier, invalid, member, skill_for};
 use super::request::AgentRequest;
 use super::task::{History, View};
 
-/// A configuration as a client has sent it, checked.
-pub(super) struct Wanted {
+/// A validated push configuration.
+pub(super) struct PushConfig {
     id: Option<String>,
     url: WebhookUrl,
     secrets: Secrets,
 }
 
-/// What proves the sender to the receiver.
+/// Credentials that authenticate the sender to the receiver.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Secrets {
     token: Option<String>,
@@ -45,14 +45,14 @@ struct Secrets {
     credentials: Option<String>,
 }
 
-/// How long a process may take to show the end of one of its polls that the database has: longer than it tries again
-/// after standing still.
+/// Time limit for a process to show the end of its own poll after the database has it. It exceeds the retry delay
+/// after a stall.
 const SHOWN_WITHIN: Duration = Duration::from_secs(10);
-/// Longest token or credentials, in bytes.
+/// Maximum length of a token or credentials, in bytes.
 const MAX_SECRET: usize = 4096;
 
-impl Wanted {
-    /// The configuration that a message brings along, if any.
+impl PushConfig {
+    /// Reads the configuration in a message, if any.
     pub(super) fn with_message(
         agent: &AgentRequest,
         params: &Value,
@@ -89,7 +89,7 @@ impl Wanted {
         Ok(Self { id: identifier(sent, "id", ("id", "id"))?.map(str::to_owned), url, secrets })
     }
 
-    /// Stores it for a task.
+    /// Stores the configuration for a task.
     pub(super) async fn store(
         self,
         agent: &AgentRequest,
@@ -100,7 +100,7 @@ impl Wanted {
         let app = &agent.state.app;
         let internal = RequestId::from_random(app.entropy.bytes()).to_string();
         let Self { id, url, secrets } = self;
-        // In 0.3 a task has one configuration, unless they are named.
+        // In 0.3 a task has one configuration, unless configurations are named.
         let config = id.unwrap_or_else(|| match dialect {
             Dialect::V1 => internal.clone(),
             _ => task.id.clone(),
@@ -116,8 +116,7 @@ impl Wanted {
             version: if dialect == Dialect::V1 { "1.0" } else { "0.3" }.to_owned(),
         };
         if !app.agent_pushes.store.set(&push).await.map_err(Fault::from)? {
-            let rule =
-                format!("task {} has {MAX_PUSHES} configurations, which are as many as it may", task.id);
+            let rule = format!("task {} has {MAX_PUSHES} configurations, which is the maximum", task.id);
             return Err(invalid("id", &rule));
         }
         if let Some(poll) = &task.poll {
@@ -127,7 +126,7 @@ impl Wanted {
     }
 }
 
-/// A text that a header can hold.
+/// Reads text that is valid in a header.
 fn header_text(field: &str, given: Option<&Value>) -> Result<Option<String>, Refusal> {
     match given {
         None | Some(Value::Null) => Ok(None),
@@ -141,7 +140,7 @@ fn header_text(field: &str, given: Option<&Value>) -> Result<Option<String>, Ref
     }
 }
 
-/// A configuration as its dialect shows it. Credentials are not shown again.
+/// Returns a configuration in its dialect, without credentials.
 fn shown(push: &AgentPush, secrets: &Secrets, dialect: Dialect) -> Value {
     let mut config = json!({ "id": push.config, "url": push.url.as_str() });
     if let Some(token) = &secrets.token {
@@ -166,7 +165,7 @@ fn shown(push: &AgentPush, secrets: &Secrets, dialect: Dialect) -> Value {
     }
 }
 
-/// What is done to the configurations of a task.
+/// An action on the push configurations of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PushAction {
     Create,
@@ -175,7 +174,7 @@ pub(super) enum PushAction {
     Delete,
 }
 
-/// Carries out one of the operations on configurations.
+/// Runs an action on push configurations.
 pub(super) async fn act(
     agent: &AgentRequest,
     action: PushAction,
@@ -184,7 +183,7 @@ pub(super) async fn act(
 ) -> Result<Value, Refusal> {
     let task = match identifier(params, "taskId", ("taskId", "task_id"))? {
         Some(task) => task,
-        // 0.3 names the task `id` where the configuration has a name of its own.
+        // 0.3 names the task `id` if the configuration has its own id.
         None if dialect != Dialect::V1 => super::operations::task_id(params)?,
         None => return Err(invalid("taskId", "taskId is missing: name the task")),
     };
@@ -196,7 +195,7 @@ pub(super) async fn act(
         let nested = ["pushNotificationConfig", "push_notification_config", "config"];
         let outer = nested.iter().find_map(|name| params.get(*name)).unwrap_or(params);
         let inner = nested.iter().find_map(|name| outer.get(*name)).unwrap_or(outer);
-        let mut wanted = Wanted::read(agent, inner)?;
+        let mut wanted = PushConfig::read(agent, inner)?;
         let named = identifier(params, "configId", ("configId", "config_id"))?;
         wanted.id = wanted.id.or_else(|| named.map(str::to_owned));
         return wanted.store(agent, &task, dialect).await;
@@ -317,7 +316,7 @@ impl Outbox for PushOutbox {
 }
 
 impl PushOutbox {
-    /// The task as its owner would see it.
+    /// Returns the task as its owner sees it.
     async fn shown(&self, conversation: Conversation, dialect: Dialect) -> Result<Value, Fault> {
         let answer = match (&conversation.task.poll, skill_for(self.tools, Task::Follow)) {
             (Some(poll), Some(entry)) => {
@@ -331,7 +330,7 @@ impl PushOutbox {
                 let done = dispatch(&self.app, entry, call, Ok(json!({ "poll_id": poll }))).await;
                 let answer = done.result?.answer;
                 if answer.presentation.interim.is_some() {
-                    let text = format!("poll {poll} has ended, and is not shown so");
+                    let text = format!("poll {poll} has ended, but is not shown as ended yet");
                     return Err(Fault::new(Kind::Unavailable, text));
                 }
                 Some(answer)

@@ -1,4 +1,4 @@
-//! One request of an agent, whose caller the guard has admitted.
+//! An agent's request, after the guard has admitted its caller.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,17 +24,17 @@ use super::payment;
 use crate::surface::http::{AppState, RequestHead};
 use crate::surface::web::Usdc;
 
-/// What the methods of the protocol work with.
+/// Context of the protocol's methods.
 #[derive(Clone)]
 pub(super) struct AgentRequest {
     pub(super) state: AppState,
     pub(super) head: RequestHead,
     pub(super) admission: Admission,
-    /// Whether an operation was called, which then checked the caller's allowance.
+    /// True after an operation was called, which has checked the caller's allowance.
     dispatched: Arc<AtomicBool>,
-    /// The refusal of an access token whose scope does not reach far enough.
+    /// The fault of an access token with insufficient scope.
     narrow: Arc<OnceLock<Fault>>,
-    /// The payments that the client has asked to make (the extension for x402), where they are taken.
+    /// Payment support, if the client has activated the x402 extension and payments are enabled.
     pub(super) payments: Option<Usdc>,
 }
 
@@ -51,12 +51,12 @@ impl AgentRequest {
         Ok(Self { state, head, admission, dispatched: Arc::default(), narrow: Arc::default(), payments })
     }
 
-    /// The same request with these payments.
+    /// Returns the request with this payment support.
     pub(super) fn paying(&self, payments: Option<Usdc>) -> Self {
         Self { payments, ..self.clone() }
     }
 
-    /// The operations that may be called.
+    /// Returns the callable operations.
     pub(super) fn tools(&self) -> &'static [Entry] {
         self.state.tools
     }
@@ -65,7 +65,7 @@ impl AgentRequest {
         self.state.app.ports.clock.now()
     }
 
-    /// The caller's account.
+    /// Returns the caller's account.
     pub(super) fn owner(&self) -> Result<UserId, Fault> {
         let missing = || Fault::new(Kind::Unauthenticated, "tasks belong to accounts: send an API key");
         self.admission.caller.user().ok_or_else(missing)
@@ -75,7 +75,7 @@ impl AgentRequest {
         &*self.state.app.agent_tasks
     }
 
-    /// The caller's task with this id.
+    /// Returns the caller's task with this id.
     pub(super) async fn task(&self, id: &str) -> Result<Conversation, Fault> {
         let found = self.find(id).await?;
         found.map(Conversation::of).ok_or_else(|| {
@@ -84,7 +84,7 @@ impl AgentRequest {
         })
     }
 
-    /// The same, where there is one.
+    /// Returns the caller's task with this id, if it exists.
     pub(super) async fn find(&self, id: &str) -> Result<Option<AgentTask>, Fault> {
         if id.chars().any(char::is_control) {
             return Ok(None);
@@ -92,7 +92,7 @@ impl AgentRequest {
         Ok(self.tasks().find(self.owner()?, id).await?)
     }
 
-    /// Calls an operation. Without an `Idempotency-Key` header, `key` is one.
+    /// Calls an operation; `key` is the idempotency key if there is no `Idempotency-Key` header.
     pub(super) async fn dispatch(
         &self,
         entry: &'static Entry,
@@ -110,28 +110,28 @@ impl AgentRequest {
         self.noted(done.map(|done| done.answer))
     }
 
-    /// Refuses a caller whose key's or token's scope does not reach as far as an effect.
+    /// Rejects a caller if the scope of its key or token does not cover an effect.
     pub(super) fn check_scope(&self, effect: Effect) -> Result<(), Fault> {
         self.noted(self.admission.check_scope(effect))
     }
 
-    /// Notes a refusal that the response's status must tell.
+    /// Records a fault that must set the response's status.
     fn noted<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
         if let Err(fault) = &result
             && fault.missing_scope().is_some()
         {
-            // The first one is as good as any.
+            // Only the first fault is needed.
             let _ = self.narrow.set(fault.clone());
         }
         result
     }
 
-    /// Follows a poll to its end, or as long as the caller waits.
+    /// Follows a poll to its end, or until the wait limit.
     pub(super) async fn follow(&self, poll: &PollId, wait_limit: Option<Duration>) -> Result<Answer, Fault> {
         self.watch(json!({ "poll_id": poll }), wait_limit, None).await
     }
 
-    /// The same, to someone who has seen this many events and gets the others.
+    /// Follows a poll, starting after this many events.
     pub(super) async fn follow_after(
         &self,
         poll: &PollId,
@@ -155,7 +155,7 @@ impl AgentRequest {
         dispatch(&self.state.app, entry, call, Ok(input)).await.result.map(|done| done.answer)
     }
 
-    /// What the operation of a task answers now; `None` while it has no poll.
+    /// Returns the current output for a task; `None` while it has no poll.
     pub(super) async fn answer(
         &self,
         conversation: &Conversation,
@@ -167,8 +167,8 @@ impl AgentRequest {
         }
     }
 
-    /// Refuses a caller without allowance, where no operation has done so already, and an access token whose scope
-    /// was too narrow: its client looks at the response's status (RFC 6750 §3.1).
+    /// Rejects a caller without allowance, unless an operation has checked it already. Also rejects an access token
+    /// with insufficient scope, because its client reads the response's status (RFC 6750 §3.1).
     pub(super) fn check_caller(&self) -> Result<(), Fault> {
         if let Some(fault) = self.narrow.get() {
             return Err(fault.clone());

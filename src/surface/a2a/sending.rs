@@ -1,4 +1,4 @@
-//! A message that comes in: it begins a task, continues one, or is answered at once.
+//! Incoming messages: begin a task, continue one, or return a message.
 
 use std::time::Duration;
 
@@ -16,64 +16,64 @@ use super::conversation::{Content, Conversation, MAX_CONTENT, MAX_MESSAGES};
 use super::dialect::Dialect;
 use super::errors::Refusal;
 use super::fixtures;
-use super::message::{Asked, Sent, invalid, skill_for};
+use super::message::{Sent, SkillCall, invalid, skill_for};
 use super::modes::Modes;
-use super::payment::{self, Paid, Step};
-use super::pushes::Wanted;
+use super::payment::{self, PaymentMessage, PaymentOutcome};
+use super::pushes::PushConfig;
 use super::request::AgentRequest;
 use super::task::{legacy_task, message, stored};
 
-/// What a message leads to.
-pub(super) enum Begun {
+/// Result of an incoming message.
+pub(super) enum SendOutcome {
     /// A task.
     Task(Box<Conversation>),
-    /// The answer of an operation that makes no task, as the dialect shows it.
+    /// The output of an operation without a task, in its dialect.
     Answer(Value),
 }
 
-/// How long the message that opens a poll keeps others of its task out, if its process dies.
+/// Lease of a message that is opening a poll, for the case that its process dies.
 const OPENING: Duration = Duration::from_mins(1);
 
-/// Takes a message. What it opens is open and kept even if the client goes away meanwhile.
-pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Begun, Refusal> {
+/// Handles a message. Its poll is opened and stored even if the client disconnects.
+pub(super) async fn begin(agent: &AgentRequest, sent: &Sent<'_>) -> Result<SendOutcome, Refusal> {
     let modes = Modes::of(sent.configuration)?;
-    let wanted = Wanted::with_message(agent, sent.params, sent.configuration)?;
+    let wanted = PushConfig::with_message(agent, sent.params, sent.configuration)?;
     let begun = take(agent, sent, modes).await?;
-    if let (Begun::Task(conversation), Some(wanted)) = (&begun, wanted) {
+    if let (SendOutcome::Task(conversation), Some(wanted)) = (&begun, wanted) {
         wanted.store(agent, &conversation.task, sent.dialect).await?;
     }
     Ok(begun)
 }
 
-async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Begun, Refusal> {
+async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<SendOutcome, Refusal> {
     if let Some(reply) = fixtures::reply(sent, &agent.head.request_id.to_string())? {
-        return Ok(Begun::Answer(reply));
+        return Ok(SendOutcome::Answer(reply));
     }
     let existing = existing(agent, sent).await?;
     if let Some(known) = &existing
         && known.said.opening.is_none()
         && (known.has(sent) || (sent.task.is_none() && sent.client_id.is_none()))
     {
-        return Ok(Begun::Task(Box::new(known.clone())));
+        return Ok(SendOutcome::Task(Box::new(known.clone())));
     }
     if let Some(known) = existing.as_ref().filter(|known| known.said.payments.is_due())
-        && let Some(step) = payment::Step::of(sent.message)?
+        && let Some(step) = payment::PaymentMessage::of(sent.message)?
     {
         takes_messages(agent, known, sent)?;
-        return pay(agent, sent, known.clone(), step).await.map(|task| Begun::Task(Box::new(task)));
+        return pay(agent, sent, known.clone(), step).await.map(|task| SendOutcome::Task(Box::new(task)));
     }
     let before = existing.as_ref().map(|known| known.said.known.clone()).unwrap_or_default();
-    let Asked { entry, understood } = sent.asked(agent.tools(), &before)?;
+    let SkillCall { entry, understood } = sent.skill_call(agent.tools(), &before)?;
     let names = Names::of(agent, sent, entry, &understood);
     if let Some(known) = &existing {
         if sent.client_id.is_some() && names.opening.is_some() && known.task.opened_by == names.opening {
-            // The same in other words.
-            return Ok(Begun::Task(Box::new(known.clone())));
+            // The same message in another form.
+            return Ok(SendOutcome::Task(Box::new(known.clone())));
         }
         takes_messages(agent, known, sent)?;
     }
     let said = stored(sent.message, sent.context, sent.dialect);
-    // The oldest protocol has no extensions.
+    // The legacy protocol has no extensions.
     let payments = agent.payments.clone().filter(|_| sent.dialect != Dialect::Legacy);
     let opening = Opening { agent: agent.paying(payments), existing, said, modes, names };
     match understood {
@@ -86,30 +86,30 @@ async fn take(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes) -> Result<Beg
             Err(invalid("message.parts", &ask))
         }
         Understood::Missing { known, ask } => {
-            opening.ask(known, &ask).await.map(|asked| Begun::Task(Box::new(asked)))
+            opening.ask(known, &ask).await.map(|asked| SendOutcome::Task(Box::new(asked)))
         }
         Understood::Input(input) if entry.spec.task != Task::Start => {
             let key = opening.names.key.clone();
             let answer = agent.dispatch(entry, Value::Object(input), key, None).await?;
-            Ok(Begun::Answer(shown(agent, sent, modes, &answer)))
+            Ok(SendOutcome::Answer(shown(agent, sent, modes, &answer)))
         }
         Understood::Input(input) => {
             let tasks = agent.state.app.tasks.clone();
             let opened = tasks.spawn(async move { opening.open(entry, input).await });
             match opened.await.map_err(Fault::internal)?? {
-                Opened::Task(task) => Ok(Begun::Task(Box::new(task))),
-                Opened::Answer(answer) => Ok(Begun::Answer(shown(agent, sent, modes, &answer))),
+                Opened::Task(task) => Ok(SendOutcome::Task(Box::new(task))),
+                Opened::Answer(answer) => Ok(SendOutcome::Answer(shown(agent, sent, modes, &answer))),
             }
         }
     }
 }
 
-/// Takes what a message says about the payment that its task waits for: a payment opens the poll.
+/// Handles a message about the payment that its task waits for: a payment opens the poll.
 async fn pay(
     agent: &AgentRequest,
     sent: &Sent<'_>,
     mut known: Conversation,
-    step: Step,
+    step: PaymentMessage,
 ) -> Result<Conversation, Refusal> {
     agent.check_scope(Effect::Consult)?;
     let entry = skill_for(agent.tools(), Task::Start);
@@ -119,20 +119,20 @@ async fn pay(
     let said = stored(sent.message, sent.context, sent.dialect);
     let modes = known.said.modes;
     let agent = agent.paying(agent.state.usdc.clone());
-    // What has been paid opens the poll even if the client goes away meanwhile.
+    // A paid poll is opened even if the client disconnects.
     let tasks = agent.state.app.tasks.clone();
     let paid = tasks.spawn(async move {
         let paid = known.said.payments.take(&agent, step).await?;
-        if let Paid::Credited = paid {
+        if let PaymentOutcome::Credited = paid {
             let opening = Opening { agent, existing: Some(known), said, modes, names };
             return match opening.open(entry, input).await? {
                 Opened::Task(task) => Ok(task),
-                Opened::Answer(_) => Err(Fault::internal("a paid poll is no task").into()),
+                Opened::Answer(_) => Err(Fault::internal("a paid poll has no task").into()),
             };
         }
         known.said.messages.push(said.clone());
         known.task.since = agent.now();
-        if let Paid::Failed(code, why) = paid {
+        if let PaymentOutcome::Failed(code, why) = paid {
             if let Some((text, metadata)) = known.said.payments.failed(&agent, code, &why) {
                 known.ask_with(&text, metadata);
             }
@@ -140,18 +140,18 @@ async fn pay(
             known.task.state = TaskState::Canceled;
         }
         let opening = Opening { agent, existing: None, said, modes, names };
-        opening.keep(known, false).await
+        opening.store(known, false).await
     });
     paid.await.map_err(Fault::internal)?
 }
 
-/// The task that a message belongs to, or has opened before.
+/// Returns the task that a message names or has opened before.
 async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Option<Conversation>, Refusal> {
     let owner = agent.owner()?;
     if let Some(id) = sent.task {
         let known = agent.task(id).await?;
         if sent.context.is_some_and(|context| context != known.task.context) {
-            let rule = format!("is not the context of task {id}: leave it out, or name that one");
+            let rule = format!("is not the context of task {id}: omit it, or send that task's context");
             return Err(invalid("message.contextId", &rule));
         }
         return Ok(Some(known));
@@ -164,18 +164,19 @@ async fn existing(agent: &AgentRequest, sent: &Sent<'_>) -> Result<Option<Conver
     Ok(task.map(Conversation::of))
 }
 
-/// Refuses a message to a task that takes none.
+/// Rejects a message to a task that accepts none.
 fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -> Result<(), Refusal> {
     let task = &known.task;
     let id = sent.client_id.unwrap_or(&task.id);
     if task.state != TaskState::InputRequired {
-        let text =
-            format!("task {id} takes no further messages; send one without a task, which begins a new one");
+        let text = format!(
+            "task {id} accepts no further messages; send a message without a task id to begin a new one"
+        );
         return Err(Refusal::Unsupported(text));
     }
     if known.said.messages.len() >= MAX_MESSAGES || task.content.len() >= MAX_CONTENT {
         let text =
-            format!("task {id} has had too many messages; send one without a task, which begins a new one");
+            format!("task {id} has too many messages; send a message without a task id to begin a new one");
         return Err(Refusal::Unsupported(text));
     }
     let busy = known.said.opening.as_ref().is_some_and(|opening| {
@@ -188,18 +189,18 @@ fn takes_messages(agent: &AgentRequest, known: &Conversation, sent: &Sent<'_>) -
 }
 
 fn changing(id: &str) -> Fault {
-    Fault::new(Kind::Conflict, format!("another message of task {id} is being read; send this one again"))
+    Fault::new(Kind::Conflict, format!("another message to task {id} is in progress; retry this one"))
 }
 
-/// The names by which a message and what it opens are known.
+/// Idempotency names of a message.
 struct Names {
-    /// What opens a task.
+    /// Name of the message that opens a task.
     opening: Option<String>,
-    /// What makes the operation idempotent.
+    /// Idempotency key of the operation.
     key: Option<String>,
-    /// The message itself.
+    /// Name of the message.
     message: Option<String>,
-    /// The id that the client gives the task.
+    /// The client's own task id.
     client_id: Option<String>,
     context: Option<String>,
 }
@@ -222,7 +223,7 @@ impl Names {
     }
 }
 
-/// What opens a task: a message, by its id and its content, unless the client names keys or tasks itself.
+/// Returns the name of a message that opens a task: its id and content, unless the client sends a key or a task id.
 fn opening_name(agent: &AgentRequest, sent: &Sent<'_>) -> Option<String> {
     if agent.head.idempotency_key.is_some() || sent.client_id.is_some() || fixtures::is_fixture(sent.message)
     {
@@ -234,7 +235,7 @@ fn opening_name(agent: &AgentRequest, sent: &Sent<'_>) -> Option<String> {
 fn message_name(sent: &Sent<'_>) -> Option<String> {
     let parts = stored(sent.message, None, sent.dialect);
     let mut parts = super::message::member(&parts, "parts", "content").cloned().unwrap_or_default();
-    // The same content in another dialect is the same.
+    // The same content in another dialect gets the same name.
     for part in parts.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
         part.retain(|name, _| matches!(name.as_str(), "text" | "data"));
     }
@@ -245,7 +246,7 @@ fn digest(value: &Value) -> String {
     format!("a2a-{}", hex::encode(Sha256::digest(canonical::text(value))))
 }
 
-/// A message on its way to becoming a task, or a part of one.
+/// A message that opens or continues a task.
 struct Opening {
     agent: AgentRequest,
     existing: Option<Conversation>,
@@ -260,7 +261,7 @@ enum Opened {
 }
 
 impl Opening {
-    /// A task that begins with this message.
+    /// Returns a task that begins with this message.
     fn conversation(&self, id: String, state: TaskState) -> Result<Conversation, Fault> {
         let Names { opening, client_id, context, .. } = &self.names;
         let task = AgentTask {
@@ -278,7 +279,7 @@ impl Opening {
         Ok(Conversation { task, said: Content { modes: self.modes, ..Content::default() } })
     }
 
-    /// The task, or a new one, which waits for its client.
+    /// Returns the existing or a new task, in the state that waits for its client.
     fn waiting(&self) -> Result<Conversation, Fault> {
         if let Some(existing) = &self.existing {
             return Ok(existing.clone());
@@ -287,7 +288,7 @@ impl Opening {
         self.conversation(id, TaskState::InputRequired)
     }
 
-    /// Asks the client for what is missing.
+    /// Asks the client for missing input.
     async fn ask(self, known: Map<String, Value>, ask: &str) -> Result<Conversation, Refusal> {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
@@ -296,10 +297,10 @@ impl Opening {
         conversation.said.known = known;
         conversation.said.messages.push(self.said.clone());
         conversation.ask(ask);
-        self.keep(conversation, begun).await
+        self.store(conversation, begun).await
     }
 
-    /// Opens the poll and keeps the task.
+    /// Opens the poll and stores the task.
     async fn open(mut self, entry: &'static Entry, input: Map<String, Value>) -> Result<Opened, Refusal> {
         if let Some(existing) = self.existing.take() {
             self.existing = Some(self.claim(existing).await?);
@@ -309,7 +310,7 @@ impl Opening {
         let answer = self.agent.dispatch(entry, sent, key, Some(Duration::ZERO)).await;
         let poll = match &answer {
             Ok(answer) => answer.presentation.task_id.as_deref().and_then(|id| id.parse().ok()),
-            // The same message is being read at this moment.
+            // The same message is already in progress.
             Err(fault) => fault.poll().filter(|_| fault.kind() == Kind::InProgress).cloned(),
         };
         let Some(poll): Option<PollId> = poll else {
@@ -318,7 +319,7 @@ impl Opening {
             {
                 return self.ask_for_payment(input, cents).await.map(Opened::Task);
             }
-            self.give_back().await;
+            self.release().await;
             return Ok(Opened::Answer(answer?));
         };
         let begun = self.existing.is_none();
@@ -333,10 +334,10 @@ impl Opening {
         conversation.said.known = Map::new();
         conversation.said.payments.settle();
         conversation.task.poll = Some(poll);
-        self.keep(conversation, begun).await.map(Opened::Task)
+        self.store(conversation, begun).await.map(Opened::Task)
     }
 
-    /// Asks the client to pay this much, after which the poll is opened.
+    /// Asks the client to pay this much before the poll is opened.
     async fn ask_for_payment(self, input: Map<String, Value>, cents: u32) -> Result<Conversation, Refusal> {
         let begun = self.existing.is_none();
         let mut conversation = self.waiting()?;
@@ -349,10 +350,10 @@ impl Opening {
         if let Some((text, metadata)) = conversation.said.payments.ask(&self.agent, cents) {
             conversation.ask_with(&text, metadata);
         }
-        self.keep(conversation, begun).await
+        self.store(conversation, begun).await
     }
 
-    /// Says in a task that this message opens its poll, so that no other one does.
+    /// Claims the task for this message, so that no other message opens its poll.
     async fn claim(&self, mut conversation: Conversation) -> Result<Conversation, Refusal> {
         if conversation.said.opening != self.names.message || self.names.message.is_none() {
             conversation.said.messages.push(self.said.clone());
@@ -360,26 +361,26 @@ impl Opening {
         conversation.said.opening = Some(self.names.message.clone().unwrap_or_default());
         conversation.said.modes = self.modes;
         conversation.task.since = self.agent.now();
-        self.keep(conversation, false).await
+        self.store(conversation, false).await
     }
 
-    /// Undoes [`Opening::claim`], for a message that opens no poll.
-    async fn give_back(&self) {
+    /// Releases the claim of a message that opens no poll.
+    async fn release(&self) {
         let Some(mut conversation) = self.existing.clone() else { return };
         conversation.said.opening = None;
         conversation.said.messages.pop();
-        if let Err(refusal) = self.keep(conversation, false).await {
-            tracing::debug!(error = refusal.message(), "a task keeps a message that opened no poll");
+        if let Err(refusal) = self.store(conversation, false).await {
+            tracing::debug!(error = refusal.message(), "failed to release the claim of a message");
         }
     }
 
     /// Stores a task and reads it again.
-    async fn keep(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
+    async fn store(&self, conversation: Conversation, begun: bool) -> Result<Conversation, Refusal> {
         self.agent.check_scope(Effect::Consult)?;
         let (tasks, stored) = (self.agent.tasks(), conversation.to_store());
         let kept = if begun { tasks.add(&stored).await } else { tasks.change(&stored).await };
         let kept = match kept {
-            // Its poll has a task already.
+            // The poll already has a task.
             Err(StoreError::Conflict(_)) => false,
             kept => kept.map_err(Fault::from)?,
         };
@@ -400,7 +401,7 @@ impl Opening {
     }
 }
 
-/// An answer that is no task, as its dialect shows it.
+/// Returns an output without a task, in its dialect.
 fn shown(agent: &AgentRequest, sent: &Sent<'_>, modes: Modes, answer: &Answer) -> Value {
     let fallback = agent.head.request_id.to_string();
     match sent.dialect {

@@ -1,4 +1,4 @@
-//! Tasks and messages as each dialect writes them.
+//! Tasks and messages in each dialect.
 
 use ep_kernel::answer::Answer;
 use ep_kernel::ports::TaskState;
@@ -12,16 +12,16 @@ use super::fixtures;
 use super::message::{invalid, member};
 use super::modes::Modes;
 
-/// How a task is shown.
+/// Presentation of a task.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View {
     pub(super) dialect: Dialect,
     pub(super) history: History,
-    /// Whether results are shown.
+    /// True if results are included.
     pub(super) artifacts: bool,
 }
 
-/// How much of a task's history is wanted.
+/// Requested length of a task's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
     Whole,
@@ -29,10 +29,10 @@ pub(super) enum History {
 }
 
 impl History {
-    /// As these parameters say (`historyLength`).
+    /// Reads the length from the parameters (`historyLength`).
     pub(super) fn of(params: &Value, dialect: Dialect) -> Result<Self, Refusal> {
         match member(params, "historyLength", "history_length") {
-            // The oldest protocol shows history only to those who ask for it.
+            // The legacy protocol shows history only on request.
             None if dialect == Dialect::Legacy => Ok(Self::Last(0)),
             None => Ok(Self::Whole),
             Some(length) => {
@@ -45,7 +45,7 @@ impl History {
     }
 }
 
-/// A message as history shows it: in this dialect, whichever it was written in.
+/// Returns a message for the history, converted to this dialect.
 fn echo(message: &Value, task: &str, context: &str, dialect: Dialect) -> Value {
     let content = if dialect == Dialect::V03Rest { "content" } else { "parts" };
     let mut echo = json!({});
@@ -83,7 +83,7 @@ fn echo(message: &Value, task: &str, context: &str, dialect: Dialect) -> Value {
     echo
 }
 
-/// A message as it is stored: as it was sent, but for the wrappers of 0.3's protocol buffers.
+/// Returns a message for storage: as sent, but without the wrappers of 0.3's protocol buffers.
 pub(super) fn stored(message: &Value, context: Option<&str>, dialect: Dialect) -> Value {
     let mut message = message.clone();
     if let (Some(members), Some(context)) = (message.as_object_mut(), context) {
@@ -124,11 +124,11 @@ fn unwrapped(part: &mut Value) {
     }
 }
 
-/// The members of a file: 0.3 has them in an object of their own, 1.0 in the part itself.
+/// Fields of a file: 0.3 has them in a nested object, 1.0 in the part itself.
 const FILE: [(&str, &str); 4] =
     [("bytes", "raw"), ("uri", "url"), ("name", "filename"), ("mimeType", "mediaType")];
 
-/// A part of a message in this dialect.
+/// Converts a part of a message to this dialect.
 pub(super) fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
     part.retain(|name, _| name != "kind" && name != "type");
     match dialect {
@@ -140,7 +140,7 @@ pub(super) fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
                 part.insert("file".into(), file.into());
             }
             part.shift_remove("mediaType");
-            // There, data is always an object.
+            // In 0.3, data is always an object.
             if let Some(data) = part.get_mut("data").filter(|data| !data.is_object()) {
                 *data = json!({ "value": data.take() });
             }
@@ -176,14 +176,14 @@ pub(super) fn in_dialect(part: &mut Map<String, Value>, dialect: Dialect) {
 }
 
 impl View {
-    /// The name of a task in this dialect.
+    /// Returns the task id in this dialect.
     pub(super) fn id<'a>(&self, conversation: &'a Conversation) -> &'a str {
         let task = &conversation.task;
         let clients = task.client_id.as_deref().filter(|_| self.dialect == Dialect::Legacy);
         clients.unwrap_or(&task.id)
     }
 
-    /// A task, with the answer of its operation where there is one.
+    /// Returns a task, with the output of its operation if it has one.
     pub(super) fn task(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
         let Self { dialect, .. } = *self;
         let Conversation { task, said } = conversation;
@@ -209,7 +209,7 @@ impl View {
         shown
     }
 
-    /// The status of a task.
+    /// Returns the status of a task.
     pub(super) fn status(&self, conversation: &Conversation, answer: Option<&Answer>) -> Value {
         let Self { dialect, .. } = *self;
         let Conversation { task, said } = conversation;
@@ -248,7 +248,7 @@ impl View {
         status
     }
 
-    /// The status of a task that works on, with words about a step.
+    /// Returns the status of a working task, with a text about a step.
     pub(super) fn working(&self, conversation: &Conversation, step: &str, number: u64) -> Value {
         let Self { dialect, .. } = *self;
         let task = &conversation.task;
@@ -258,7 +258,7 @@ impl View {
         json!({ "state": dialect.state(TaskState::Working), "timestamp": task.since, "message": message })
     }
 
-    /// An answer as the one result of a task.
+    /// Returns an output as the single artifact of a task.
     pub(super) fn artifact(&self, conversation: &Conversation, answer: &Answer) -> Value {
         let prescribed = fixtures::parts(conversation, self.dialect);
         let own = || parts(self.dialect, conversation.said.modes, answer);
@@ -273,7 +273,7 @@ impl View {
     }
 }
 
-/// An answer that is no task, as a message with this id.
+/// Returns an output without a task as a message with this id.
 pub(super) fn message(
     dialect: Dialect,
     modes: Modes,
@@ -284,7 +284,7 @@ pub(super) fn message(
     says(dialect, id, (None, context), parts(dialect, modes, answer).into())
 }
 
-/// An answer that is no task, in the protocol in which everything is one.
+/// Returns an output without a task in the legacy protocol, where every result is a task.
 pub(super) fn legacy_task(id: &str, modes: Modes, context: &str, answer: &Answer, now: Timestamp) -> Value {
     let view = View { dialect: Dialect::Legacy, history: History::Last(0), artifacts: true };
     let state = Dialect::Legacy.state(TaskState::Completed);

@@ -1,4 +1,4 @@
-//! `ep admin`: accounts, keys and money, at the database.
+//! `ep admin`: manages accounts, keys and money in the database.
 
 use std::time::Duration;
 
@@ -22,23 +22,23 @@ use crate::config::Config;
 use crate::surface::web::{self, Usdc};
 use crate::wiring::{self, Environment};
 
-/// The period for which `ep admin reconcile` compares deposits with the chain.
+/// Period of deposits that `ep admin reconcile` compares with the chain.
 const COMPARED_PAST: Duration = Duration::from_hours(24 * 30);
 
-/// Which account.
+/// Selection of an account.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Account {
     /// The user's email address
     #[arg(long)]
     email: Option<Email>,
-    /// The user's id, where several have the same address
+    /// The user's id, if several users have the same address
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
 }
 
 impl Account {
-    /// The account. An address that belongs to several is refused with their ids.
+    /// Finds the account. An address of several accounts is an error that lists their ids.
     async fn find(self, accounts: &Accounts) -> Result<UserId, Fault> {
         match (self.user, self.email) {
             (Some(user), _) => Ok(user),
@@ -52,10 +52,10 @@ impl Account {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct DeclaredOutcome {
-    /// The transaction that carried out its payment; the node of the chain checks it where one is configured
+    /// Hash of the transaction that settled the payment; checked with the chain's node if configured
     #[arg(long, value_name = "HASH")]
     transaction: Option<TransactionHash>,
-    /// Nothing was paid; the node of the chain checks this where one is configured
+    /// Declare that nothing was paid; checked with the chain's node if configured
     #[arg(long)]
     not_paid: bool,
 }
@@ -78,18 +78,18 @@ pub(super) enum Command {
     CreateKey {
         #[command(flatten)]
         account: Account,
-        /// What to call it, in at most 64 characters
+        /// Label of the key, at most 64 characters
         #[arg(long, default_value = "")]
         label: KeyLabel,
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Revoke an API key for good
+    /// Revoke an API key permanently
     RevokeKey {
         #[command(flatten)]
         account: Account,
-        /// The key's id
+        /// Id of the key
         #[arg(long)]
         key_id: KeyId,
     },
@@ -97,87 +97,87 @@ pub(super) enum Command {
     Credit {
         #[command(flatten)]
         account: Account,
-        /// How much, in USD
+        /// Amount in USD
         #[arg(long, value_name = "USD")]
         usd: UsdFigure,
-        /// What it is for; the same reference is credited once
+        /// Unique reference; each reference is credited once
         #[arg(long)]
         reference: String,
     },
-    /// Take an amount of what an account has available, once per reference
+    /// Deduct an amount from an account's available balance, once per reference
     Debit {
         #[command(flatten)]
         account: Account,
-        /// How much, in USD
+        /// Amount in USD
         #[arg(long, value_name = "USD")]
         usd: UsdFigure,
-        /// What it is for; the same reference is taken once
+        /// Unique reference; each reference is deducted once
         #[arg(long)]
         reference: String,
     },
-    /// List users, a hundred at a time, as lines of JSON
+    /// List users as JSON lines, up to 100 per call
     ListUsers {
-        /// Begin after the user with this id
+        /// Start after the user with this id
         #[arg(long, value_name = "ID")]
         after: Option<UserId>,
     },
-    /// List an account's API keys, as lines of JSON
+    /// List an account's API keys as JSON lines
     ListKeys {
         #[command(flatten)]
         account: Account,
     },
-    /// Revoke all API keys of an account, and end its browser sessions
+    /// Revoke all API keys of an account and end its browser sessions
     RevokeAll {
         #[command(flatten)]
         account: Account,
     },
-    /// Let an account spend no more; its running polls end as they would
+    /// Freeze an account: it cannot spend money, but running polls continue
     Freeze {
         #[command(flatten)]
         account: Account,
     },
-    /// Let an account spend again
+    /// Unfreeze an account, so that it can spend money again
     Unfreeze {
         #[command(flatten)]
         account: Account,
     },
-    /// Let what signs in to one account sign in to another one; money, keys and polls stay
+    /// Move the sign-in identities of one account to another; money, keys and polls stay
     MergeIdentity {
-        /// The account that is signed in to now
+        /// Account that has the identities now
         #[arg(long, value_name = "ID")]
         from: UserId,
-        /// The account to sign in to from now on
+        /// Account that receives the identities
         #[arg(long, value_name = "ID")]
         into: UserId,
     },
-    /// Print everything stored about an account but secrets, as JSON: what its owner gets from `export_account`
+    /// Print all stored data of an account except secrets, as JSON; same as `export_account`
     ExportUser {
         #[command(flatten)]
         account: Account,
     },
-    /// Delete the personal data of an account, as `delete_account` does for its owner; its polls and its part of the
-    /// ledger stay under its id, and deposits under the payer's address, as on the chain
+    /// Delete an account's personal data, as `delete_account` does; its polls and ledger entries stay under its id,
+    /// and deposits under the payer's address, which is public on the chain
     DeleteUser {
         #[command(flatten)]
         account: Account,
-        /// Do it; without this, only say what would be deleted
+        /// Delete; without this, only print what would be deleted
         #[arg(long)]
         yes: bool,
-        /// Give up the account's remaining balance; without this, an account with a balance is not deleted
+        /// Forfeit the remaining balance; without this, an account with a balance cannot be deleted
         #[arg(long)]
         forfeit_balance: bool,
     },
-    /// Look up card payments and USDC deposits with an open outcome, and compare settled deposits with the chain
+    /// Reconcile card payments and USDC deposits, and compare settled deposits with the chain
     Reconcile,
-    /// Settle a USDC deposit of unknown outcome: credit it by its transaction, or declare it not paid
+    /// Resolve a USDC deposit with unknown outcome: credit it by its transaction, or declare it unpaid
     SettleDeposit {
-        /// The deposit's id, as `ep admin audit` lists it
+        /// Id of the deposit, from `ep admin audit`
         #[arg(value_name = "DEPOSIT")]
         deposit: DepositId,
         #[command(flatten)]
         outcome: DeclaredOutcome,
     },
-    /// Show an account's money
+    /// Show an account's balance
     Balance {
         #[command(flatten)]
         account: Account,
@@ -185,11 +185,14 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check the database for damage, that balances match the ledger, held amounts match the open holds, every open hold belongs to an
-    /// unsettled poll, the sums of reputation match the ballots, no poll is left unsettled long after its deadline, no
-    /// USDC deposit has an unknown outcome, and the chain shows every settled deposit
+    /// Check the database and the ledger
+    ///
+    /// The database must be undamaged, and balances must match the ledger. Held amounts must match open holds, and
+    /// every open hold must belong to an unsettled poll. Reputation sums must match the ballots. No poll may be
+    /// unsettled long after its deadline, and no USDC deposit may have an unknown outcome. The chain must show every
+    /// settled deposit.
     Audit {
-        /// Also compare every index with its table (SQLite): slower
+        /// Also compare every index with its table (SQLite only; slower)
         #[arg(long)]
         full: bool,
         /// Print JSON
@@ -239,7 +242,7 @@ async fn run_in(
             let amount = amount_of("--usd", usd)?;
             match accounts.credit(user, amount, &reference).await? {
                 CreditOutcome::Credited => print(&format!("credited {amount}"))?,
-                CreditOutcome::AlreadyCredited => print("this reference was credited before")?,
+                CreditOutcome::AlreadyCredited => print("this reference is already credited")?,
             }
         }
         Command::Debit { account, usd, reference } => {
@@ -247,7 +250,7 @@ async fn run_in(
             let amount = amount_of("--usd", usd)?;
             match accounts.debit(user, amount, &reference).await? {
                 CreditOutcome::Credited => print(&format!("took {amount}"))?,
-                CreditOutcome::AlreadyCredited => print("this reference was taken before")?,
+                CreditOutcome::AlreadyCredited => print("this reference is already deducted")?,
             }
         }
         Command::ListUsers { after } => {
@@ -289,11 +292,11 @@ async fn run_in(
             if yes {
                 let forfeited =
                     app.ports.account_data.delete_account_as_operator(user, forfeit_balance).await?;
-                print(&format!("deleted the personal data of {user}; it gave up {forfeited}"))?;
+                print(&format!("deleted the personal data of {user}; forfeited {forfeited}"))?;
             } else {
                 print(&serde_json::to_string(&record)?)?;
                 print(
-                    "nothing was deleted; say --yes to delete the address, identities, sessions, labels of keys, webhooks, agents' messages and feedback",
+                    "nothing was deleted; add --yes to delete the address, identities, sessions, labels of keys, webhooks, agents' messages and feedback",
                 )?;
             }
         }
@@ -303,7 +306,7 @@ async fn run_in(
                 Some(usdc) => usdc.deposits.reconcile().await?,
                 None => 0,
             };
-            print(&format!("looked up {cards} card payments and {deposits} deposits"))?;
+            print(&format!("reconciled {cards} card payments and {deposits} deposits"))?;
             if let Some(usdc) = usdc
                 && let Some(compared) = usdc.deposits.compare_recent(COMPARED_PAST).await?
             {
@@ -343,7 +346,7 @@ async fn audit(
     check: IntegrityCheck,
     json: bool,
 ) -> anyhow::Result<End> {
-    // Sums over damaged data say nothing.
+    // Sums over a damaged database are meaningless.
     let damage = accounts.operator().check_integrity(check).await.map_err(Fault::from)?;
     if !damage.is_empty() {
         show(json, &json!({ "clean": false, "damaged": damage }), || {
@@ -374,7 +377,7 @@ async fn audit(
         });
     }
     show(json, &shown, || {
-        let verdict = if is_clean { "the ledger is consistent" } else { "something is wrong" };
+        let verdict = if is_clean { "the ledger is consistent" } else { "the check found errors" };
         let mut lines =
             vec![format!("{verdict}: {} accounts, {} transfers", audit.accounts, audit.transfers)];
         for (_, description, found) in audit.findings() {
@@ -386,12 +389,12 @@ async fn audit(
     Ok(if is_clean { End::Done } else { End::Code(1) })
 }
 
-/// The result of comparing settled deposits with the chain, in words.
+/// Describes the comparison of settled deposits with the chain.
 fn chain_lines(compared: &ChainComparison) -> Vec<String> {
     let ChainComparison { deposits, settled, on_chain, missing, unchecked } = compared;
     let mut lines = vec![format!("{deposits} USDC deposits: {settled} settled, {on_chain} on the chain")];
-    lines.extend(missing.iter().map(|id| format!("a settled deposit that is not on the chain: {id}")));
-    lines.extend(unchecked.iter().map(|id| format!("a settled deposit that the node cannot look up: {id}")));
+    lines.extend(missing.iter().map(|id| format!("settled deposit not found on the chain: {id}")));
+    lines.extend(unchecked.iter().map(|id| format!("settled deposit that the node cannot look up: {id}")));
     lines
 }
 
@@ -403,19 +406,19 @@ async fn settle_deposit(
     let deposits = &usdc.ok_or_else(web::usdc_not_configured)?.deposits;
     let Some(transaction) = outcome.transaction else {
         deposits.declare_unpaid(deposit).await?;
-        print("declared not paid")?;
+        print("declared unpaid")?;
         return Ok(());
     };
     let deposited = deposits.settle_by_transaction(deposit, &transaction).await?;
     let (amount, user) = (deposited.amount, deposited.user);
     match deposited.status {
         DepositStatus::Settled => print(&format!("credited {amount} to {user}"))?,
-        DepositStatus::Confirming => print(&format!("{amount} to {user} waits for confirmations"))?,
+        DepositStatus::Confirming => print(&format!("{amount} to {user} is waiting for confirmations"))?,
     }
     Ok(())
 }
 
-/// An amount of an option in whole micro-USD, rounded down.
+/// Converts an option's amount to whole micro-USD, rounded down.
 fn amount_of(option: &str, usd: UsdFigure) -> Result<MicroUsd, Fault> {
     usd.checked_floor_micro().ok_or_else(|| {
         let text = format!(

@@ -10,7 +10,7 @@ use crate::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The file to write; it must not exist
+    /// File to create; it must not exist
     file: PathBuf,
 }
 
@@ -25,7 +25,7 @@ pub(super) async fn run(config: &Config, Arguments { file }: Arguments) -> anyho
     print(&format!(
         "wrote {file}, a complete copy of {url}\n\
          Save the secret key as well: {key}. Without it, every API key, session and sealed value is void.\n\
-         To restore: stop the service, replace the database file by this one, delete the files beside it that end in \
+         To restore: stop the service, replace the database file with this one, delete the files beside it that end in \
          -wal and -shm, put the secret key back, run `ep admin audit`, and start the service.",
         file = file.display(),
     ))?;

@@ -1,4 +1,4 @@
-//! `ep call`: any operation by its name, JSON in, JSON out.
+//! `ep call`: runs any operation by name, with JSON input and output.
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_kernel::tool::Tool;
@@ -12,12 +12,12 @@ use crate::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// The operation; without one, lists them
+    /// Name of the operation; lists all operations if omitted
     name: Option<String>,
-    /// Its input, a JSON object
+    /// Input as a JSON object
     #[arg(default_value = "{}")]
     input: String,
-    /// A server to call it at, with the key in EP_API_KEY; otherwise it is carried out in this process
+    /// URL of a server to call, with the key in EP_API_KEY; by default runs in this process
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 }

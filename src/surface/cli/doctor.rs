@@ -1,4 +1,4 @@
-//! `ep doctor`: asks each model of a roster one control question, and shows what works, how fast and at what cost.
+//! `ep doctor`: asks each model of a roster a control question and reports results, latency and cost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,47 +19,47 @@ use crate::wiring::{self, Environment};
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Which models: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long, default_value = "fast_and_cheap", conflicts_with = "models")]
     preset: String,
-    /// Instead of a preset: models by id, with * for any text; at least two in all
+    /// Model id, replacing the preset; * matches any text; at least two models in total
     #[arg(long = "model", value_name = "ID")]
     models: Vec<String>,
-    /// A model not to ask, named likewise; may be repeated
+    /// Model id to exclude; * matches any text; may be repeated
     #[arg(long, value_name = "ID")]
     exclude: Vec<String>,
-    /// How many models are asked at once
+    /// Maximum models asked at once
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=512))]
     at_once: u16,
-    /// The most seconds for one model
+    /// Time limit per model, in seconds
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
-    /// Print one JSON object for each model, and nothing else
+    /// Print only one JSON object per model
     #[arg(long)]
     json: bool,
 }
 
 const QUESTION: &str = "Which of these is a colour?";
 const OPTIONS: [&str; 3] = ["Blue", "Seven", "Tuesday"];
-/// Which of them is right.
+/// Index of the correct option.
 const EXPECTED: usize = 0;
 
-/// What one model did.
+/// Result of one model.
 #[derive(Serialize)]
 struct Finding<'a> {
     model: &'a str,
-    /// The option it voted for; null if it cast no vote.
+    /// The chosen option; null without a vote.
     vote: Option<&'static str>,
     expected: bool,
     ballot_mode: Option<BallotMode>,
     reasoned: Option<bool>,
     latency_ms: u64,
-    /// The model has no listed price: what a vote costs is known only if the upstream reports it.
+    /// True if the model has no listed price: its cost is known only if the upstream reports it.
     unpriced: bool,
-    /// Null if unknown.
+    /// Cost in USD; null if unknown.
     cost_usd: Option<f64>,
     cost_basis: SpendBasis,
-    /// Why it cast no vote.
+    /// Reason for the missing vote.
     error: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Finding<'a> {
         let error = |no_vote: &NoVote| format!("{}: {}", no_vote.reason.as_str(), no_vote.detail);
         let chosen = answer.vote.as_ref().ok().copied();
         let unpriced = member.price.is_none();
-        // A failed call of an unpriced model may have been charged.
+        // A failed call to an unpriced model may have been charged.
         let basis = match answer.spend.basis {
             SpendBasis::Reported => SpendBasis::Reported,
             _ if unpriced => SpendBasis::Unknown,
@@ -121,9 +121,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     let models = Arc::clone(&service.app.ports.models);
     let roster = models.roster(&choice).await?;
     if !arguments.json && roster.simulated {
-        eprintln!(
-            "These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to examine real ones."
-        );
+        eprintln!("These models are simulated: set EP_UPSTREAM_URL or OPENROUTER_API_KEY to test real ones.");
     }
     let members = roster.members();
     let seed = Seed::new(service.app.entropy.bytes());
@@ -154,17 +152,17 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
         let unknown =
             if unknown > 0 { format!(", not counting {unknown} of unknown cost") } else { String::new() };
         print(&format!(
-            "\n{votes} of {} models vote, {right} of them as expected; this cost {cost}{unknown}.",
+            "\n{votes} of {} models voted, {right} of them as expected. Cost: {cost}{unknown}.",
             members.len()
         ))?;
         if unpriced > 0 {
             print(&format!(
-                "{unpriced} of them have no listed price: unpriced does not mean free. Prepaid polls leave such models \
-                 out, unless EP_UPSTREAM_UNPRICED_FREE says that they cost nothing."
+                "{unpriced} of them have no listed price, which does not mean free. Prepaid polls exclude such models \
+                 unless EP_UPSTREAM_UNPRICED_FREE is true."
             ))?;
         }
         if votes < members.len() {
-            print("Leave out the others with --exclude, or ask again: a failure can be passing.")?;
+            print("Exclude the others with --exclude, or try again: failures can be temporary.")?;
         }
     }
     let all = votes == members.len();

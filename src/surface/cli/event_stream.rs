@@ -1,4 +1,4 @@
-//! The event stream of an operation, as a client reads it (WHATWG HTML, section 9.2).
+//! Client-side event stream of an operation (WHATWG HTML, section 9.2).
 
 use std::fmt::Display;
 use std::io;
@@ -9,10 +9,10 @@ use futures::{Stream, StreamExt};
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
 
-/// The longest stream that is read, in bytes: far above any poll's.
+/// Maximum stream length, in bytes: far above any poll's.
 const MAX_STREAM: usize = 16 * 1024 * 1024;
 
-/// Reads events until the operation's last one, and returns what it says. The events before it are shown to `step`.
+/// Reads events until the last one, and returns its data. Passes earlier events to `step`.
 pub async fn read_events<E: Display>(
     chunks: impl Stream<Item = Result<Bytes, E>>,
     step: impl Fn(&'static str, Value),
@@ -44,13 +44,13 @@ pub async fn read_events<E: Display>(
     ))
 }
 
-/// The fault that a server showed as problem details.
+/// Parses a server's problem details as a fault.
 pub(super) fn from_problem(problem: &Value) -> Fault {
     let text = |name: &str| problem.get(name).and_then(Value::as_str).unwrap_or("");
     Fault::new(Kind::from_code(text("code")).unwrap_or(Kind::Internal), text("detail"))
 }
 
-/// The fault of a response that cannot be read to its end.
+/// Returns the fault for a response that ended early.
 pub(super) fn broken_off(error: &impl Display) -> Fault {
     Fault::new(Kind::Unavailable, "the server's response ended early or is not JSON")
         .caused_by(error.to_string())

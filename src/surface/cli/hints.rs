@@ -1,15 +1,15 @@
-//! Hints before a poll or a server starts: which models will vote, and how to use others.
+//! Hints before a poll or a server starts: the voting models, and ways to use others.
 
 use console::style;
 
 use crate::config::{Config, Demo};
 use crate::telemetry::is_json;
 
-const NO_MODELS: &str = "No upstream is set and EP_DEMO is off: there are no models to ask.";
+const NO_MODELS: &str = "No upstream is set and EP_DEMO is off: no models are available.";
 const SIMULATED: &str =
     "Demo roster: 60 simulated models vote. Set OPENROUTER_API_KEY or EP_UPSTREAM_URL to ask real ones.";
 
-/// Prints what can be configured before a poll without an upstream.
+/// Prints setup hints before a poll without an upstream.
 pub(super) async fn before_a_poll(config: &Config) {
     if !config.upstream.url.is_empty() {
         return;
@@ -22,7 +22,7 @@ pub(super) async fn before_a_poll(config: &Config) {
     }
 }
 
-/// Says which models will vote when a server starts: as log events if the log is JSON, else on standard error.
+/// Reports the voting models when a server starts: as log events if the log is JSON, else on standard error.
 pub(super) async fn banner(config: &Config) {
     let is_simulated = config.upstream.url.is_empty() && config.upstream.demo == Demo::Auto;
     if !is_json(config.telemetry.log_format) {
@@ -40,7 +40,7 @@ pub(super) async fn banner(config: &Config) {
     }
 }
 
-/// Model servers that run on this machine, each with the start of a command that asks them.
+/// Finds model servers on this machine; each entry ends with the start of a command that uses it.
 async fn local_servers() -> Vec<String> {
     let found = ep_upstream::detect::local_servers().await.into_iter();
     let hint = found.map(|server| {

@@ -25,7 +25,7 @@ use crate::config::{self, Config, ConfigError, Telemetry};
 use crate::wiring::{self, Environment};
 use crate::{documents, server, surface, telemetry};
 
-/// Asks many AI models one question; each votes, and the poll stops once the rest is unlikely to change the outcome.
+/// Asks many AI models one question and stops as soon as further votes are unlikely to change the outcome
 #[derive(Parser)]
 #[command(name = "ep", version, about, max_term_width = 100)]
 struct Ep {
@@ -35,32 +35,32 @@ struct Ep {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Ask the models one question
+    /// Ask the models a question
     Poll(poll::Arguments),
     /// Serve HTTP: REST, MCP and A2A
     Serve(Serve),
     /// Serve MCP on standard input and output
     Mcp {
-        /// Which tools to list: core, all or read-only, separated by commas
+        /// Toolsets to list, separated by commas: core, all, read-only
         #[arg(long, default_value = "core")]
         toolsets: String,
     },
-    /// Call any operation by its name
+    /// Call any operation by name
     Call(call::Arguments),
-    /// Ask each model one control question: what works, how fast, at what cost
+    /// Test each model with a control question: result, latency and cost
     Doctor(doctor::Arguments),
     /// Manage accounts, keys and money
     #[command(subcommand)]
     Admin(admin::Command),
-    /// Copy the SQLite database to a new file, while the service runs or not
+    /// Copy the SQLite database to a new file, also while the service runs
     Backup(backup::Arguments),
     /// Create or upgrade the database and exit
     Migrate,
-    /// Print every setting with its default and its documentation
+    /// Print all settings with their defaults and documentation
     Config,
-    /// Write the rendered files kept in the repository
+    /// Write the rendered files of the repository
     Render {
-        /// Compare instead of writing; fails where one is stale
+        /// Compare instead of writing; fail if a file is stale
         #[arg(long)]
         check: bool,
     },
@@ -74,26 +74,26 @@ struct Serve {
     /// Public base URL
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// sqlite://path or postgres://…
+    /// Database URL: sqlite://path or postgres://…
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
 }
 
-/// How a command ended, short of an unexpected failure.
+/// Expected end of a command.
 pub(crate) enum End {
-    /// As asked.
+    /// Success.
     Done,
-    /// With this exit code.
+    /// A specific exit code.
     Code(u8),
 }
 
-/// Exit code of a command that Ctrl-C ended, as shells have it.
+/// Exit code after Ctrl-C, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Runs the command that the arguments name.
+/// Parses the arguments and runs the command.
 pub fn main() -> ExitCode {
     let Ep { command } = Ep::parse();
-    // TLS for every client of this process: rustls with ring. Fails only where it was done before.
+    // Installs rustls with ring for all TLS clients of this process. Fails only if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -139,7 +139,7 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let service = wiring::assemble(&config, environment).await?;
             service.start_background_work();
             Box::pin(surface::mcp::serve_stdio(service.app.clone(), service.site.tools, &toolsets)).await?;
-            // The host has gone: the next process resumes what is not finished.
+            // The host has gone: the next process resumes unfinished work.
             service.stop(Instant::now() + STDIO_GRACE).await;
             Ok(End::Done)
         }
@@ -147,21 +147,21 @@ async fn run(command: Command) -> anyhow::Result<End> {
             let config = quietly(config);
             let service = wiring::assemble(&config, Environment::system()).await?;
             service.stop(Instant::now() + target::GRACE).await;
-            eprintln!("the database is current");
+            eprintln!("the database is up to date");
             Ok(End::Done)
         }
         Command::Serve(_) | Command::Render { .. } | Command::Config => Ok(End::Done),
     }
 }
 
-/// Time for background tasks of `ep mcp` to end, once its host has closed the input.
+/// Time for background tasks of `ep mcp` to end after its host has closed the input.
 const STDIO_GRACE: Duration = Duration::from_millis(200);
 
-/// Serves until a signal. A failure is logged if the log is JSON, so that every line of it can be parsed.
+/// Serves until a signal. If the log is JSON, a failure is logged, so that every line can be parsed.
 async fn serve(config: Result<Config, ConfigError>, flags: Serve) -> anyhow::Result<End> {
     let telemetry = match &config {
         Ok(config) => config.telemetry.clone(),
-        // The settings cannot be read: the environment still says how to log.
+        // The settings are invalid: use only the log settings of the environment.
         Err(_) => Telemetry::from_environment(|name| std::env::var(name).ok()),
     };
     let started = telemetry::start_logging(&telemetry);
@@ -183,19 +183,19 @@ async fn serve(config: Result<Config, ConfigError>, flags: Serve) -> anyhow::Res
     match served.await {
         Ok(()) => Ok(End::Done),
         Err(error) if telemetry::is_json(telemetry.log_format) => {
-            tracing::error!(error = %format!("{error:#}"), "the server cannot start or has failed");
+            tracing::error!(error = %format!("{error:#}"), "the server failed");
             Ok(End::Code(exit_code(&error)))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The exit code of a failure. A fault has its own; anything else is unexpected.
+/// Returns the exit code of a failure. A fault has its own code; any other error is unexpected.
 fn exit_code(error: &anyhow::Error) -> u8 {
     error.downcast_ref::<Fault>().map_or(1, |fault| fault.kind().row().exit)
 }
 
-/// Commands for people log warnings only, unless `EP_LOG` is set.
+/// Logs only warnings, for commands used by people, unless `EP_LOG` is set.
 fn quietly(mut config: Config) -> Config {
     if std::env::var_os("EP_LOG").is_none() {
         config.telemetry.log = "warn".into();
@@ -229,7 +229,7 @@ fn render(check: bool) -> anyhow::Result<End> {
     Ok(if stale.is_empty() { End::Done } else { End::Code(1) })
 }
 
-/// Writes a line to standard output, its control characters escaped. A reader that has closed the pipe has read enough.
+/// Writes a line to standard output with control characters escaped. A closed pipe is not an error.
 fn print(line: &str) -> std::io::Result<()> {
     match writeln!(std::io::stdout(), "{}", printable(line)) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

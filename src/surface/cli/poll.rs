@@ -1,4 +1,4 @@
-//! `ep poll`: asks one question, for people and for scripts.
+//! `ep poll`: asks a question, for people and scripts.
 
 use ep_kernel::event::{MAX_EVENTS, PollEvent, Progress};
 use ep_kernel::tool::{Entry, Tool};
@@ -14,49 +14,49 @@ use crate::config::Config;
 
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// What to ask
+    /// Question to ask
     question: String,
-    /// An option to choose from; give 2 to 10
+    /// Option to vote for; repeat for 2 to 10 options
     #[arg(short, long = "option", value_name = "OPTION")]
     options: Vec<String>,
-    /// Which models: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
+    /// Preset: fast_and_cheap, generalist, frontier_generalist, budget, code, free …
     #[arg(long)]
     preset: Option<String>,
-    /// Instead of a preset: a model by id, or several with * for any text; may be repeated
+    /// Model id, replacing the preset; * matches any text; may be repeated
     #[arg(long = "model", value_name = "ID")]
     models: Vec<String>,
-    /// A model not to ask, named likewise; may be repeated
+    /// Model id to exclude; * matches any text; may be repeated
     #[arg(long, value_name = "ID")]
     exclude: Vec<String>,
-    /// A bundle of settings: conservative, balanced, quick
+    /// Settings profile: conservative, balanced, quick
     #[arg(long)]
     profile: Option<String>,
-    /// How sure the poll must be of the whole roster's outcome to stop early, from 0 to 1 (default 0.95)
+    /// Confidence in the whole roster's outcome for stopping early, from 0 to 1 (default 0.95)
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     threshold: Option<f64>,
-    /// The most to spend, in USD (default 1)
+    /// Maximum cost in USD (default 1)
     #[arg(long, value_name = "USD", value_parser = finite)]
     max_cost: Option<f64>,
-    /// thrifty, balanced or fast
+    /// Pace: thrifty, balanced or fast
     #[arg(long)]
     pace: Option<String>,
-    /// Only its owner can read the result
+    /// Make the result readable only by its owner
     #[arg(long)]
     private: bool,
-    /// Validate and price it, ask no model
+    /// Validate and price the poll without calling a model
     #[arg(long)]
     dry_run: bool,
-    /// Print the result as JSON, and nothing else
+    /// Print only the result as JSON
     #[arg(long)]
     json: bool,
-    /// A server to ask, with the key in EP_API_KEY; otherwise the poll runs in this process
+    /// URL of a server to use, with the key in EP_API_KEY; by default runs in this process
     #[arg(long, value_name = "URL")]
     server: Option<String>,
 }
 
-/// A number that JSON can hold.
+/// Parses a finite number, which JSON can represent.
 fn finite(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("it must be a number")
+    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or("must be a finite number")
 }
 
 impl Arguments {
@@ -98,14 +98,14 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
                 Some(step) = received.recv() => show_step(&mut live, step),
                 answer = &mut asked => break answer,
                 _ = tokio::signal::ctrl_c() => {
-                    // The first Ctrl-C ends the poll with the votes it has, the second one exits at once.
+                    // The first Ctrl-C ends the poll with the votes so far; the second one exits immediately.
                     let ended = !cancelled && match live.poll_id().zip(target.app()) {
                         Some((id, app)) => app.ports.polls.cancel(id).await.unwrap_or(false),
                         None => false,
                     };
                     if !ended {
                         live.clear();
-                        eprintln!("interrupted{}", if target.app().is_none() { "; the poll goes on at the server" } else { "" });
+                        eprintln!("interrupted{}", if target.app().is_none() { "; the poll continues on the server" } else { "" });
                         return Ok(End::Code(INTERRUPTED));
                     }
                     cancelled = true;
@@ -116,7 +116,7 @@ pub(super) async fn run(config: &Config, arguments: Arguments) -> anyhow::Result
     };
     live.clear();
     let answer = match answer {
-        // Without a key a server asks its free models; the public result has every vote.
+        // Without a key, a server asks its free models; the public result contains all votes.
         Ok((free, cancelled)) if free.get("theme").is_some() => {
             let result = json!({ "poll_id": free["poll_id"] });
             target.call(entry_of::<GetPollResult>()?, result, None).await.map(|result| (result, cancelled))
@@ -142,11 +142,11 @@ fn show_step(live: &mut Live, step: Progress) {
     match serde_json::from_value(step.data) {
         Ok(PollEvent::Started(started)) => live.started(&started),
         Ok(PollEvent::Vote(vote)) => live.vote(&vote),
-        Err(error) => tracing::debug!(error = %error, "a step could not be read"),
+        Err(error) => tracing::debug!(error = %error, "failed to parse a progress step"),
     }
 }
 
-/// Exit codes by outcome: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run that found faults.
+/// Returns the exit code: 0 for a winner, 3 for a tie, 4 for no votes, 2 for a dry run with errors.
 fn exit(answer: &Value) -> End {
     if answer.get("valid") == Some(&Value::Bool(false)) {
         return End::Code(2);

@@ -1,12 +1,12 @@
-//! Text that others wrote, made safe to print: a server or a model could otherwise move the cursor, retitle the
-//! terminal or hide what it says.
+//! Escapes untrusted text for the terminal: a server or a model could otherwise move the cursor, retitle the
+//! terminal or hide text.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// The text with control characters escaped as in JSON, but for line breaks and tabs.
+/// Escapes control characters as in JSON, except line breaks and tabs.
 pub(super) fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -22,7 +22,7 @@ pub(super) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The same for every text and every name in a value; line breaks within them are escaped too.
+/// Escapes every string and key in a value, including line breaks.
 pub(super) fn printable_value(value: &Value) -> Value {
     let line = |text: &str| printable(text).replace('\n', "\\n");
     match value {
@@ -35,7 +35,7 @@ pub(super) fn printable_value(value: &Value) -> Value {
     }
 }
 
-/// Control characters, and those that change the direction of what follows (UAX #9).
+/// True for control characters and characters that change the text direction (UAX #9).
 fn is_unsafe(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t'))
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_reaches_the_terminal_but_text() {
+    fn control_characters_are_escaped() {
         let hostile = "a\u{1b}]0;title\u{7}b\u{9b}2Jc\rd\u{202e}e";
         let shown = printable(hostile);
         assert_eq!(shown, "a\\u001b]0;title\\u0007b\\u009b2Jc\\u000dd\\u202ee");

@@ -1,4 +1,4 @@
-//! Operations at a server, over its REST bindings and event streams.
+//! Calls operations on a server, over its REST bindings and event streams.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::sync::mpsc::Sender;
 use super::event_stream::{broken_off, from_problem, read_events};
 use crate::config;
 
-/// A server of Ensemble Poll.
+/// An Ensemble Poll server.
 pub(super) struct Remote {
     base: Url,
     key: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Remote {
 }
 
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long a stream may be silent; keep-alives come every 15 s.
+/// Maximum silence of a stream; keep-alives arrive every 15 s.
 const SILENCE: Duration = Duration::from_mins(1);
 
 impl Remote {
@@ -34,8 +34,8 @@ impl Remote {
         Ok(Self { base, key, client })
     }
 
-    /// Carries out an operation: through its event stream where there is one and a key, so that steps can
-    /// be shown and no proxy ends a long silence, else through its REST binding.
+    /// Calls an operation. With an event stream and a key, uses the stream, so that progress is shown and no proxy
+    /// closes a silent connection; otherwise uses the REST binding.
     pub(super) async fn call(
         &self,
         entry: &'static Entry,
@@ -119,7 +119,7 @@ impl Remote {
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Fault> {
         let response = request.send().await.map_err(|error| {
-            Fault::new(Kind::Unavailable, format!("{} cannot be reached; is the server running?", self.base))
+            Fault::new(Kind::Unavailable, format!("{} is unreachable; is the server running?", self.base))
                 .caused_by(error)
         })?;
         if response.status().is_success() {
@@ -132,12 +132,12 @@ impl Remote {
         }
         Err(Fault::new(
             Kind::Unavailable,
-            format!("{} answered {status}; is it a server of Ensemble Poll?", self.base),
+            format!("{} returned {status}; is it an Ensemble Poll server?", self.base),
         ))
     }
 }
 
-/// The members as a query: a list is its name once per element.
+/// Converts fields to a query; a list repeats its name per element.
 fn query(members: &Map<String, Value>) -> Vec<(&str, String)> {
     let pairs = members.iter().flat_map(|(name, value)| {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);

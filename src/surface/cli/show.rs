@@ -1,4 +1,4 @@
-//! A poll on the terminal: a bar while it runs, the tally as bars when it has ended.
+//! A poll on the terminal: a progress bar while it runs, and its tally as bars afterwards.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::printable::{printable, printable_value};
 
-/// The poll while it runs, on standard error.
+/// Progress of a running poll, on standard error.
 pub(super) struct Live {
     bar: ProgressBar,
     shown: bool,
@@ -20,7 +20,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Draws nothing where `shown` is false.
+    /// Creates the display; it draws nothing if `shown` is false.
     pub(super) fn new(shown: bool) -> Self {
         let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         Self::on(target, shown)
@@ -30,7 +30,7 @@ impl Live {
         Self { bar: ProgressBar::with_draw_target(None, target), shown, poll_id: None }
     }
 
-    /// The poll, once it has begun.
+    /// Returns the poll's id after the poll has begun.
     pub(super) fn poll_id(&self) -> Option<&PollId> {
         self.poll_id.as_ref()
     }
@@ -40,10 +40,10 @@ impl Live {
         if self.shown && event.simulated {
             eprintln!(
                 "{}",
-                style("These voters are simulated: the demo roster shows how it works.").yellow()
+                style("These voters are simulated: the demo roster only shows how polls work.").yellow()
             );
         }
-        // From its first length on the bar is drawn, so it has its form before that.
+        // The bar is drawn as soon as its length is set, so set the template first.
         let template = "{bar:30.cyan/dim} {pos}/{len} models · {elapsed} · {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.progress_chars("━━─"));
@@ -70,12 +70,12 @@ impl Live {
     }
 }
 
-/// Rounded down, so that no figure promises more than was reached.
+/// Formats a percentage, rounded down so that it never overstates a figure.
 fn percent(share: f64) -> String {
     format!("{:.1} %", (share * 1000.0).floor() / 10.0)
 }
 
-/// Prints what a poll came to.
+/// Prints a poll's result.
 pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let answer = &printable_value(answer);
     let term = Term::stdout();
@@ -102,8 +102,8 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     term.write_line(&format!("\n  Outcome     {outcome}"))?;
     let votes = answer["votes"].as_array().map_or(&[] as &[Value], Vec::as_slice);
     let voted = votes.iter().filter(|vote| vote["success"] == true).count();
-    let unheard = votes.iter().filter(|vote| was_not_heard(vote)).count();
-    let heard = votes.len() - unheard;
+    let failed = votes.iter().filter(|vote| has_unknown_vote(vote)).count();
+    let responded = votes.len() - failed;
     let unneeded = number("/models_skipped") as usize;
     let roster = votes.len() + unneeded;
     let confidence = match number("/confidence") {
@@ -112,19 +112,19 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
             percent(known),
             percent(number("/confidence_threshold"))
         ),
-        _ => format!("none: too little is known to say what the full roster of {roster} models would choose"),
+        _ => format!("none: too few votes to predict the choice of the full roster of {roster} models"),
     };
     term.write_line(&format!("  Confidence  {confidence}"))?;
     let why = match answer.get("termination_reason").and_then(Value::as_str) {
         Some(reason) => reason.replace('_', " "),
         None => "cancelled".to_owned(),
     };
-    // Only these two reasons say that the rest was not needed.
+    // Only these two reasons mean that the rest was not needed.
     let decided = matches!(text("termination_reason"), "confidence" | "mathematical_lock");
-    let rest = if decided { "not needed" } else { "without an answer" };
+    let rest = if decided { "not needed" } else { "without a response" };
     let counts =
-        [(heard - voted, "of them without a vote"), (unheard, "could not be heard"), (unneeded, rest)];
-    let counts: Vec<String> = std::iter::once(format!("{heard} models answered"))
+        [(responded - voted, "of them without a vote"), (failed, "failed or unreadable"), (unneeded, rest)];
+    let counts: Vec<String> = std::iter::once(format!("{responded} models responded"))
         .chain(counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")))
         .collect();
     term.write_line(&format!("  Stopped by  {why}: {}", counts.join(", ")))?;
@@ -136,8 +136,8 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     let unused_unknown = answer["costs"]["unused_calls_cost"].is_null() && number("/models_unused") > 0.0;
     let cost = [
         (true, format!("${:.6}", number("/costs/total_estimated_cost"))),
-        (unknown > 0, format!(" plus {unknown} answers of unknown cost")),
-        (unused_unknown, " so far: get_poll_result with costs tells the final cost".to_owned()),
+        (unknown > 0, format!(" plus {unknown} responses with unknown cost")),
+        (unused_unknown, " so far: get_poll_result with costs returns the final cost".to_owned()),
         (answer["simulated"] == true, ", simulated: no model was paid".to_owned()),
     ];
     let cost: String = cost.into_iter().filter_map(|(said, text)| said.then_some(text)).collect();
@@ -161,8 +161,8 @@ pub(super) fn result(answer: &Value, here: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns `true` if a vote is unknown, because its call failed or its answer was truncated.
-fn was_not_heard(vote: &Value) -> bool {
+/// True if a vote is unknown, because its call failed or its output was truncated.
+fn has_unknown_vote(vote: &Value) -> bool {
     Reason::deserialize(&vote["error_code"]).is_ok_and(|reason| !reason.is_complete_answer())
 }
 
@@ -221,9 +221,9 @@ mod tests {
 
     /// A terminal that keeps everything that was ever written to it.
     #[derive(Debug, Clone, Default)]
-    struct Paper(Arc<Mutex<String>>);
+    struct RecordingTerm(Arc<Mutex<String>>);
 
-    impl TermLike for Paper {
+    impl TermLike for RecordingTerm {
         fn width(&self) -> u16 {
             120
         }
@@ -255,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_has_one_form_and_claims_nothing_that_it_does_not_know() {
-        let paper = Paper::default();
+    fn the_bar_has_one_form_and_shows_only_known_figures() {
+        let paper = RecordingTerm::default();
         let target = ProgressDrawTarget::term_like_with_hz(Box::new(paper.clone()), 255);
         let mut live = Live::on(target, false);
         let started = json!({ "poll_id": "EP-20260131-7KQ2M4X9TB", "result_url": "u", "question": "q", "options": ["a", "b"],

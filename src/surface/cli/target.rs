@@ -1,4 +1,4 @@
-//! One way to call operations, wherever the service runs: in this process, or at a URL.
+//! Calls operations in this process or on a server.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use super::remote::Remote;
 use crate::config::Config;
 use crate::wiring::{self, Assembled, Environment};
 
-/// How long a command waits for background tasks before it exits.
+/// Time that a command waits for background tasks before it exits.
 pub(super) const GRACE: Duration = Duration::from_secs(5);
 
-/// Where operations are carried out.
+/// Target of operation calls.
 pub(super) enum Target {
     /// In this process, as the operator.
     InProcess(Box<Assembled>),
@@ -32,7 +32,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// The server where one is named, else this process.
+    /// Selects the server if a URL is given, else this process.
     pub(super) async fn new(config: &Config, server: Option<&str>) -> anyhow::Result<Self> {
         match server {
             Some(url) => Ok(Self::Server(Remote::new(url)?)),
@@ -40,7 +40,7 @@ impl Target {
         }
     }
 
-    /// Carries out an operation, sending its steps as they happen. A text body is a JSON string.
+    /// Calls an operation and sends its progress. A text body is returned as a JSON string.
     pub(super) async fn call(
         &self,
         entry: &'static Entry,
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// The service, where it is this process.
+    /// Returns the in-process service, if used.
     pub(super) const fn app(&self) -> Option<&Arc<App>> {
         match self {
             Self::InProcess(service) => Some(&service.app),

@@ -6,8 +6,8 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
-/// The peer's address, unless the peer is a trusted proxy; then the nearest untrusted hop in `X-Forwarded-For`,
-/// or the last one before a hop that cannot be read: only what trusted proxies appended is believed.
+/// Returns the peer's address, or behind trusted proxies the last untrusted hop in `X-Forwarded-For`. The search ends
+/// at an entry that cannot be parsed, because only entries appended by trusted proxies are reliable.
 pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
     let peer = parts
         .extensions
@@ -26,7 +26,7 @@ pub(super) fn of(parts: &Parts, proxies: &[IpNet]) -> IpAddr {
     client
 }
 
-/// One hop: an address, alone or with the port that some proxies append.
+/// Parses one hop: an address, alone or with the port that some proxies append.
 fn hop(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn only_trusted_proxies_can_set_the_address() {
         assert_eq!(of_request("203.0.113.9", "198.51.100.1"), "203.0.113.9");
         assert_eq!(of_request("10.0.0.1", "198.51.100.1"), "198.51.100.1");
         assert_eq!(of_request("10.0.0.1", "6.6.6.6, 198.51.100.1, 10.0.0.2"), "198.51.100.1");

@@ -1,4 +1,4 @@
-//! Reads a JSON body, bounded in size and time.
+//! Reads a JSON body with limits on size and time.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use axum::http::header::CONTENT_TYPE;
 use ep_kernel::fault::{Fault, Kind};
 use serde_json::{Map, Value};
 
-/// Largest body, in bytes.
+/// Maximum body size, in bytes.
 pub const MAX_BODY: usize = 64 * 1024;
-/// How long a body may take to arrive.
+/// Time limit for receiving a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads a body as JSON; an empty one is an empty object.
+/// Reads a body as JSON. An empty body counts as an empty object.
 pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> {
     let bytes = read(headers, body).await?;
     if bytes.is_empty() {
@@ -22,18 +22,18 @@ pub async fn read_json(headers: &HeaderMap, body: Body) -> Result<Value, Fault> 
     serde_json::from_slice(&bytes).map_err(|error| malformed(&error))
 }
 
-/// The fault of a body that is not JSON.
+/// Returns the fault for a body that is not JSON.
 pub fn malformed(error: &serde_json::Error) -> Fault {
     Fault::new(Kind::MalformedJson, format!("the body is not valid JSON: {error}; send a JSON object"))
 }
 
-/// Reads the bytes of a body that must be JSON by its media type, unless it is empty.
+/// Reads the bytes of a body and checks that its media type is JSON, unless it is empty.
 pub async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
     let bytes = read_bytes(body).await?;
     if !bytes.is_empty() {
         check_type(headers)?;
     }
-    // JSON is UTF-8 (RFC 8259 §8.1) also in members that nobody reads.
+    // JSON is UTF-8 (RFC 8259 §8.1), also in ignored fields.
     match std::str::from_utf8(&bytes) {
         Ok(_) => Ok(bytes),
         Err(error) => Err(Fault::new(
@@ -43,7 +43,7 @@ pub async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
     }
 }
 
-/// Reads a body's bytes, whatever its media type.
+/// Reads a body's bytes, regardless of its media type.
 pub async fn read_bytes(body: Body) -> Result<Bytes, Fault> {
     let too_large = || {
         Fault::new(
@@ -81,7 +81,7 @@ fn is_too_large(error: &axum::Error) -> bool {
     false
 }
 
-/// Accepts the media types of JSON; a missing type counts as JSON.
+/// Checks for a JSON media type; a missing type counts as JSON.
 fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     if is_json(kind.to_str().unwrap_or("")) {
@@ -94,7 +94,7 @@ fn check_type(headers: &HeaderMap) -> Result<(), Fault> {
     }
 }
 
-/// Whether a media type is one of JSON.
+/// True for a JSON media type.
 pub(super) fn is_json(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))

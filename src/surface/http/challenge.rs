@@ -1,4 +1,4 @@
-//! The `WWW-Authenticate` header of a refused credential.
+//! The `WWW-Authenticate` header for missing or insufficient credentials.
 
 use axum::http::header::HeaderValue;
 use ep_kernel::fault::{Fault, Kind};
@@ -7,15 +7,14 @@ use ep_kernel::guard::Credential;
 use super::AppState;
 use crate::site::Challenge;
 
-/// The header for a refused credential, with the token that the route requests (RFC 6750 §3; RFC 9728 §5.1, where an issuer is
-/// configured). `None` for other faults.
+/// Returns the header if the fault concerns the credential (RFC 6750 §3; with an issuer also RFC 9728 §5.1).
 pub(super) fn header(
     challenge: Challenge,
     state: &AppState,
     sent: &Credential,
     fault: &Fault,
 ) -> Option<HeaderValue> {
-    // The error code is only for a token that is wrong, not for one that is not accepted here.
+    // The error code applies only to an invalid token, not to a valid token that this route does not accept.
     let is_wrong = matches!(sent, Credential::Bearer(_)) && fault.rejects_credential();
     let (error, scope) = match (fault.kind(), fault.missing_scope()) {
         (Kind::Unauthenticated, _) => (is_wrong.then_some("invalid_token"), challenge.scope),

@@ -1,4 +1,4 @@
-//! Which responses are compressed, and how: gzip, which every client reads.
+//! Response compression with gzip, which every client supports.
 
 use std::io::Write;
 
@@ -11,27 +11,27 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{And, Predicate, SizeAbove};
 
-/// Smaller bodies fit into a packet as they are.
+/// Minimum size in bytes: smaller bodies fit into one packet uncompressed.
 const SMALLEST: u16 = 1024;
 
-/// Marks a response that is not compressed: it holds secrets beside what others may have chosen, whose sizes would tell
-/// about them (BREACH).
+/// Marks a response that must not be compressed. It contains secrets and text chosen by others, so its compressed
+/// size would leak information (BREACH).
 #[derive(Debug, Clone, Copy)]
 pub struct Confidential;
 
 type Rule = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
-/// zlib's second level: its first is a little quicker and leaves a quarter more.
+/// zlib level 2: level 1 is only slightly faster, and its output is a quarter larger.
 const QUICK: CompressionLevel = CompressionLevel::Precise(2);
 
-/// Compresses texts as they are sent, quickly rather than well.
+/// Returns the layer that compresses text while it is sent, favouring speed over size.
 pub fn layer() -> CompressionLayer<And<SizeAbove, Rule>> {
     let rule: Rule =
         |_, _, headers, extensions| is_text(headers) && extensions.get::<Confidential>().is_none();
     CompressionLayer::new().quality(QUICK).compress_when(SizeAbove::new(SMALLEST).and(rule))
 }
 
-/// Event streams are sent piece by piece, and pictures are compressed already.
+/// True for text. Event streams are sent in pieces, and images are already compressed.
 fn is_text(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
@@ -39,7 +39,7 @@ fn is_text(headers: &HeaderMap) -> bool {
     kind != "text/event-stream" && (kind.starts_with("text/") || structured)
 }
 
-/// Bytes compressed well, for what is kept and sent often; `None` where that saves nothing.
+/// Compresses bytes at a high level, for caching; `None` if that saves nothing.
 pub fn compressed(bytes: &[u8]) -> Option<Bytes> {
     if bytes.len() < SMALLEST.into() {
         return None;
@@ -49,7 +49,7 @@ pub fn compressed(bytes: &[u8]) -> Option<Bytes> {
     encoder.finish().ok().filter(|small| small.len() < bytes.len()).map(Bytes::from)
 }
 
-/// Whether a client reads gzip (RFC 9110, section 12.5.3).
+/// True if the client accepts gzip (RFC 9110, section 12.5.3).
 pub fn reads_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|coding| {
@@ -59,7 +59,8 @@ pub fn reads_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// A strong tag names the bytes as they are sent; those of a compressed response are others (RFC 9110, section 8.8.3.3).
+/// Weakens the entity tag of a compressed response: a strong tag identifies the exact bytes sent (RFC 9110, section
+/// 8.8.3.3).
 pub async fn weaken_tag(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     if headers.contains_key(CONTENT_ENCODING)
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_is_read_by_those_who_say_so() {
+    fn gzip_requires_accept_encoding() {
         let reads = |accepted: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, accepted.parse().unwrap());
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_compressed() {
+    fn text_is_compressed() {
         let text = |kind: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, kind.parse().unwrap());

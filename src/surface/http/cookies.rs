@@ -1,4 +1,4 @@
-//! Cookies: the session, and what a browser keeps while its visitor signs in elsewhere.
+//! Cookies: the session cookie, and the cookies of a sign-in in progress.
 
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, HeaderValue};
@@ -7,15 +7,15 @@ use cookie::{Cookie, SameSite};
 use ep_kernel::tool::SessionChange;
 use secrecy::{ExposeSecret, SecretString};
 
-/// The session cookie's name.
+/// Name of the session cookie.
 pub const SESSION_COOKIE: &str = "ep_session";
 
-/// The value of the session cookie, where the request has one.
+/// Returns the value of the session cookie, if sent.
 pub(super) fn read(headers: &HeaderMap) -> Option<SecretString> {
     read_cookie(headers, SESSION_COOKIE)
 }
 
-/// The `Set-Cookie` value that starts or ends a session.
+/// Returns the `Set-Cookie` value that starts or ends a session.
 pub fn session_cookie(change: &SessionChange, base_url: &str) -> Option<HeaderValue> {
     let (value, lifetime) = match change {
         SessionChange::Start { token, lifetime } => (token.expose_secret(), *lifetime),
@@ -24,15 +24,15 @@ pub fn session_cookie(change: &SessionChange, base_url: &str) -> Option<HeaderVa
     write_cookie(SESSION_COOKIE, value, "/", lifetime, base_url)
 }
 
-/// The value of a cookie, where the request has it.
+/// Returns the value of a cookie, if sent.
 pub fn read_cookie(headers: &HeaderMap, name: &str) -> Option<SecretString> {
     let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = texts.flat_map(Cookie::split_parse).filter_map(Result::ok);
     cookies.find(|cookie| cookie.name() == name).map(|cookie| cookie.value().to_owned().into())
 }
 
-/// The `Set-Cookie` value that sets a cookie, or clears it where its lifetime is zero. Browsers send it back over
-/// HTTPS alone where the service is reached by HTTPS.
+/// Returns the `Set-Cookie` value that sets a cookie, or clears it if its lifetime is zero. If the service uses
+/// HTTPS, the cookie is `Secure`.
 pub fn write_cookie(
     name: &'static str,
     value: &str,

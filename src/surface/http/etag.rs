@@ -6,18 +6,18 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use headers::{ETag, HeaderMapExt, IfModifiedSince, IfNoneMatch, LastModified};
 use sha2::{Digest, Sha256};
 
-/// A strong entity tag: the beginning of the SHA-256 of the bytes.
+/// A strong entity tag: a prefix of the SHA-256 of the bytes.
 #[derive(Debug, Clone)]
 pub struct EntityTag(ETag);
 
 impl EntityTag {
-    /// The tag of these bytes.
+    /// Returns the tag of these bytes.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let text = format!("\"{}\"", hex::encode(&Sha256::digest(bytes)[..12]));
         text.parse().ok().map(Self)
     }
 
-    /// Whether the request's `If-None-Match` names this representation (RFC 9110 §13.1.2).
+    /// True if the request's `If-None-Match` contains this tag (RFC 9110 §13.1.2).
     pub fn is_known(&self, request: &HeaderMap) -> bool {
         if !request.contains_key(IF_NONE_MATCH) {
             return false;
@@ -25,8 +25,8 @@ impl EntityTag {
         request.typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(&self.0))
     }
 
-    /// Adds the tag to a complete response; turns it into a 304 where the request has it already, by its tag or, where it
-    /// names none, by the response's `Last-Modified` (RFC 9110 §13.2.2).
+    /// Adds the tag to a complete response. Turns it into a 304 if the request's `If-None-Match` contains the tag, or
+    /// without that header, if `Last-Modified` has not changed (RFC 9110 §13.2.2).
     pub fn apply(&self, request: &HeaderMap, response: &mut Response<Body>) {
         response.headers_mut().typed_insert(self.0.clone());
         if self.is_known(request) || is_unmodified(request, response.headers()) {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_tag_needs_no_body() {
+    fn a_matching_tag_returns_304_without_a_body() {
         let tag = EntityTag::of(b"text").unwrap();
         let mut response = Response::new(Body::empty());
         tag.apply(&HeaderMap::new(), &mut response);

@@ -1,4 +1,4 @@
-//! The extractor of a request's head: who calls, from where, and how answers should look.
+//! The extractor of the request head: credential, client address and error format.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -12,35 +12,35 @@ use ep_kernel::guard::Credential;
 use super::{AppState, address, cookies};
 use crate::documents::{reads_html, wants_markdown};
 
-/// How the caller wants errors.
+/// Error format for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorStyle {
     /// `{"error": "…"}`.
     Plain,
     /// Problem details (RFC 9457).
     Problem,
-    /// A page, for browsers.
+    /// An HTML page, for browsers.
     Page,
-    /// The same in Markdown.
+    /// A Markdown page.
     Markdown,
-    /// A JSON-RPC error, on endpoints whose clients read nothing else.
+    /// A JSON-RPC error, for endpoints with JSON-RPC clients.
     JsonRpc,
 }
 
-/// A request's head, as far as every surface needs it. The layer reads it once.
+/// The request head as all surfaces need it, parsed once by the layer.
 #[derive(Debug, Clone)]
 pub struct RequestHead {
-    /// The request's id in logs, headers and error bodies.
+    /// Request id in logs, headers and error bodies.
     pub request_id: RequestId,
-    /// The credential that was sent: a bearer token before a session cookie.
+    /// The credential; a bearer token takes precedence over a session cookie.
     pub credential: Credential,
     /// The client's address.
     pub address: IpAddr,
-    /// How the caller wants errors.
+    /// Error format for the caller.
     pub error_style: ErrorStyle,
-    /// `Idempotency-Key`, as it was sent.
+    /// `Idempotency-Key` as sent.
     pub idempotency_key: Option<String>,
-    /// True if the response may set a cookie: never for another website.
+    /// True if the response may set a cookie. False for requests from another website.
     pub may_set_cookie: bool,
 }
 
@@ -68,12 +68,12 @@ impl FromRequestParts<AppState> for RequestHead {
 
 fn credential(headers: &HeaderMap) -> Credential {
     if headers.get_all(AUTHORIZATION).iter().count() > 1 {
-        // Which of them counts would depend on who reads them.
+        // With several headers, intermediaries could disagree on which one counts.
         return Credential::Bearer(String::new().into());
     }
     if let Some(value) = text(headers, AUTHORIZATION.as_str()) {
         let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-        // Another scheme is a wrong credential, not a missing one.
+        // Another scheme is an invalid credential, not a missing one.
         let token = if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" };
         return Credential::Bearer(token.to_owned().into());
     }
@@ -83,8 +83,8 @@ fn credential(headers: &HeaderMap) -> Credential {
     cookies::read(headers).map_or(Credential::None, Credential::Session)
 }
 
-/// A header as text. One that is not visible ASCII counts as present and empty, so that it is refused
-/// where it matters.
+/// Returns a header as text. A value that is not visible ASCII counts as present and empty, so that it is rejected
+/// where the header is used.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or(""))
 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn problem_details_only_where_asked_for() {
+    fn problem_details_only_on_request() {
         let styled = |name: &'static str, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());

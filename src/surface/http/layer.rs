@@ -1,4 +1,4 @@
-//! The outermost layer: it parses the request head once and finishes every response.
+//! The outermost layer: parses the request head once and finishes every response.
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
@@ -27,11 +27,11 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const CONTENT_USAGE: HeaderName = HeaderName::from_static("content-usage");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A request that names a foreign host or origin is judged by this.
+/// Policy for requests with a foreign host or origin.
 const FOREIGN: Policy = Policy::instant("foreign", Access::PUBLIC, Rate::Public);
 
-/// Refuses foreign hosts and origins, gives the request its head, and writes faults in the style their caller asked
-/// for, and the headers that every response carries.
+/// Rejects foreign hosts and origins, attaches the request head, writes faults in the caller's format, and adds the
+/// headers common to all responses.
 pub async fn finish_response(State(state): State<AppState>, request: Request, next: Next) -> Response<Body> {
     let (mut parts, body) = request.into_parts();
     let head = RequestHead::read(&state, &parts);
@@ -62,7 +62,7 @@ pub async fn finish_response(State(state): State<AppState>, request: Request, ne
     }
     let allowance = match response.extensions_mut().remove() {
         Some(Counted(allowance)) => allowance,
-        // Answered outside the guard: a preflight request, or a panic of a surface.
+        // No guard result: a preflight request, or a panic in a surface.
         None => state.app.guard.count(head.address).await,
     };
     let headers = response.headers_mut();
@@ -101,7 +101,7 @@ fn write_fault(
     let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
         ErrorStyle::Plain => plain(),
-        // A template fails only where a document that it names is missing.
+        // Rendering fails only if a document named by the template is missing.
         ErrorStyle::Page => page().render().map_or_else(|_| plain(), |html| (html.into(), HTML)),
         ErrorStyle::Markdown => page().markdown().map_or_else(|_| plain(), |text| (text.into(), MARKDOWN)),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
@@ -141,7 +141,7 @@ fn write_fault(
     }
 }
 
-/// The response to a panic of a surface itself; panics of operations are caught by the guard.
+/// Returns the response to a panic in a surface. The guard catches panics of operations.
 pub fn panicked(_: Box<dyn std::any::Any + Send>) -> Response<Body> {
     tracing::error!("a surface panicked");
     super::fault(Fault::internal("panic in a surface"))

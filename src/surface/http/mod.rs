@@ -1,5 +1,5 @@
-//! What every HTTP surface shares: one extractor for the request's head, one layer that closes every
-//! response, and the forms of answers and faults.
+//! Shared by all HTTP surfaces: the request head extractor, the layer that finishes responses, and conversions of
+//! outputs and faults.
 
 mod address;
 mod body;

@@ -6,11 +6,11 @@ use ep_kernel::ports::Allowance;
 
 use super::response::set;
 
-/// Writes what is left of an allowance: the three RateLimit-* headers, and the structured fields of the
+/// Writes the remaining allowance: the three RateLimit-* headers, and the structured fields of the
 /// IETF draft "RateLimit header fields for HTTP" (httpapi, draft 10).
 pub(super) fn write(headers: &mut HeaderMap, allowance: &Allowance) {
     let Allowance { policy, limit, window, remaining, .. } = allowance;
-    // A caller with nothing left needs to know when the next request is allowed, not when all are.
+    // An exhausted caller needs the time of the next allowed request, not of the full allowance.
     let reset = allowance.exhausted.unwrap_or(allowance.reset).as_millis().div_ceil(1000);
     let window = window.as_secs();
     for (name, value) in [

@@ -1,4 +1,4 @@
-//! Responses that are rendered once and sent often.
+//! Responses that are rendered once and cached.
 
 use std::sync::OnceLock;
 
@@ -9,28 +9,28 @@ use axum::http::{HeaderMap, Response};
 use super::EntityTag;
 use super::compression::{compressed, reads_gzip};
 
-/// A representation as it is served, with its tag (RFC 9110, section 8.8.3).
+/// A representation ready to send, with its entity tag (RFC 9110, section 8.8.3).
 pub struct Rendered {
-    /// Its bytes, exactly as served to clients that read no compression.
+    /// The uncompressed bytes.
     pub bytes: Bytes,
-    /// The same compressed, once somebody has asked for it.
+    /// The gzip form, created on first use.
     gzip: OnceLock<Option<Bytes>>,
     tag: Option<EntityTag>,
     headers: HeaderMap,
 }
 
 impl Rendered {
-    /// These bytes, served with these headers.
+    /// Creates a representation from its bytes and headers.
     pub fn new(bytes: Bytes, headers: HeaderMap) -> Self {
         Self { tag: EntityTag::of(&bytes), bytes, gzip: OnceLock::new(), headers }
     }
 
-    /// Memory that this holds, in bytes; the compressed form counts as a third.
+    /// Memory use in bytes; the compressed form counts as a third.
     pub fn size(&self) -> usize {
         self.bytes.len() + self.bytes.len() / 3
     }
 
-    /// Answers a request, compressed where its client reads that: 304 where it has these bytes already.
+    /// Responds to a request, compressed if the client accepts gzip; 304 if the client already has these bytes.
     pub fn respond(&self, request: &HeaderMap) -> Response<Body> {
         let gzip = || self.gzip.get_or_init(|| compressed(&self.bytes)).clone();
         let Some(gzip) = reads_gzip(request).then(gzip).flatten() else {
@@ -42,7 +42,7 @@ impl Rendered {
         self.tagged(request, gzip, headers)
     }
 
-    /// The same without the compressed form, which is not worth keeping for bytes that change.
+    /// Responds without compression: for bytes that change, the compressed form is not worth caching.
     pub fn respond_plainly(&self, request: &HeaderMap) -> Response<Body> {
         self.tagged(request, self.bytes.clone(), self.headers.clone())
     }

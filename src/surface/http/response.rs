@@ -1,4 +1,4 @@
-//! Answers and faults as HTTP responses. Headers that every response carries are the layer's.
+//! Outputs and faults as HTTP responses. The layer adds the headers common to all responses.
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{
@@ -13,21 +13,21 @@ use serde::Serialize;
 
 use super::{EntityTag, ErrorStyle, cookies};
 
-/// `Cache-Control` of a public result, which changes only when its owner deletes it: browsers validate it on every use,
-/// so that they stop showing a deleted result. Shared caches can serve it for one day.
+/// `Cache-Control` of a public result, which changes only when its owner deletes it. Browsers revalidate it on every
+/// use, so they stop showing a deleted result. Shared caches can serve it for one day.
 pub const PUBLIC_RESULT: &str = "public, max-age=0, must-revalidate, s-maxage=86400";
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// A fault on its way to the layer, which writes it in the caller's style.
+/// A fault for the layer, which writes it in the caller's format.
 #[derive(Clone)]
 pub(super) struct FaultReply(pub(super) Fault);
 
-/// What is left of the caller's allowance, on its way to the layer.
+/// The caller's remaining allowance, for the layer.
 #[derive(Clone)]
 pub(super) struct Counted(pub(super) Option<Allowance>);
 
-/// The response to a fault.
+/// Returns the response to a fault.
 pub fn fault(fault: Fault) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status(fault.kind().row().http);
@@ -35,25 +35,25 @@ pub fn fault(fault: Fault) -> Response<Body> {
     response
 }
 
-/// The response to a fault as a JSON-RPC error, whatever style its caller prefers.
+/// Returns a fault as a JSON-RPC error, regardless of the caller's error format.
 pub fn rpc_fault(refusal: Fault) -> Response<Body> {
     let mut response = fault(refusal);
     response.extensions_mut().insert(ErrorStyle::JsonRpc);
     response
 }
 
-/// Adds what is left of the caller's allowance.
+/// Attaches the caller's remaining allowance.
 pub fn counted(mut response: Response<Body>, allowance: Option<Allowance>) -> Response<Body> {
     response.extensions_mut().insert(Counted(allowance));
     response
 }
 
-/// Says that the response repeats an earlier one.
+/// Marks the response as a repeat of an earlier one.
 pub fn replayed(response: &mut Response<Body>) {
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
 }
 
-/// A response with a body of JSON.
+/// Returns a response with a JSON body.
 pub fn json(status_code: u16, body: &impl Serialize) -> Response<Body> {
     let mut response = Response::new(Body::from(bytes_of(body)));
     *response.status_mut() = status(status_code);
@@ -61,7 +61,7 @@ pub fn json(status_code: u16, body: &impl Serialize) -> Response<Body> {
     response
 }
 
-/// An answer as its REST binding says, with its cache headers. `request` are the request's headers.
+/// Returns an output with the status and cache headers of its REST binding. `request` holds the request headers.
 pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str) -> Response<Body> {
     let presentation = &answer.presentation;
     let bytes = match (&presentation.body, rest.member) {
@@ -99,11 +99,11 @@ pub fn answer(request: &HeaderMap, rest: &Rest, answer: &Answer, base_url: &str)
     response
 }
 
-/// A value as JSON. Our own types always are; a failure is logged and leaves an error body.
+/// Serializes a value as JSON. Our own types never fail; a failure is logged and returns an error body.
 pub(super) fn bytes_of(body: &impl Serialize) -> Bytes {
     serde_json::to_vec(body).map_or_else(
         |error| {
-            tracing::error!(error = %error, "a response could not be written as JSON");
+            tracing::error!(error = %error, "failed to serialize a response");
             Bytes::from_static(br#"{"error":"something failed on our side"}"#)
         },
         Bytes::from,
@@ -114,7 +114,7 @@ fn status(code: u16) -> StatusCode {
     StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// Sets a header; a value that no header can hold is left out.
+/// Sets a header; an invalid value is skipped.
 pub(super) fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

@@ -1,4 +1,4 @@
-//! What HTTP handlers work with.
+//! State of HTTP handlers.
 
 use std::sync::Arc;
 
@@ -22,50 +22,50 @@ use crate::documents::Site;
 use crate::pages::{Example, KeptPages, Pictures};
 use crate::surface::web::Usdc;
 
-/// What every handler can reach.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub struct AppState {
     /// The service.
     pub app: Arc<App>,
-    /// Every operation.
+    /// All operations.
     pub tools: &'static [Entry],
-    /// What is served, and the documents about it.
+    /// The routes, and the documents that describe them.
     pub site: Arc<Site>,
     /// Proxies whose forwarded headers are trusted.
     pub proxies: Arc<[IpNet]>,
-    /// Which hosts and origins requests may name.
+    /// Allowed hosts and origins.
     pub web: WebAccess,
-    /// The identity provider, where one is configured.
+    /// The identity provider, if configured.
     pub provider: Option<Provider>,
-    /// Signs people in there, where the service is its client.
+    /// Signs people in at the provider, if the service is its client.
     pub oidc: Option<Arc<Oidc>>,
-    /// Reads what Stripe reports, where cards are taken.
+    /// Parses Stripe webhooks, if card payments are enabled.
     pub stripe: Option<Arc<StripeWebhooks>>,
-    /// Pages of polls that have ended.
+    /// Cached pages of finished polls.
     pub kept_pages: KeptPages,
-    /// Pictures of polls.
+    /// Images of polls.
     pub pictures: Pictures,
-    /// The poll that the start page shows as an example.
+    /// The example poll of the start page.
     pub example: Arc<Example>,
-    /// Deposits of USDC, where they are configured.
+    /// USDC deposits, if configured.
     pub usdc: Option<Usdc>,
     /// True if the operator allows the id of a user in place of a key, where a protocol accepts it.
     pub accepts_user_ids: bool,
 }
 
 impl AppState {
-    /// Ends the session that a request came with, after another one has begun: whoever else has the earlier cookie
-    /// is signed out.
+    /// Ends the session of the request after a new one has begun, which signs out every other holder of the earlier
+    /// cookie.
     pub async fn end_earlier_session(&self, head: &RequestHead) {
         if let Credential::Session(earlier) = &head.credential
             && let Err(fault) = self.app.guard.sessions.end(earlier).await
         {
-            tracing::warn!(error = %fault, "an earlier session could not be ended; it ends by itself");
+            tracing::warn!(error = %fault, "failed to end an earlier session; it stays valid until it expires");
         }
     }
 
-    /// Begins the session of an answer in the browser that sent the request: ends its earlier session, for which
-    /// someone else may have the cookie. For a request of another website the session ends at once and no cookie is set.
+    /// Begins a new session in the requesting browser and ends its earlier session, because others may have that
+    /// cookie. For a request from another website, ends the new session at once and sets no cookie.
     pub async fn begin_session(&self, head: &RequestHead, session: &mut Option<SessionChange>) {
         if head.may_set_cookie {
             if session.is_some() {
@@ -74,11 +74,11 @@ impl AppState {
         } else if let Some(SessionChange::Start { token, .. }) = session.take()
             && let Err(fault) = self.app.guard.sessions.end(&token).await
         {
-            tracing::warn!(error = %fault, "an unused session could not be ended; it expires");
+            tracing::warn!(error = %fault, "failed to end an unused session; it stays valid until it expires");
         }
     }
 
-    /// The credential of a request to an endpoint that accepts the id of a user.
+    /// Returns the credential of a request to an endpoint that accepts the id of a user.
     pub fn credential_or_user_id(&self, head: &RequestHead) -> Credential {
         match &head.credential {
             Credential::Bearer(token) if self.accepts_user_ids => {
@@ -89,22 +89,22 @@ impl AppState {
         }
     }
 
-    /// Absolute links to what is served.
+    /// Returns the absolute links of the site.
     pub fn links(&self) -> &Links {
         &self.app.ports.links
     }
 }
 
-/// Marks the requests of a service that is stopping, in their extensions.
+/// Marks requests to a stopping service, in the request extensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopping {
-    /// The connection was open before: its requests are still answered.
+    /// The connection was already open: its requests are still served.
     Finishing,
-    /// The connection is new: only probes are answered.
+    /// The connection is new: only probes are served.
     Refusing,
 }
 
-/// The placeholders of a path, unless their escapes are not UTF-8.
+/// The path parameters, or a rejection if their escapes are not UTF-8.
 pub type PathParams = Result<RawPathParams, RawPathParamsRejection>;
 
 /// The response of a handler.
@@ -128,23 +128,23 @@ impl Handler {
 
 /// One request on its way to a handler.
 pub struct Exchange {
-    /// What the handler can reach.
+    /// State shared by all handlers.
     pub state: AppState,
-    /// The request's head, read once.
+    /// The request head, parsed once.
     pub head: RequestHead,
-    /// The placeholders of the path.
+    /// The path parameters.
     pub params: PathParams,
-    /// The request itself.
+    /// The request.
     pub request: Request<Body>,
 }
 
 impl RequestHead {
-    /// The request as the guard sees it, with this credential.
+    /// Returns the request for the guard, with this credential.
     pub fn guarded(&self, surface: &'static str, credential: Credential) -> GuardRequest {
         GuardRequest { surface, request_id: self.request_id, credential, address: self.address }
     }
 
-    /// A further call of a request that the guard has admitted: it is not counted again.
+    /// Returns a further call of an admitted request, which is not counted again.
     pub fn admitted(&self, surface: &'static str, admission: Admission) -> GuardRequest {
         self.guarded(surface, Credential::Admitted(admission))
     }

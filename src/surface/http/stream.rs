@@ -1,4 +1,4 @@
-//! Responses of server-sent events (WHATWG HTML, section 9.2), and calls whose steps are sent as they happen.
+//! Server-sent events (WHATWG HTML, section 9.2), and calls that send their progress.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,34 +14,34 @@ use futures::Stream;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 
-/// How often an idle stream shows that it is alive.
+/// Interval of keep-alive comments on an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// A step of a call, or its end. Boxed, because a queue has room for dozens at once.
+/// Progress or result of a call. Boxed, because a queue has room for dozens.
 pub enum Step<T> {
-    /// A step.
+    /// A progress step.
     Progress(Box<Progress>),
-    /// What came of the call.
+    /// The result.
     End(Box<T>),
 }
 
-/// Where a call reports its steps and its end.
+/// Sender of a call's progress and result.
 pub struct Steps<T>(mpsc::Sender<Step<T>>);
 
 impl<T: Send + 'static> Steps<T> {
-    /// A queue that holds every step of a call.
+    /// Returns a queue with room for every step of a call.
     pub fn queue() -> (Self, mpsc::Receiver<Step<T>>) {
         let (sender, receiver) = mpsc::channel(MAX_EVENTS);
         (Self(sender), receiver)
     }
 
-    /// A sink for the call's progress; a step is dropped only if the client has disconnected.
+    /// Returns a sink for progress; a step is dropped only if the client has disconnected.
     pub fn sink(&self) -> ProgressSink {
         let steps = self.0.clone();
         ProgressSink::new(move |step| drop(steps.try_send(Step::Progress(Box::new(step)))))
     }
 
-    /// Carries the call out in the background; where it only reads, no longer than the client listens.
+    /// Runs the call in the background. A read-only call stops when the client disconnects.
     pub fn carry_out(self, tasks: &Tasks, call: BoxFuture<'static, T>, only_reads: bool) {
         let Self(steps) = self;
         tasks.spawn(async move {
@@ -54,12 +54,12 @@ impl<T: Send + 'static> Steps<T> {
     }
 }
 
-/// What a queue receives.
+/// Returns the messages of a queue as a stream.
 pub fn received<T: Send + 'static>(queue: mpsc::Receiver<T>) -> impl Stream<Item = T> + Send {
     futures::stream::unfold(queue, |mut queue| async move { Some((queue.recv().await?, queue)) })
 }
 
-/// A response of these events.
+/// Returns an event stream response.
 pub fn event_stream(events: impl Stream<Item = Event> + Send + 'static) -> Response<Body> {
     let events = futures::StreamExt::map(events, Ok::<_, Infallible>);
     let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();

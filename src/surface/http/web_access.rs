@@ -16,11 +16,11 @@ use url::{Host, Origin, Url};
 use super::body::is_json;
 use crate::config::Config;
 
-/// The hosts and origins that requests may name.
+/// Allowed hosts and origins of requests.
 ///
-/// A service whose base URL is a loopback address is private to its machine. A website could still call it through a
+/// A service with a loopback base URL is private to its machine. A website could still call it through a
 /// visitor's browser: directly, or by a name that resolves to 127.0.0.1 (DNS rebinding). Such a service therefore
-/// refuses foreign hosts and origins. The listening address does not decide: behind a reverse proxy, a public service
+/// rejects foreign hosts and origins. The listening address is irrelevant: behind a reverse proxy, a public service
 /// listens on loopback too.
 #[derive(Debug, Clone)]
 pub struct WebAccess {
@@ -33,12 +33,12 @@ pub struct WebAccess {
 #[derive(Debug, Clone)]
 enum Origins {
     Any,
-    /// Those of this machine, of the base URL, and these.
+    /// This machine, the base URL, and these.
     Listed(Arc<[Origin]>),
 }
 
 impl WebAccess {
-    /// The access that these settings give.
+    /// Creates the rules from the settings.
     pub fn new(config: &Config) -> Self {
         let (base_url, listed) = (Url::parse(&config.base_url()).ok(), &config.server.allowed_origins);
         let local = base_url.as_ref().is_none_or(|url| is_this_machine(url.host()));
@@ -49,7 +49,7 @@ impl WebAccess {
         Self { base_url, local, origins }
     }
 
-    /// Refuses foreign hosts and origins. Every website may read an `open` document, and what is public on a public
+    /// Rejects foreign hosts and origins. Every website may read an `open` document, and the public parts of a public
     /// service; `anonymous` requests carry no credential.
     pub(super) fn check(&self, parts: &Parts, open: bool, anonymous: bool) -> Result<(), Fault> {
         let hosts = parts.headers.get_all(HOST).iter().count();
@@ -74,9 +74,9 @@ impl WebAccess {
         Ok(())
     }
 
-    /// Refuses a change that another website makes with a visitor's session cookie (OWASP ASVS 5.0, 3.5.1 to
-    /// 3.5.3). Browsers say where a request comes from in `Sec-Fetch-Site`, older ones in `Origin`; other programs
-    /// send neither. A body must be declared as JSON, which a website cannot do without asking first (CORS).
+    /// Rejects a change made by another website with a visitor's session cookie (OWASP ASVS 5.0, 3.5.1 to
+    /// 3.5.3). Browsers send the request's source in `Sec-Fetch-Site`, older ones in `Origin`; other programs
+    /// send neither. A body must be declared as JSON, which requires a preflight request of a website (CORS).
     pub(super) fn check_cookie(&self, parts: &Parts, has_body: bool) -> Result<(), Fault> {
         if parts.method.is_safe() {
             return Ok(());
@@ -97,8 +97,8 @@ impl WebAccess {
         Ok(())
     }
 
-    /// Refuses a form that a page of another website sends, whoever the visitor is. With a session the browser must say
-    /// where it comes from, because every website can send a form without asking.
+    /// Rejects a form sent by a page of another website, for every visitor. With a session, the browser must send the
+    /// source, because a website can submit forms without a preflight request.
     pub(super) fn check_form(&self, parts: &Parts, with_session: bool) -> Result<(), Fault> {
         if self.comes_from_here(&parts.headers).unwrap_or(!with_session) {
             return Ok(());
@@ -113,7 +113,8 @@ impl WebAccess {
         self.comes_from_here(headers).unwrap_or(true)
     }
 
-    /// Whether a request comes from a page of this service, or from none; `None` if the browser does not say.
+    /// True for a request from a page of this service, or from no page; `None` if the browser does not send the
+    /// source.
     fn comes_from_here(&self, headers: &HeaderMap) -> Option<bool> {
         match (headers.get("sec-fetch-site"), headers.get(ORIGIN)) {
             (Some(site), _) => Some(site == "same-origin" || site == "none"),
@@ -122,7 +123,7 @@ impl WebAccess {
         }
     }
 
-    /// Whether this is the origin of the base URL, or of the host that the request names.
+    /// True for the origin of the base URL, or of the requested host.
     fn is_own_origin(&self, origin: &[u8], headers: &HeaderMap) -> bool {
         let Some(origin) = std::str::from_utf8(origin).ok().and_then(|text| Url::parse(text).ok()) else {
             return false;
@@ -132,8 +133,8 @@ impl WebAccess {
             || host.is_some_and(|host| origin.authority().eq_ignore_ascii_case(host))
     }
 
-    /// Returns true for a GET or HEAD request to a public service, and for its preflight unless credentials are
-    /// announced. Every program may send such a request without a browser, so refusing one protects nothing.
+    /// True for a GET or HEAD request to a public service, and for its preflight request without credentials.
+    /// Every program can send such requests, so rejecting them in browsers protects nothing.
     pub fn is_public_read(&self, parts: &Parts) -> bool {
         if self.local {
             return false;
@@ -152,12 +153,12 @@ impl WebAccess {
             && !header(ACCESS_CONTROL_REQUEST_HEADERS).split(',').any(credential)
     }
 
-    /// Returns true if pages of any website may call.
+    /// True if pages of any website may call the service.
     pub const fn is_open(&self) -> bool {
         matches!(self.origins, Origins::Any)
     }
 
-    /// Whether pages of this origin may call, as browsers write it into the `Origin` header.
+    /// True if pages of this origin, as in the `Origin` header, may call the service.
     pub fn allows(&self, origin: &[u8]) -> bool {
         let Origins::Listed(listed) = &self.origins else { return true };
         let parsed = std::str::from_utf8(origin).ok().and_then(|origin| Url::parse(origin).ok());
@@ -167,7 +168,7 @@ impl WebAccess {
         })
     }
 
-    /// The origins besides those of this machine, for the check that rmcp makes.
+    /// Returns the allowed origins other than this machine, for rmcp's own check.
     pub fn origins(&self) -> impl Iterator<Item = String> {
         let listed = match &self.origins {
             Origins::Any => &[],
@@ -181,7 +182,7 @@ impl WebAccess {
     }
 
     fn is_own_host(&self, parts: &Parts) -> bool {
-        // HTTP/2 has the host in `:authority`; only HTTP/1.0 may leave it out, and no browser does.
+        // HTTP/2 has the host in `:authority`. Only HTTP/1.0 may omit it, and browsers never do.
         let Some(host) = parts.uri.host().map(str::to_owned).or_else(|| host_header(&parts.headers)) else {
             return !parts.headers.contains_key(HOST);
         };
@@ -195,13 +196,13 @@ impl WebAccess {
     }
 }
 
-/// The host in the `Host` header, which holds a host and perhaps a port, and no user (RFC 9110 §7.2).
+/// Returns the host in the `Host` header. The header holds a host and an optional port, but no user (RFC 9110 §7.2).
 fn host_header(headers: &HeaderMap) -> Option<String> {
     let authority: Authority = headers.get(HOST)?.to_str().ok()?.parse().ok()?;
     (!authority.as_str().contains('@')).then(|| authority.host().to_owned())
 }
 
-/// Whether a host is a loopback address or the name that every machine has for itself (RFC 6761 §6.3).
+/// True for a loopback address or `localhost` (RFC 6761 §6.3).
 fn is_this_machine(host: Option<Host<&str>>) -> bool {
     match host {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
@@ -233,7 +234,7 @@ mod tests {
     fn sends(access: &WebAccess, method: &str, host: &str, origin: Option<&str>) -> bool {
         let mut request = axum::http::Request::builder().method(method);
         request = match host {
-            // Only HTTP/1.0 may leave it out.
+            // Only HTTP/1.0 may omit the host.
             "" => request.version(Version::HTTP_10),
             host => request.header(HOST, host),
         };
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_pages_make_changes_with_a_cookie() {
+    fn only_own_pages_can_make_changes_with_a_cookie() {
         let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
         let admits = |method: &str, headers: &[(&str, &str)], has_body| {
             let request = axum::http::Request::builder().method(method).header(HOST, "localhost:8080");
@@ -324,7 +325,7 @@ mod tests {
             assert_eq!(admits("POST", &[("sec-fetch-site", site), json], true), Ok(()));
         }
         for site in ["cross-site", "same-site", ""] {
-            // The origin is not asked where the browser says more.
+            // `Origin` is ignored if `Sec-Fetch-Site` is present.
             let headers = [("sec-fetch-site", site), json, ("origin", "https://polls.example.com")];
             assert_eq!(admits("POST", &headers, true), Err(Kind::Forbidden), "{site}");
             assert_eq!(admits("DELETE", &headers, false), Err(Kind::Forbidden), "{site}");
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_pages_and_programs_are_given_cookies() {
+    fn only_own_pages_and_programs_receive_cookies() {
         let access = access(&[("EP_BASE_URL", "https://polls.example.com"), ("EP_ALLOWED_ORIGINS", "*")]);
         let allowed = |headers: &[(&'static str, &str)]| {
             let headers =
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_pages_send_forms() {
+    fn only_own_pages_can_send_forms() {
         let access = access(&[("EP_BASE_URL", "https://polls.example.com")]);
         let admits = |headers: &[(&str, &str)], with_session| {
             let request = axum::http::Request::builder().method("POST").header(HOST, "localhost:8080");
@@ -396,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_the_setting_decides() {
+    fn a_public_base_url_uses_the_origin_setting() {
         let secret = ("EP_SECRET_KEY", "");
         let open = access(&[("EP_LISTEN", "0.0.0.0:80"), secret]);
         assert!(admits(&open, "any.example", Some("https://any.example")) && open.is_open());

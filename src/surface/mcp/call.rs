@@ -1,4 +1,4 @@
-//! `tools/call`: an operation of the table, its progress and its answer.
+//! `tools/call`: runs an operation and returns its progress and result.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::catalogue::{DETAIL, IDEMPOTENCY_KEY, INCLUDE, INCLUDE_DETAIL};
-use super::confirm::Asked;
+use super::confirm::Confirmation;
 use super::fixtures;
 use super::handler::{Handler, StdioCalls, Transport};
 use super::output::ERROR;
@@ -36,27 +36,27 @@ use super::tasks;
 use super::toolset::Toolset;
 use crate::surface::http::RequestHead;
 
-/// What is known of an HTTP request besides its message.
+/// Context of an HTTP request besides its message.
 #[derive(Clone)]
 pub(super) struct RequestScope {
-    /// Who calls, and what is left of the allowance.
+    /// The caller and the remaining allowance.
     pub(super) admission: Admission,
-    /// The request's head.
+    /// The request head.
     pub(super) head: RequestHead,
-    /// Whether the client can read an event stream.
+    /// True if the client accepts an event stream.
     pub(super) streams: bool,
-    /// The tools that it wants.
+    /// The requested tools.
     pub(super) toolset: Toolset,
-    /// Set by the operation that was called: whether its answer repeats an earlier one.
+    /// Set by the called operation; true if its result repeats an earlier one.
     pub(super) replayed: Arc<OnceLock<bool>>,
-    /// Where a call with progress is left to a stream.
+    /// Slot that hands a call with progress over to an event stream.
     pub(super) handover: Option<Handover>,
 }
 
-/// Where a call came from, whichever transport it came through.
+/// Source of a call, over any transport.
 pub(super) struct CallSource {
     pub(super) request: Request,
-    /// The `Idempotency-Key` header; the argument has precedence.
+    /// The `Idempotency-Key` header; the argument of that name takes precedence.
     idempotency_key: Option<String>,
     streams: bool,
     pub(super) toolset: Toolset,
@@ -65,7 +65,7 @@ pub(super) struct CallSource {
 }
 
 impl Handler {
-    /// Where a call came from.
+    /// Returns the source of a call.
     pub(super) fn source(&self, context: &RequestContext<RoleServer>) -> Result<CallSource, ErrorData> {
         if let Transport::Stdio(StdioCalls { toolset, .. }) = self.transport() {
             let request = Request {
@@ -129,12 +129,12 @@ impl Handler {
         let done = source.handover.as_ref().and_then(Handover::done);
         if entry.spec.task == Task::Start && done.is_none() {
             match self.confirm(entry, &params, &source.request, context).await {
-                Ok(Asked::GoOn) => {}
-                Ok(Asked::First(question)) => return Ok(question.into()),
+                Ok(Confirmation::Proceed) => {}
+                Ok(Confirmation::AskFirst(question)) => return Ok(question.into()),
                 Err(fault) => return Ok(self.refusal(&fault, request_id).into()),
             }
         }
-        // Sessions of older versions read every result of a call as its content.
+        // Sessions of older versions always read a call's result as its content.
         let as_task = entry.spec.task == Task::Start
             && is_modern(context)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
@@ -142,35 +142,35 @@ impl Handler {
             done
         } else {
             let (sink, steps) = progress(context, source.streams);
-            let withdrawn = match self.transport() {
+            let cancelled = match self.transport() {
                 Transport::Stdio(calls) => calls.withdrawn.child_token(),
                 Transport::Http => CancellationToken::new(),
             };
             let call = Call {
                 idempotency_key: key.filter(|_| !entry.spec.effect.read_only()),
                 wait_limit: match entry.spec.latency {
-                    // Whoever takes a task asks for it again.
+                    // A client with a task polls it later.
                     Latency::Models if as_task => Some(Duration::ZERO),
                     Latency::Models => Some(self.app().ports.settings.mcp_wait),
                     Latency::Instant => None,
                 },
                 without_votes: !detailed,
                 progress: sink,
-                withdrawn: withdrawn.clone(),
+                withdrawn: cancelled.clone(),
                 ..Call::new(source.request.clone())
             };
             let dispatched =
                 self.tracked(dispatch(self.app(), entry, call, Ok(Value::Object(arguments))), request_id);
-            let withdraws = self.disconnecting_cancels(context).then_some(&withdrawn);
-            let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), withdraws);
+            let cancel_on_drop = self.disconnecting_cancels(context).then_some(&cancelled);
+            let call = OngoingCall::new(dispatched, steps, context.meta.get_progress_token(), cancel_on_drop);
             if let Some(handover) = source.handover.filter(|_| entry.spec.latency == Latency::Models) {
                 handover.begin(call);
                 return Ok(CallToolResult::success(Vec::new()).into());
             }
-            carry_out(call, context).await?
+            run(call, context).await?
         };
         let is_replay = done.result.as_ref().map_or_else(Fault::is_replayed, |done| done.replayed);
-        // Set once: each request makes one call.
+        // Set once, because each request makes one call.
         let _ = source.replayed.set(is_replay);
         let answer = match done.result {
             Ok(done) => Ok(done.answer),
@@ -213,7 +213,7 @@ impl Handler {
         matches!(self.transport(), Transport::Stdio(_)) || is_modern(context)
     }
 
-    /// What a repeated request is answered whose first one is still being carried out: the poll that it has opened.
+    /// Returns the open poll for a repeated request while the first one is still in progress.
     async fn running_poll(&self, fault: Fault, request: Request) -> Result<Answer, Fault> {
         let poll = fault.poll().filter(|_| fault.kind() == Kind::InProgress);
         match (poll, self.catalogue().for_task(Task::Follow)) {
@@ -222,7 +222,7 @@ impl Handler {
         }
     }
 
-    /// Calls an operation that only reads, and waits for nothing.
+    /// Calls a read-only operation without waiting.
     pub(super) async fn ask(
         &self,
         entry: &'static Entry,
@@ -241,7 +241,7 @@ impl Handler {
         ErrorData::new(code, format!("there is no tool {name}; the tools are {}", known.join(", ")), None)
     }
 
-    /// A fault as a result the model can read and act on.
+    /// Returns a fault as a result that the model can read and act on.
     fn refusal(&self, fault: &Fault, request_id: RequestId) -> CallToolResult {
         let problem = fault.problem(&self.app().ports.links, &request_id.to_string());
         let mut result = CallToolResult::error(vec![ContentBlock::text(fault.message())]);
@@ -250,8 +250,8 @@ impl Handler {
     }
 }
 
-/// An answer as a result: its brief form as structured content, which is all that some clients show their model; as
-/// text its summary and facts, or the value where it has none; and a link to the poll that it is about.
+/// Converts an output to a result. Structured content holds its brief form, which is all that some clients show their
+/// model. Text holds its summary and facts, or else the value. A link leads to its poll.
 pub(super) fn result(entry: &Entry, answer: Answer, detailed: bool) -> CallToolResult {
     let Answer { mut value, presentation } = answer;
     let detail = if detailed { value.get(DETAIL).map(ToString::to_string) } else { None };
@@ -272,14 +272,14 @@ pub(super) fn result(entry: &Entry, answer: Answer, detailed: bool) -> CallToolR
     result
 }
 
-/// Whether a request is of version 2026-07-28 or newer, which names its version itself.
+/// True for a request of version 2026-07-28 or newer, which contains its version.
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     let modern = |version: ProtocolVersion| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str();
     context.meta.protocol_version().is_some_and(modern)
 }
 
-/// Takes the arguments that the operation does not see, refuses unknown ones, and tells whether the single votes are
-/// wanted. One fault names everything that is wrong.
+/// Removes the arguments that the operation does not take and rejects unknown ones. Returns true if single votes are
+/// requested. One fault lists all errors.
 fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Result<bool, Fault> {
     let detailed = wants_detail(arguments);
     let listed = tool.input_schema.get("properties");
@@ -295,9 +295,9 @@ fn read_arguments(entry: &Entry, tool: &Tool, arguments: &mut JsonObject) -> Res
     }
 }
 
-/// Tells whether the single votes are wanted.
+/// True if single votes are requested.
 fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
-    // Its name before it was a list.
+    // The name of the argument before it became a list.
     let earlier = match take_given(arguments, INCLUDE_DETAIL) {
         None => false,
         Some(Value::Bool(wanted)) => wanted,
@@ -314,7 +314,7 @@ fn wants_detail(arguments: &mut JsonObject) -> Result<bool, Fault> {
     }
 }
 
-/// Takes an argument, unless it was sent empty.
+/// Removes an argument and returns it, unless it is empty.
 fn take_given(arguments: &mut JsonObject, name: &str) -> Option<Value> {
     arguments.remove(name).filter(|value| !is_empty(value))
 }
@@ -322,12 +322,12 @@ fn take_given(arguments: &mut JsonObject, name: &str) -> Option<Value> {
 fn take_key(arguments: &mut JsonObject) -> Option<String> {
     match take_given(arguments, IDEMPOTENCY_KEY)? {
         Value::String(key) => Some(key),
-        // Empty keys are refused by the check of the key.
+        // The key's own check rejects empty keys.
         _ => Some(String::new()),
     }
 }
 
-/// A sink where the client asked for progress and can receive it, and the steps it yields.
+/// Returns a progress sink if the client requested progress and can receive it, and the steps sent to it.
 fn progress(
     context: &RequestContext<RoleServer>,
     streams: bool,
@@ -338,8 +338,8 @@ fn progress(
     (wanted.then(|| ProgressSink::new(move |step| drop(steps.try_send(Box::new(step))))), received)
 }
 
-/// Carries a call out, sending its progress on.
-async fn carry_out(
+/// Runs a call and forwards its progress.
+async fn run(
     mut call: OngoingCall,
     context: &RequestContext<RoleServer>,
 ) -> Result<Guarded<Dispatched>, ErrorData> {
@@ -354,7 +354,7 @@ async fn carry_out(
             Next::End(done) => return Ok(*done),
             Next::Step(note) => {
                 if let Err(error) = context.peer.notify_progress(note).await {
-                    tracing::debug!(error = %error, "progress could not be sent");
+                    tracing::debug!(error = %error, "failed to send progress");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The table as MCP shows it.
+//! The operation table as MCP tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use super::app;
 use super::output::compact;
 use super::toolset::Toolset;
 
-/// The member that carries an idempotency key, since MCP has no header for it.
+/// Argument with an idempotency key, because MCP has no header for it.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotency_key";
-/// The member that asks for [`DETAIL`], in a list.
+/// List argument that can request [`DETAIL`].
 pub(super) const INCLUDE: &str = "include";
-/// The member that asked for it before there was a list; still understood.
+/// Earlier boolean argument for [`DETAIL`]; still accepted.
 pub(super) const INCLUDE_DETAIL: &str = "include_votes";
-/// The member of a result that is left out unless asked for: most of a result's size.
+/// Result field that is omitted by default, because it is most of a result's size.
 pub(super) const DETAIL: &str = "votes";
 
-/// What descriptions say about the running service.
+/// Facts about the running service for tool descriptions.
 #[derive(Debug)]
 pub(super) struct ServiceFacts {
-    /// The names of the presets.
+    /// Names of the presets.
     pub(super) presets: Vec<String>,
-    /// How long a client waits for a poll unless it says otherwise.
+    /// Default time that a client waits for a poll.
     pub(super) wait: Duration,
 }
 
-/// The tools that agents may call, described once.
+/// The tools for agents, described once.
 pub(super) struct Catalogue {
     table: &'static [Entry],
     tools: Vec<(&'static Entry, Tool)>,
-    /// The same without the arguments that are listed only with all tools.
+    /// The tools without the arguments that only the full toolset lists.
     short: Vec<Tool>,
 }
 
@@ -47,7 +47,7 @@ impl Catalogue {
         Self { table: tools, tools: described, short }
     }
 
-    /// The tools of a set, in the table's order; with those that need an account if there is one.
+    /// Returns the tools of a set in table order; tools that need an account only if there is one.
     pub(super) fn list(&self, toolset: Toolset, has_account: bool) -> Vec<Tool> {
         let listed = self.tools.iter().zip(&self.short);
         let listed =
@@ -55,22 +55,22 @@ impl Catalogue {
         listed.map(|((_, tool), short)| if toolset.is_all() { tool } else { short }.clone()).collect()
     }
 
-    /// The tool of this name.
+    /// Returns the tool with this name.
     pub(super) fn find(&self, name: &str) -> Option<&(&'static Entry, Tool)> {
         self.tools.iter().find(|(entry, _)| entry.spec.name == name)
     }
 
-    /// The operation that does this to a task, whether or not it is a tool.
+    /// Returns the operation that performs this task action, even if it is not a tool.
     pub(super) fn for_task(&self, task: Task) -> Option<&'static Entry> {
         self.table.iter().find(|entry| entry.spec.task == task)
     }
 
-    /// The tool that does this to a task.
+    /// Returns the tool that performs this task action.
     pub(super) fn entry_and_tool(&self, task: Task) -> Option<&(&'static Entry, Tool)> {
         self.tools.iter().find(|(entry, _)| entry.spec.task == task)
     }
 
-    /// How the tools go together, for the model that calls them; `charged` where polls are paid from a balance.
+    /// Returns the instructions for the calling model; `charged` is true if polls are paid from a balance.
     pub(super) fn instructions(&self, charged: bool) -> String {
         let named =
             |task: Task| self.entries().find(|entry| entry.spec.task == task).map(|entry| entry.spec.name);
@@ -83,13 +83,13 @@ impl Catalogue {
         )
     }
 
-    /// Every tool that agents may call.
+    /// Returns all tools for agents.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'static Entry> + '_ {
         self.tools.iter().map(|(entry, _)| *entry)
     }
 }
 
-/// A tool without the arguments that are listed only with all tools.
+/// Returns a tool without the arguments that only the full toolset lists.
 fn shorten(entry: &Entry, tool: &Tool) -> Tool {
     let mut short = tool.clone();
     if let Some(Value::Object(members)) = Arc::make_mut(&mut short.input_schema).get_mut("properties") {
@@ -128,7 +128,7 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
         Ok(Value::Object(schema)) => schema,
         _ => JsonObject::new(),
     };
-    // Of the description, the rule alone: the tool has its own.
+    // Only the rule of the description is used: the tool has its own description.
     let described = schema.shift_remove("description");
     if described.is_some_and(|words| words.as_str().is_some_and(|words| words.ends_with(EMPTY_IS_ABSENT))) {
         schema.insert("description".into(), EMPTY_IS_ABSENT.into());
@@ -141,7 +141,7 @@ fn input(entry: &Entry, facts: &ServiceFacts, output: &JsonObject) -> JsonObject
             !only_one && member.get("deprecated") != Some(&Value::Bool(true))
         });
         for member in members.values_mut().filter_map(Value::as_object_mut) {
-            // What false is by default goes without saying, and who goes beyond a wide bound is told.
+            // Omit false, the usual default, and wide bounds, because the fault for a larger value names them.
             if member.get("default") == Some(&Value::Bool(false)) {
                 member.remove("default");
             }

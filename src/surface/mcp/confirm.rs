@@ -1,8 +1,8 @@
-//! Asks the person behind a client (elicitation, 2026-07-28): before a poll that can cost more than its account wants
-//! unasked, and, where the balance is too small, to add funds.
+//! Asks the client's user (elicitation, 2026-07-28): to confirm a poll above the account's cost limit, and to add
+//! funds if the balance is too low.
 //!
-//! The client sends its request again with the answer, and with a state that only this service can make: it is bound to
-//! the account and to what was asked.
+//! The client repeats its request with the user's response and a state that only this service can create. The state
+//! is bound to the account and to the request.
 
 use std::time::Duration;
 
@@ -21,48 +21,48 @@ use sha2::{Digest, Sha256};
 
 use super::handler::Handler;
 
-/// The names of what is asked.
+/// Names of the input requests.
 const CONFIRM: &str = "confirm_cost";
 const FUND: &str = "add_funds";
-/// How long an answer may take.
-const ANSWER_WITHIN: Duration = Duration::from_mins(10);
+/// Time limit for the user's response.
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Whether a call may go on.
-pub(super) enum Asked {
-    /// Nothing needs to be asked, or the person agrees.
-    GoOn,
-    /// The client asks first.
-    First(InputRequiredResult),
+/// Decision on a call.
+pub(super) enum Confirmation {
+    /// No question is needed, or the user agrees.
+    Proceed,
+    /// The client must ask its user first.
+    AskFirst(InputRequiredResult),
 }
 
 impl Handler {
-    /// Asks before a poll that can cost more than its account wants unasked, where the client can ask.
+    /// Asks for confirmation of a poll above the account's cost limit, if the client can ask.
     pub(super) async fn confirm(
         &self,
         entry: &'static Entry,
         params: &CallToolRequestParams,
         request: &Request,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Asked, Fault> {
+    ) -> Result<Confirmation, Fault> {
         if !can_ask(context, |elicitation| elicitation.form.is_some() || elicitation.url.is_none()) {
-            return Ok(Asked::GoOn);
+            return Ok(Confirmation::Proceed);
         }
-        let Some(user) = user_of(request) else { return Ok(Asked::GoOn) };
+        let Some(user) = user_of(request) else { return Ok(Confirmation::Proceed) };
         let Some(above) = self.app().ports.confirmations.confirm_above(user).await? else {
-            return Ok(Asked::GoOn);
+            return Ok(Confirmation::Proceed);
         };
         let arguments = params.arguments.clone().unwrap_or_default();
         let Some(most) = self.most_it_can_cost(entry, &arguments, request).await? else {
-            return Ok(Asked::GoOn);
+            return Ok(Confirmation::Proceed);
         };
         if most <= above {
-            return Ok(Asked::GoOn);
+            return Ok(Confirmation::Proceed);
         }
         let subject = format!("{CONFIRM} {user} {}", digest(&params.name, &arguments));
         if let Some(answer) = self.answer(params, CONFIRM, &subject)? {
             let agreed = answer["action"] == "accept" && answer["content"][CONFIRM] == true;
             let text = format!("no model was asked: spending up to {most} was not confirmed");
-            return if agreed { Ok(Asked::GoOn) } else { Err(Fault::new(Kind::Forbidden, text)) };
+            return if agreed { Ok(Confirmation::Proceed) } else { Err(Fault::new(Kind::Forbidden, text)) };
         }
         let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default();
         let question: String = question.chars().take(300).collect();
@@ -75,10 +75,10 @@ impl Handler {
             "required": [CONFIRM],
         });
         let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
-        self.ask_first(CONFIRM, params, &subject).map(Asked::First)
+        self.ask_first(CONFIRM, params, &subject).map(Confirmation::AskFirst)
     }
 
-    /// Where the balance was too small and the client can show a page: asks to add funds, once.
+    /// Asks once to add funds, if the balance is too low and the client can show a page.
     pub(super) fn fund(
         &self,
         fault: &Fault,
@@ -102,7 +102,7 @@ impl Handler {
         self.ask_first(FUND, params, &subject).map(Some)
     }
 
-    /// The most that a poll can cost; `None` if it would only be checked and priced.
+    /// Returns the maximum cost of a poll, or `None` for a dry run.
     async fn most_it_can_cost(
         &self,
         entry: &'static Entry,
@@ -121,17 +121,17 @@ impl Handler {
         Ok(serde_json::from_value::<UsdFigure>(most).ok().map(UsdFigure::ceil_micro))
     }
 
-    /// A result that asks the person, and the state that comes back with the answer.
+    /// Returns a result that asks the user, with the state that the client sends back.
     fn ask_first(&self, name: &str, params: Value, subject: &str) -> Result<InputRequiredResult, Fault> {
         let requests = json!({ name: { "method": "elicitation/create", "params": params } });
         let requests = serde_json::from_value(requests).map_err(Fault::internal)?;
         let app = self.app();
-        let until = app.ports.clock.now().after(ANSWER_WITHIN).millis().to_string();
+        let until = app.ports.clock.now().after(RESPONSE_TIMEOUT).millis().to_string();
         let state = app.request_states.seal(&until, subject, app.entropy.bytes())?;
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
     }
 
-    /// The answer that came with a request, if it is to this question about this request, and in time.
+    /// Returns the user's response to this question about this request, if it arrived in time.
     fn answer<'a>(
         &self,
         params: &'a CallToolRequestParams,
@@ -141,7 +141,7 @@ impl Handler {
         let answer = params.input_responses.as_ref().and_then(|responses| responses.get(name));
         let (Some(answer), Some(state)) = (answer, params.request_state.as_deref()) else { return Ok(None) };
         let changed = |_| {
-            let text = "requestState is not what was sent for this request, or its arguments have changed";
+            let text = "requestState does not match this request; send it with unchanged arguments";
             Fault::new(Kind::InvalidInput, text)
         };
         let app = self.app();
@@ -151,18 +151,18 @@ impl Handler {
     }
 }
 
-/// Names a request by what it asks.
+/// Returns a digest of a request.
 fn digest(name: &str, arguments: &Map<String, Value>) -> String {
     hex::encode(Sha256::digest(canonical::text(&json!([name, arguments]))))
 }
 
-/// Whether the client offers to ask its user in this way. Only since 2026-07-28 can a result ask.
+/// True if the client supports this kind of elicitation. Results can ask only since version 2026-07-28.
 fn can_ask(context: &RequestContext<RoleServer>, way: impl Fn(&ElicitationCapability) -> bool) -> bool {
     let declared = context.meta.client_capabilities().unwrap_or_default();
     declared.elicitation.as_ref().is_some_and(way)
 }
 
-/// The account of an admitted request.
+/// Returns the account of an admitted request.
 fn user_of(request: &Request) -> Option<UserId> {
     match &request.credential {
         Credential::Admitted(admission) => admission.caller.user(),

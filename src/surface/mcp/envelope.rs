@@ -1,4 +1,4 @@
-//! JSON-RPC errors in place of what the transport refuses in plain text, or with a misleading status.
+//! JSON-RPC errors in place of the transport's plain-text errors and misleading statuses.
 
 use axum::body::Body;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::surface::http::json;
 
-/// Reads a JSON-RPC message; the response to a body that is none. Boxed, because a response is large.
+/// Reads a JSON-RPC message, or returns the error response. Boxed, because a response is large.
 pub(super) fn read_message(bytes: &[u8]) -> Result<Map<String, Value>, Box<Response<Body>>> {
     let refused = |code, message| Err(Box::new(rpc_error(400, &Value::Null, code, message)));
     let message = match serde_json::from_slice(bytes) {
@@ -25,7 +25,7 @@ pub(super) fn read_message(bytes: &[u8]) -> Result<Map<String, Value>, Box<Respo
     if !message.get("method").is_some_and(Value::is_string) {
         let response = message.contains_key("result") || message.contains_key("error");
         let advice = if response {
-            "this is a response, and the service asks its clients nothing; send one JSON-RPC request"
+            "this is a JSON-RPC response; send one JSON-RPC request"
         } else {
             "method is missing; send one JSON-RPC request"
         };
@@ -54,8 +54,8 @@ fn rpc_error(status: u16, id: &Value, code: i32, message: &str) -> Response<Body
     )
 }
 
-/// Completes the headers that the transport requires and plain HTTP clients leave out. Returns whether the
-/// client can read an event stream.
+/// Adds the headers that the transport requires and plain HTTP clients omit. Returns true if the
+/// client accepts an event stream.
 pub(super) fn complete_headers(parts: &mut Parts) -> bool {
     let accepts: Vec<&str> =
         parts.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
@@ -71,7 +71,7 @@ pub(super) fn complete_headers(parts: &mut Parts) -> bool {
     streams
 }
 
-/// Turns an error of the transport in plain text into a JSON-RPC error.
+/// Converts a plain-text error of the transport to a JSON-RPC error.
 pub(super) async fn plain_errors_as_json(response: Response<Body>) -> Response<Body> {
     let plain =
         response.headers().get(CONTENT_TYPE).is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
@@ -83,13 +83,15 @@ pub(super) async fn plain_errors_as_json(response: Response<Body>) -> Response<B
         Ok(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
         Err(_) => String::new(),
     };
-    // The body's type was right, its content was not.
+    // The body has the right media type but invalid content.
     let no_message = text.starts_with("fail to deserialize");
     let status = if no_message { StatusCode::BAD_REQUEST } else { status };
     let message = match status {
-        _ if no_message => "the body is no JSON-RPC request or notification: every member may come once, \
-                            and params is an object"
-            .to_owned(),
+        _ if no_message => {
+            "the body is not a JSON-RPC request or notification: each field may appear only once, \
+                            and params must be an object"
+                .to_owned()
+        }
         StatusCode::NOT_ACCEPTABLE => {
             "send Accept: application/json, or application/json, text/event-stream for progress".to_owned()
         }

@@ -1,7 +1,7 @@
-//! What the official conformance suite calls: tools, prompts and resources that show what the protocol can do. Only in
+//! Fixtures of the official conformance suite: tools, prompts and resources that exercise the protocol. Only in
 //! builds with the feature `conformance-fixtures`.
 //!
-//! Source: the scenarios of `@modelcontextprotocol/conformance` 0.2.0-alpha.12, each of which names what it needs.
+//! Source: the scenarios of `@modelcontextprotocol/conformance` 0.2.0-alpha.12, which name their fixtures.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -21,15 +21,15 @@ use serde_json::{Value, json};
 /// A red pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
-/// No sound.
+/// Empty audio.
 const WAV: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA==";
-/// Between two messages of a tool that takes its time.
+/// Delay between two messages of a slow tool.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Signs what clients send back. The key is public: nothing here is worth forging.
+/// Signs the request state. The key is public, because the state protects nothing.
 static STATE: LazyLock<RequestStateCodec> = LazyLock::new(|| RequestStateCodec::new_unchecked([7_u8; 32]));
 
-/// Their names and what they take.
+/// Returns the tools' names and input schemas.
 fn descriptions() -> Vec<(&'static str, Value)> {
     let nothing = || json!({ "type": "object" });
     let mut tools: Vec<(&'static str, Value)> = [
@@ -87,17 +87,17 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     described.collect()
 });
 
-/// The tools.
+/// Returns the tools.
 pub(super) fn tools() -> impl Iterator<Item = &'static Tool> {
     TOOLS.iter()
 }
 
-/// The tool of this name.
+/// Returns the tool with this name.
 pub(super) fn tool(name: &str) -> Option<&'static Tool> {
     tools().find(|tool| tool.name == name)
 }
 
-/// What a tool answers; `None` if there is none of this name.
+/// Calls a tool; `None` if it does not exist.
 pub(super) async fn call(
     params: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -146,7 +146,7 @@ pub(super) async fn call(
     Some(typed::<CallToolResult>(json!({ "resultType": "complete", "content": content })).map(Into::into))
 }
 
-/// The tools that need something of the client (multi round-trip requests, SEP-2322).
+/// Calls a tool that needs input from the client (multi round-trip requests, SEP-2322).
 fn ask(
     name: &str,
     responses: Option<&InputResponses>,
@@ -225,7 +225,7 @@ fn required(requests: Value, state: Option<&str>) -> Result<CallToolResponse, Er
         .into())
 }
 
-/// The state that a client sent back.
+/// Opens the state that a client sent back.
 fn opened(sealed: &str) -> Result<String, ErrorData> {
     let refused = |_| ErrorData::invalid_params("requestState is not what was sent", None);
     STATE.open(sealed).map(|state| String::from_utf8_lossy(&state).into_owned()).map_err(refused)
@@ -264,7 +264,7 @@ async fn report_progress(context: &RequestContext<RoleServer>) {
     }
 }
 
-/// The prompts.
+/// Returns the prompts.
 pub(super) fn prompts() -> Vec<Prompt> {
     let arguments = |names: &[&str]| -> Vec<Value> {
         names
@@ -286,7 +286,7 @@ pub(super) fn prompts() -> Vec<Prompt> {
     prompts.into_iter().filter_map(prompt).collect()
 }
 
-/// A prompt; `None` if there is none of this name.
+/// Returns a prompt; `None` if it does not exist.
 pub(super) fn prompt(params: &GetPromptRequestParams) -> Option<Result<GetPromptResponse, ErrorData>> {
     let argument = |name: &str| params.arguments.as_ref()?.get(name)?.as_str();
     let argument = |name: &str| argument(name).unwrap_or_default().to_owned();
@@ -322,7 +322,7 @@ pub(super) fn prompt(params: &GetPromptRequestParams) -> Option<Result<GetPrompt
     Some(typed::<GetPromptResult>(json!({ "resultType": "complete", "messages": messages })).map(Into::into))
 }
 
-/// The resources.
+/// Returns the resources.
 pub(super) fn resources() -> Vec<Resource> {
     let resource = |name: &str, kind: &str| {
         Resource::new(format!("test://{name}"), name)
@@ -332,7 +332,7 @@ pub(super) fn resources() -> Vec<Resource> {
     vec![resource("static-text", "text/plain"), resource("static-binary", "image/png")]
 }
 
-/// The templates.
+/// Returns the resource templates.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let template = ResourceTemplate::new("test://template/{id}/data", "template")
         .with_description("A template of the conformance suite.")
@@ -340,7 +340,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![template]
 }
 
-/// A resource; `None` if there is none of this URI.
+/// Returns a resource; `None` if it does not exist.
 pub(super) fn resource(uri: &str) -> Option<ResourceContents> {
     let text = |text: &str, kind: &str| ResourceContents::text(text, uri).with_mime_type(kind);
     match uri {

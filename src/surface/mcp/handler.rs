@@ -1,4 +1,4 @@
-//! The protocol's server side, over the table of operations.
+//! The protocol's server side, over the operation table.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ use super::catalogue::{Catalogue, ServiceFacts};
 use super::toolset::Toolset;
 use super::{fixtures, introduction, prompts, resources};
 
-/// How long clients may keep what does not change while the service runs, in milliseconds.
-const KEPT_MS: u64 = 300_000;
-/// Methods that need parameters, and which.
+/// Cache lifetime of lists and fixed resources, in milliseconds.
+const CACHE_MS: u64 = 300_000;
+/// Methods with required parameters, and their parameters.
 const WITH_PARAMETERS: &[(&str, &str)] = &[
     ("tools/call", "an object with name (text) and, where the tool takes any, arguments (an object)"),
     ("prompts/get", "an object with name (text) and, where the prompt takes any, arguments (an object)"),
@@ -43,13 +43,13 @@ const WITH_PARAMETERS: &[(&str, &str)] = &[
 ];
 /// The service's icon.
 const ICON: &str = include_str!("../../../well-known/logo.svg");
-/// Where the protocol wants the server's name on results.
+/// Metadata key for the server's name on results.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How requests come in.
 #[derive(Debug, Clone)]
 pub(super) enum Transport {
-    /// HTTP: the guard admitted the caller before the transport saw the request.
+    /// HTTP: the guard admits the caller before the transport reads the request.
     Http,
     /// Standard input: the operator, in this very process.
     Stdio(StdioCalls),
@@ -66,17 +66,17 @@ pub(super) struct StdioCalls {
     pub(super) ongoing: TaskTracker,
 }
 
-/// Answers clients. Cloned for every request.
+/// Handles client requests. Cloned for every request.
 #[derive(Clone)]
-pub(super) struct Handler(Arc<Shared>);
+pub(super) struct Handler(Arc<HandlerState>);
 
-/// What is the same for every request.
-struct Shared {
+/// State shared by all requests.
+struct HandlerState {
     app: Arc<App>,
     catalogue: Catalogue,
     transport: Transport,
     config: ServerConfig,
-    /// The server's name, as results carry it.
+    /// The server's name for results.
     stamp: Value,
 }
 
@@ -93,13 +93,13 @@ impl Handler {
             implementation = implementation.with_website_url(links.base_url().to_owned());
         }
         let stamp = serde_json::to_value(&implementation).unwrap_or_default();
-        // Only where the server introduces itself: results carry its name as well, and models read those.
+        // Only in the server's introduction: models read the name on results too, and an icon would waste tokens.
         let icon = format!("data:image/svg+xml;base64,{}", BASE64.encode(ICON.trim_end()));
         let icon = Icon::new(icon).with_mime_type("image/svg+xml").with_sizes(vec!["any".to_owned()]);
         let config = ServerConfig::new(introduction::capabilities())
             .with_server_info(implementation.with_icons(vec![icon]))
             .with_instructions(catalogue.instructions(charged));
-        Self(Arc::new(Shared { app, catalogue, transport, config, stamp }))
+        Self(Arc::new(HandlerState { app, catalogue, transport, config, stamp }))
     }
 
     pub(super) fn app(&self) -> &Arc<App> {
@@ -114,7 +114,7 @@ impl Handler {
         &self.0.transport
     }
 
-    /// Puts the server's name on a result.
+    /// Adds the server's name to a result.
     fn stamp(&self, meta: &mut Option<MetaObject>) {
         meta.get_or_insert_default().insert(SERVER_INFO.into(), self.0.stamp.clone());
     }
@@ -128,7 +128,7 @@ impl ServerHandler for Handler {
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(KEPT_MS)
+            .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public))
     }
 
@@ -141,9 +141,10 @@ impl ServerHandler for Handler {
         let mut tools = self.0.catalogue.list(self.source(&context)?.toolset, has_account);
         tools.retain(|tool| self.app().ports.links.offers(&tool.name));
         tools.extend(fixtures::tools().cloned());
-        // A header may name the toolset, so that the list of one client is not for another.
-        let mut result =
-            ListToolsResult::with_all_items(tools).with_ttl_ms(KEPT_MS).with_cache_scope(CacheScope::Private);
+        // A header can select the toolset, so one client's list must not be cached for another.
+        let mut result = ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(CACHE_MS)
+            .with_cache_scope(CacheScope::Private);
         self.stamp(&mut result.meta);
         Ok(result)
     }
@@ -157,7 +158,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // Boxed, because rmcp moves the futures that contain it several times.
+        // Boxed, because rmcp moves the enclosing futures several times.
         let mut response = Box::pin(self.call(request, &context)).await?;
         match &mut response {
             CallToolResponse::Complete(result) => self.stamp(&mut result.meta),
@@ -193,7 +194,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListPromptsResult, ErrorData> {
         let prompts = prompts::listed();
         let mut result = ListPromptsResult::with_all_items(prompts)
-            .with_ttl_ms(KEPT_MS)
+            .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
         Ok(result)
@@ -219,7 +220,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = resources::listed();
         let mut result = ListResourcesResult::with_all_items(resources)
-            .with_ttl_ms(KEPT_MS)
+            .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
         Ok(result)
@@ -231,7 +232,7 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let mut result = ListResourceTemplatesResult::with_all_items(resources::templates())
-            .with_ttl_ms(KEPT_MS)
+            .with_ttl_ms(CACHE_MS)
             .with_cache_scope(CacheScope::Public);
         self.stamp(&mut result.meta);
         Ok(result)
@@ -243,9 +244,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let contents = self.read(&request.uri, &context).await?;
-        // Polls change, and not everyone may read each of them.
+        // Polls change, and are not readable by everyone.
         let (ttl_ms, scope) = if resources::is_fixed(&request.uri) {
-            (KEPT_MS, CacheScope::Public)
+            (CACHE_MS, CacheScope::Public)
         } else {
             (0, CacheScope::Private)
         };

@@ -1,26 +1,26 @@
-//! How the server introduces itself, to clients and in documents about it.
+//! The server's introduction, for clients and for documents.
 
 use rmcp::model::{ProtocolVersion, ServerCapabilities};
 use serde_json::Value;
 
 use super::app;
 
-/// The server's name.
+/// Name of the server.
 pub(super) const NAME: &str = "ensemble-poll";
 
-/// What documents say of the server.
+/// Facts about the server for documents.
 pub struct Introduction {
-    /// Its name.
+    /// Name of the server.
     pub name: &'static str,
-    /// Its version.
+    /// Version of the server.
     pub version: &'static str,
-    /// The protocol versions that it supports, oldest first.
+    /// Supported protocol versions, oldest first.
     pub protocol_versions: Vec<&'static str>,
-    /// What it can do, as the protocol has it.
+    /// Server capabilities in protocol form.
     pub capabilities: Value,
 }
 
-/// What documents say of the server.
+/// Returns the facts about the server for documents.
 pub fn introduction() -> Introduction {
     Introduction {
         name: NAME,

@@ -3,7 +3,7 @@
 //! Stateless; one endpoint serves protocol version 2026-07-28 (no handshake) and the versions that start with
 //! `initialize`. The rmcp crate implements the protocol; only this folder uses it. This folder adds JSON-RPC
 //! errors for bodies that are not JSON-RPC, and for errors in plain text. Models pay for every token: tool lists and
-//! results are short, and single votes are left out unless asked for.
+//! results are short, and single votes are omitted by default.
 
 mod app;
 mod call;
@@ -131,7 +131,7 @@ fn description() -> Description {
     }
 }
 
-/// Answers requests to the MCP endpoint.
+/// Serves requests to the MCP endpoint.
 #[derive(Clone)]
 struct Endpoint {
     service: Arc<Service>,
@@ -139,12 +139,12 @@ struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that offers these operations.
+    /// Creates an endpoint for these operations.
     fn new(app: &Arc<App>, tools: &'static [Entry], web: &WebAccess) -> Self {
         Self { service: Arc::new(service(app, tools, web)), tools }
     }
 
-    /// Answers one request that the guard has admitted.
+    /// Serves a request that the guard has admitted.
     async fn serve(self, exchange: Exchange, admission: Admission) -> Result<Response<Body>, Fault> {
         let Exchange { head, request, params, .. } = exchange;
         let (mut parts, body) = request.into_parts();
@@ -159,7 +159,7 @@ impl Endpoint {
                 return Ok(*refusal);
             }
         };
-        // Before the transport, which answers a tool that refuses with status 200.
+        // Checked before the transport, which would return a rejected tool call with status 200.
         admission.check_token(effect(self.tools, &message))?;
         let (streams, was_replayed) = (complete_headers(&mut parts), Arc::new(OnceLock::new()));
         let handover = (streams && wants_progress(&message)).then(Handover::default);
@@ -186,7 +186,7 @@ impl Endpoint {
         response.headers_mut().append(VARY, HeaderValue::from_static(toolset::HEADER));
         match was_replayed.get() {
             Some(true) => replayed(&mut response),
-            // No operation was called that would have checked it.
+            // No operation was called that would have checked the allowance.
             None if !is_stream(&response) => admission.check_allowance()?,
             Some(false) | None => {}
         }
@@ -194,7 +194,7 @@ impl Endpoint {
     }
 }
 
-/// The side effects of what a message asks for.
+/// Returns the side effects of the requested operation.
 fn effect(tools: &[Entry], message: &Map<String, Value>) -> Effect {
     let asked = |entry: &&Entry| match message.get("method").and_then(Value::as_str) {
         Some("tools/call") => message.get("params").is_some_and(|params| params["name"] == entry.spec.name),
@@ -204,7 +204,7 @@ fn effect(tools: &[Entry], message: &Map<String, Value>) -> Effect {
     tools.iter().find(asked).map_or(Effect::Read, |entry| entry.spec.effect)
 }
 
-/// Whether a response is an event stream, which begins before the operation is called.
+/// True if a response is an event stream, which begins before the operation is called.
 fn is_stream(response: &Response<Body>) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     kind.starts_with(b"text/event-stream")

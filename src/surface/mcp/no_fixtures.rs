@@ -1,4 +1,4 @@
-//! What builds without the feature `conformance-fixtures` have in its place: nothing.
+//! Empty fixtures for builds without the feature `conformance-fixtures`.
 
 use rmcp::RoleServer;
 use rmcp::model::{

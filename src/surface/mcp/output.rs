@@ -1,17 +1,17 @@
-//! Output schemas as MCP lists them: compact, because a tool list is part of every conversation.
+//! Output schemas in MCP's tool list: compact, because the list is part of every conversation.
 //!
-//! One flat object: the members of all variants of the output's brief form, each with its type, if it has a single one,
-//! and nothing nested. No member is required, because clients check refusals by the same
-//! schema; a refusal is the member `error`.
+//! A schema is one flat object with the fields of all variants of the output's brief form. A field with a single type
+//! declares it; nested types are omitted. No field is required, because clients check errors against the same
+//! schema; an error is the field `error`.
 
 use ep_kernel::tool::Brief;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-/// The member that holds a refusal.
+/// Field of an error.
 pub(super) const ERROR: &str = "error";
 
-/// The compact form of an output schema, as its brief form is sent.
+/// Returns the compact form of an output schema, matching the brief form.
 pub(super) fn compact(root: &Value, brief: &Brief) -> JsonObject {
     let mut members = JsonObject::new();
     collect(root, root, &mut members);
@@ -24,14 +24,14 @@ pub(super) fn compact(root: &Value, brief: &Brief) -> JsonObject {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// Adds the members of a schema and of its variants.
+/// Adds the fields of a schema and of its variants.
 fn collect(root: &Value, schema: &Value, members: &mut JsonObject) {
     let schema = resolved(root, schema);
     for variant in variants(schema) {
         collect(root, variant, members);
     }
     for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let mut shape = Shape::default();
+        let mut shape = FieldTypes::default();
         if let Some(earlier) = members.get(name) {
             shape.add(root, earlier);
         }
@@ -49,16 +49,16 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
 }
 
-/// The types and words that a member can have.
+/// Possible types and enum values of a field.
 #[derive(Default)]
-struct Shape {
+struct FieldTypes {
     types: Vec<Value>,
-    /// Every word of the enums among them, unless text without an enum is allowed too.
+    /// All enum values, unless arbitrary text is allowed too.
     words: Vec<Value>,
     any_text: bool,
 }
 
-impl Shape {
+impl FieldTypes {
     fn add(&mut self, root: &Value, schema: &Value) {
         let schema = resolved(root, schema);
         for variant in variants(schema) {
@@ -96,7 +96,8 @@ impl Shape {
         if self.types.iter().any(|kind| kind == "number") {
             self.types.retain(|kind| kind != "integer");
         }
-        // Some clients take a single type only: what can be null, or of two types, is declared without one.
+        // Some clients accept only a single type: a nullable field, or one with two types, is declared without a
+        // type.
         match &self.types[..] {
             [kind] => json!({ "type": kind }),
             _ => json!({}),

@@ -1,4 +1,4 @@
-//! What the endpoint answers to GET: a page for who reads HTML or Markdown.
+//! The response to GET at the endpoint: a page in HTML or Markdown.
 
 use axum::body::Body;
 use axum::http::Response;
@@ -12,14 +12,14 @@ use crate::documents::{reads_html, serve_named, wants_markdown};
 use crate::site::names::MCP_PAGE;
 use crate::surface::http::{Exchange, fault};
 
-/// The page, for who reads HTML or Markdown; anyone else learns that the endpoint takes POST alone.
+/// Serves the page in HTML or Markdown; other clients get the error that the endpoint accepts only POST.
 pub(super) fn serve(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     let (headers, site) = (exchange.request.headers(), &exchange.state.site);
     let response = if wants_markdown(headers) || reads_html(headers) {
         serve_named(site, MCP_PAGE, headers)
     } else {
-        let message = "the endpoint takes POST: one JSON-RPC request each; it opens no streams of its own; people read \
-                       how to connect with Accept: text/html or text/markdown";
+        let message = "send one JSON-RPC request with POST; GET opens no event stream. For instructions, send \
+                       Accept: text/html or text/markdown";
         let mut refused = fault(Fault::new(Kind::MethodNotAllowed, message));
         refused.headers_mut().insert(ALLOW, HeaderValue::from_static("OPTIONS, POST"));
         refused.headers_mut().insert(VARY, HeaderValue::from_static("accept"));

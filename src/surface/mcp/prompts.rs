@@ -1,4 +1,4 @@
-//! The one prompt, and the completion of arguments.
+//! The prompt, and the completion of arguments.
 
 use ep_kernel::tool::Task;
 use rmcp::RoleServer;
@@ -14,17 +14,17 @@ use super::handler::Handler;
 use super::resources::{POLL_ID, POLLS};
 
 const PROMPT: &str = "poll_models";
-/// Its arguments, and what each one is for. Only the first is required.
+/// The prompt's arguments and their descriptions. Only the first is required.
 const ARGUMENTS: [(&str, &str); 4] = [
     ("question", "What to ask"),
     ("options", "The options, separated by commas"),
     ("preset", "Which models to ask"),
     ("profile", "How thorough to be"),
 ];
-/// How many of the caller's polls are offered.
+/// Maximum polls offered as completions.
 const POLLS_OFFERED: u32 = 20;
 
-/// What can be listed.
+/// Returns the list of prompts.
 pub(super) fn listed() -> Vec<Prompt> {
     [vec![prompt()], fixtures::prompts()].concat()
 }
@@ -38,7 +38,7 @@ fn prompt() -> Prompt {
     Prompt::new(PROMPT, Some(description), Some(arguments)).with_title("Poll many models")
 }
 
-/// The prompt, filled in.
+/// Returns the prompt with its arguments filled in.
 pub(super) fn filled(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     if name != PROMPT {
         let text = format!("there is no such prompt; the only prompt is {PROMPT}");
@@ -89,7 +89,7 @@ impl Handler {
         CompletionInfo::with_all_values(values).map_err(|text| ErrorData::internal_error(text, None))
     }
 
-    /// The words that an argument of the operation that polls can be.
+    /// Returns the allowed values of an argument of the polling operation.
     fn words_of(&self, argument: &str) -> Vec<String> {
         let words = || {
             let (_, tool) = self.catalogue().entry_and_tool(Task::Start)?;
@@ -102,7 +102,7 @@ impl Handler {
     async fn latest_polls(&self, context: &RequestContext<RoleServer>) -> Result<Vec<String>, ErrorData> {
         let request = self.source(context)?.request;
         let Some(entry) = self.catalogue().for_task(Task::List) else { return Ok(Vec::new()) };
-        // Whoever has no account has no polls.
+        // A caller without an account has no polls.
         let Ok(answer) = self.ask(entry, json!({ "limit": POLLS_OFFERED }), request).await else {
             return Ok(Vec::new());
         };

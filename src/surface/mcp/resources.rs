@@ -1,4 +1,4 @@
-//! Resources: the guide, the page that shows results, and every poll that the caller may read.
+//! Resources: the guide, the result page, and every poll that the caller may read.
 
 use ep_kernel::answer::Answer;
 use ep_kernel::fault::{Fault, Kind};
@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 use super::handler::Handler;
 use super::{app, fixtures};
 
-/// The manuals of the tools.
+/// URI of the tool manuals.
 const GUIDE: &str = "ensemble-poll://guide";
-/// What the URI of a poll begins with; its id follows.
+/// URI prefix of a poll, followed by its id.
 pub(super) const POLL: &str = "poll://";
-/// The template of the polls' URIs, and the name of its variable.
+/// URI template of polls, and the name of its variable.
 pub(super) const POLLS: &str = "poll://{poll_id}";
 pub(super) const POLL_ID: &str = "poll_id";
 
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
-/// What can be listed. Polls are found by their ids.
+/// Returns the listed resources. Polls are read by id and not listed.
 pub(super) fn listed() -> Vec<Resource> {
     let guide = Resource::new(GUIDE, "guide")
         .with_title("How to poll")
@@ -31,12 +31,12 @@ pub(super) fn listed() -> Vec<Resource> {
     [vec![guide, app::listed()], fixtures::resources()].concat()
 }
 
-/// Returns true if a resource is the same for every caller while the service runs.
+/// True if a resource is the same for every caller while the service runs.
 pub(super) fn is_fixed(uri: &str) -> bool {
     uri == GUIDE || uri == app::URI
 }
 
-/// What can be read by a template.
+/// Returns the resource templates.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let polls = ResourceTemplate::new(POLLS, "poll")
         .with_title("A poll and its result")
@@ -44,7 +44,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     [vec![polls], fixtures::templates()].concat()
 }
 
-/// A link to a poll.
+/// Returns a link to a poll.
 pub(super) fn link(poll: &str) -> ContentBlock {
     ContentBlock::resource_link(Resource::new(format!("{POLL}{poll}"), poll).with_mime_type(MARKDOWN))
 }
@@ -77,14 +77,14 @@ impl Handler {
     }
 }
 
-/// The manuals of the tools, one after the other.
+/// Returns the tool manuals as one document.
 fn guide<'a>(tools: impl Iterator<Item = &'a Entry>) -> ResourceContents {
     let manuals: Vec<String> =
         tools.map(|entry| format!("## {}\n\n{}", entry.spec.name, entry.spec.manual.trim())).collect();
     ResourceContents::text(manuals.join("\n\n"), GUIDE).with_mime_type(MARKDOWN)
 }
 
-/// A poll in both forms.
+/// Returns a poll as Markdown and as JSON.
 fn poll(uri: &str, answer: &Answer) -> Vec<ResourceContents> {
     let Answer { value, presentation } = answer;
     let question = value.get("question").and_then(Value::as_str).unwrap_or_default();

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::handler::{Handler, StdioCalls, Transport};
 use super::toolset::Toolset;
 
-/// Time for responses to requests that were sent just before the end of the input. The library itself waits for seconds.
+/// Time to finish requests sent just before the end of the input. The library itself waits for seconds.
 const DRAIN: Duration = Duration::from_millis(400);
 
 /// Time for withdrawn calls to cancel their polls. A call with an idempotency key goes on, and is not waited for longer.
@@ -37,7 +37,7 @@ pub async fn serve_stdio(app: Arc<App>, tools: &'static [Entry], toolsets: &str)
     let input = Input { stdin: tokio::io::stdin(), ended: ended.clone() };
     let running = match handler.serve((input, tokio::io::stdout())).await {
         Ok(running) => running,
-        // Closed before the first message: a host that only probed.
+        // Closed before the first message: the host only probed.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };

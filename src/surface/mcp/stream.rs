@@ -1,7 +1,7 @@
 //! Calls with progress over HTTP: an event stream of notifications that ends with the response.
 //!
-//! rmcp keeps queues and tasks of 50 KiB for every request that it waits for. So it checks such a request and is done with
-//! it; the call is carried out here, and rmcp answers the same request again once it has ended.
+//! rmcp allocates queues and tasks of 50 KiB for every waiting request. So rmcp only validates such a request, and
+//! this module runs the call. When the call has ended, rmcp receives the same request again and writes its response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,20 +25,20 @@ use super::Service;
 use super::call::RequestScope;
 use crate::surface::http::event_stream;
 
-/// Longest response, in bytes: far above any poll's.
+/// Maximum response size, in bytes: far above any poll's.
 const MAX_RESPONSE: usize = 16 * 1024 * 1024;
 
-/// A call that is being carried out.
+/// A call in progress.
 pub(super) struct OngoingCall {
     dispatched: BoxFuture<'static, Guarded<Dispatched>>,
     steps: mpsc::Receiver<Box<Progress>>,
     token: Option<ProgressToken>,
-    /// Takes the request back when the call is dropped before its end.
-    withdraws: Option<DropGuard>,
+    /// Cancels the request if the call is dropped before its end.
+    cancel_on_drop: Option<DropGuard>,
     done: Option<Box<Guarded<Dispatched>>>,
 }
 
-/// What comes next of a call.
+/// Next event of a call.
 pub(super) enum Next {
     Step(ProgressNotificationParam),
     End(Box<Guarded<Dispatched>>),
@@ -49,13 +49,13 @@ impl OngoingCall {
         dispatched: BoxFuture<'static, Guarded<Dispatched>>,
         steps: mpsc::Receiver<Box<Progress>>,
         token: Option<ProgressToken>,
-        withdraws: Option<&CancellationToken>,
+        cancel_on_drop: Option<&CancellationToken>,
     ) -> Self {
-        let withdraws = withdraws.map(|withdrawn| withdrawn.clone().drop_guard());
-        Self { dispatched, steps, token, withdraws, done: None }
+        let cancel_on_drop = cancel_on_drop.map(|token| token.clone().drop_guard());
+        Self { dispatched, steps, token, cancel_on_drop, done: None }
     }
 
-    /// The next step, or the end once there is none.
+    /// Returns the next step, or the result after the last step.
     pub(super) async fn next(&mut self) -> Next {
         loop {
             let step = if self.done.is_some() {
@@ -65,7 +65,7 @@ impl OngoingCall {
                     biased;
                     Some(step) = self.steps.recv() => Some(step),
                     done = &mut self.dispatched => {
-                        self.withdraws.take().map(DropGuard::disarm);
+                        self.cancel_on_drop.take().map(DropGuard::disarm);
                         self.done = Some(Box::new(done));
                         continue;
                     }
@@ -87,12 +87,12 @@ impl OngoingCall {
     }
 }
 
-/// Where the two times that rmcp sees a request meet.
+/// Hands a call over between rmcp's two passes over a request.
 #[derive(Clone, Default)]
-pub(super) struct Handover(Arc<Mutex<Handed>>);
+pub(super) struct Handover(Arc<Mutex<HandoverState>>);
 
 #[derive(Default)]
-enum Handed {
+enum HandoverState {
     #[default]
     Nothing,
     Begun(Box<OngoingCall>),
@@ -100,31 +100,31 @@ enum Handed {
 }
 
 impl Handover {
-    fn swap(&self, handed: Handed) -> Handed {
+    fn swap(&self, handed: HandoverState) -> HandoverState {
         std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), handed)
     }
 
-    /// Leaves a call to the stream.
+    /// Hands a call over to the stream.
     pub(super) fn begin(&self, call: OngoingCall) {
-        self.swap(Handed::Begun(Box::new(call)));
+        self.swap(HandoverState::Begun(Box::new(call)));
     }
 
-    /// What has become of the call, the second time.
+    /// Returns the call's result on the second pass.
     pub(super) fn done(&self) -> Option<Guarded<Dispatched>> {
-        match self.swap(Handed::Nothing) {
-            Handed::Done(done) => Some(*done),
+        match self.swap(HandoverState::Nothing) {
+            HandoverState::Done(done) => Some(*done),
             _ => None,
         }
     }
 }
 
-/// Whether a message is a call that asks for progress.
+/// True for a call that requests progress.
 pub(super) fn wants_progress(message: &Map<String, Value>) -> bool {
     let token = message.get("params").and_then(|params| params.pointer("/_meta/progressToken"));
     token.is_some() && message.get("method").is_some_and(|method| method == "tools/call")
 }
 
-/// A request that rmcp sees twice.
+/// A request that rmcp receives twice.
 pub(super) struct Repetition {
     service: Arc<Service>,
     parts: Parts,
@@ -134,7 +134,7 @@ pub(super) struct Repetition {
 }
 
 impl Repetition {
-    /// The same request, in memory of its own: its connection's read buffer is free again.
+    /// Copies a request, so that its connection's read buffer can be freed.
     pub(super) fn of(
         service: &Arc<Service>,
         parts: &Parts,
@@ -163,9 +163,9 @@ impl Repetition {
         }
     }
 
-    /// The response of the call that rmcp has left to this stream; `None` if it has left none.
+    /// Returns the response of the call that rmcp handed over; `None` if there is none.
     pub(super) async fn respond(self) -> Option<Response<Body>> {
-        let Handed::Begun(mut call) = self.handover.swap(Handed::Nothing) else { return None };
+        let HandoverState::Begun(mut call) = self.handover.swap(HandoverState::Nothing) else { return None };
         let first = match call.next().await {
             Next::End(done) => return Some(self.answer(done).await),
             Next::Step(note) => event(&note),
@@ -181,11 +181,11 @@ impl Repetition {
     }
 
     async fn answer(self, done: Box<Guarded<Dispatched>>) -> Response<Body> {
-        self.handover.swap(Handed::Done(done));
+        self.handover.swap(HandoverState::Done(done));
         ask(&self.service, Request::from_parts(self.parts, Body::from(self.body))).await
     }
 
-    /// The response as the last event.
+    /// Returns the response as the last event.
     async fn last(self, done: Box<Guarded<Dispatched>>) -> Event {
         let id = self.id.clone();
         let body = axum::body::to_bytes(self.answer(done).await.into_body(), MAX_RESPONSE).await;
@@ -193,7 +193,7 @@ impl Repetition {
         let text = if let Some(response) = &response {
             response.get().to_owned()
         } else {
-            // rmcp answers in plain text while the service stops.
+            // rmcp responds in plain text while the service stops.
             let error = json!({ "code": ErrorCode::INTERNAL_ERROR, "message": "the service is stopping" });
             json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()
         };
@@ -201,13 +201,13 @@ impl Repetition {
     }
 }
 
-/// What rmcp answers.
+/// Returns rmcp's response.
 pub(super) async fn ask(service: &Service, request: Request<Body>) -> Response<Body> {
-    // Boxed, because it is several KiB that are moved otherwise.
+    // Boxed, because moving the future would copy several KiB.
     Box::pin(service.handle(request)).await.map(Body::new)
 }
 
-/// Whether rmcp reads a header: the transport's own, and those of the protocol.
+/// True if rmcp reads this header: headers of the transport and of the protocol.
 fn is_read(name: &HeaderName) -> bool {
     matches!(*name, HOST | ORIGIN | ACCEPT | CONTENT_TYPE) || name.as_str().starts_with("mcp-")
 }

@@ -1,7 +1,7 @@
 //! The extension `io.modelcontextprotocol/tasks` (SEP-2663): polls as tasks, for clients that declare it.
 //!
-//! A task is a poll, and its id the poll's: it belongs to the account that asked it, outlives every process, and is kept
-//! as long as its poll.
+//! A task is a poll, and has the poll's id. It belongs to the calling account, survives restarts, and is stored as
+//! long as its poll.
 
 use ep_kernel::answer::Answer;
 use ep_kernel::fault::{Fault, Kind};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::call::result;
 use super::handler::Handler;
 
-/// What is known of a task.
+/// Returns the state of a task.
 pub(super) fn task_of(answer: &Answer) -> Task {
     let Answer { value, presentation } = answer;
     let changed = presentation.since.map(|since| since.to_string()).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Handler {
         Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
     }
 
-    /// `tasks/cancel`: acknowledged, whether or not there was something left to cancel.
+    /// `tasks/cancel`: acknowledged even if the task has already ended.
     pub(super) async fn stop_task(
         &self,
         id: &str,
@@ -66,7 +66,7 @@ impl Handler {
         }
     }
 
-    /// `tasks/update`: no poll ever waits for input.
+    /// `tasks/update`: ignored, because polls never wait for input.
     pub(super) async fn update_task_of(
         &self,
         id: &str,
@@ -90,10 +90,10 @@ impl Handler {
 }
 
 fn no_tasks() -> ErrorData {
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there are no tasks here", None)
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "tasks are not supported here", None)
 }
 
-/// A refusal as the protocol's error: an unknown task is an invalid parameter.
+/// Converts a fault to the protocol's error: an unknown task is an invalid parameter.
 fn refused(fault: &Fault) -> ErrorData {
     let code = match fault.kind() {
         Kind::NotFound | Kind::InvalidInput => ErrorCode::INVALID_PARAMS,

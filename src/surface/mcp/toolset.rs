@@ -1,4 +1,4 @@
-//! Which of the tools a client sees and may call.
+//! Selection of the tools that a client sees and may call.
 
 use std::borrow::Cow;
 
@@ -6,29 +6,29 @@ use axum::http::HeaderMap;
 use ep_kernel::fault::Fault;
 use ep_kernel::tool::{Agents, Entry};
 
-/// The header that names toolsets.
+/// Header with toolset names.
 pub(super) const HEADER: &str = "x-mcp-toolsets";
-/// The query parameter and the path parameter that name them.
+/// Query parameter and path parameter with toolset names.
 const QUERY: &str = "toolsets";
 pub(super) const PATH: &str = "toolset";
-/// Their names.
+/// Toolset names.
 const CORE: &str = "core";
 const ALL: &str = "all";
 const READ_ONLY: &str = "read-only";
-/// All of their names.
+/// All toolset names.
 pub(super) const TOOLSETS: [&str; 3] = [CORE, ALL, READ_ONLY];
 
-/// The tools that a client wants. Others can be called by their names all the same, unless it only reads.
+/// The tools requested by a client. Unlisted tools can still be called by name, unless `read_only` is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Toolset {
-    /// All tools that agents may call are listed, and not only those that every agent should know.
+    /// Lists all tools for agents, not only the core tools.
     all: bool,
-    /// Only tools that change nothing.
+    /// Allows only tools without side effects.
     read_only: bool,
 }
 
 impl Toolset {
-    /// What a request names: in its path, else in its header, else in its query.
+    /// Reads the toolset from the path, else the header, else the query.
     pub(super) fn of(path: Option<&str>, headers: &HeaderMap, query: Option<&str>) -> Result<Self, Fault> {
         let header = headers.get(HEADER).and_then(|header| header.to_str().ok());
         if let Some(names) = path.or(header) {
@@ -40,7 +40,7 @@ impl Toolset {
             .map_or_else(|| Ok(Self::default()), |(_, names)| Self::named(&names))
     }
 
-    /// The toolsets of these names, separated by commas. `read-only` alone is everything that changes nothing.
+    /// Parses comma-separated toolset names. `read-only` alone selects all tools without side effects.
     pub(super) fn named(names: &str) -> Result<Self, Fault> {
         let mut set = Self::default();
         let mut core = false;
@@ -51,7 +51,7 @@ impl Toolset {
                 READ_ONLY => set.read_only = true,
                 other => {
                     let other: Cow<'_, str> = other.chars().take(40).collect();
-                    let rule = format!("must name {CORE}, {ALL} or {READ_ONLY}, and {other} is none of them");
+                    let rule = format!("must name {CORE}, {ALL} or {READ_ONLY}, not {other}");
                     return Err(Fault::invalid(QUERY, rule));
                 }
             }
@@ -60,17 +60,17 @@ impl Toolset {
         Ok(set)
     }
 
-    /// Returns true if all tools are listed, with all their arguments.
+    /// True if all tools are listed, with all their arguments.
     pub(super) fn is_all(self) -> bool {
         self.all
     }
 
-    /// Whether a tool is listed.
+    /// True if a tool is listed.
     pub(super) fn lists(self, entry: &Entry) -> bool {
         (self.all || entry.spec.agents == Agents::Core) && self.allows(entry)
     }
 
-    /// Whether a tool may be called.
+    /// True if a tool may be called.
     pub(super) fn allows(self, entry: &Entry) -> bool {
         !self.read_only || entry.spec.effect.read_only()
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_has_precedence_over_the_header_and_that_over_the_query() {
+    fn path_takes_precedence_over_header_and_header_over_query() {
         let mut headers = HeaderMap::new();
         let of = |path, headers: &HeaderMap| Toolset::of(path, headers, Some("a=b&toolsets=all")).unwrap();
         assert!(of(None, &headers).all);

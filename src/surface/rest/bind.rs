@@ -1,7 +1,7 @@
 //! Builds a tool's input from path, query and body.
 //!
-//! Path and query values are text; the input's schema, read once at start, says which of them are
-//! numbers or booleans. What does not parse stays text, so that decoding names the member.
+//! Path and query values are text. The input's schema, read once at start, tells which of them are
+//! numbers or booleans. A value that cannot be parsed stays text, so that the decoding error names the field.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use ep_kernel::fault::Fault;
 use ep_kernel::tool::{Entry, Rest};
 use serde_json::{Map, Number, Value};
 
-/// One operation at one path and method.
+/// An operation bound to a path and method.
 pub struct Binding {
     pub(super) entry: &'static Entry,
     pub(super) rest: Rest,
-    /// Whether it answers with an event stream.
+    /// True if the response is an event stream.
     pub(super) streamed: bool,
     kinds: HashMap<String, Scalar>,
 }
@@ -28,7 +28,7 @@ enum Scalar {
 }
 
 impl Binding {
-    /// Reads the input's schema once.
+    /// Creates a binding; reads the input's schema once.
     pub fn new(entry: &'static Entry, rest: Rest, streamed: bool) -> Self {
         let schema = entry.input();
         let members = schema.get("properties").and_then(Value::as_object);
@@ -45,12 +45,12 @@ impl Binding {
         Self { kinds: kinds.collect(), entry, rest, streamed }
     }
 
-    /// Whether the operation has a scalar input of this name.
+    /// True if the operation has a scalar input with this name.
     pub(super) fn takes(&self, name: &str) -> bool {
         self.kinds.contains_key(name)
     }
 
-    /// The members of query and path.
+    /// Returns the fields from query and path.
     pub(super) fn input_of(&self, query: &str, params: &RawPathParams) -> Value {
         let mut members = Map::new();
         let pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -58,7 +58,7 @@ impl Binding {
         for (name, value) in pairs.chain(path) {
             let (name, value): (String, String) = (name.into_owned(), value.into_owned());
             match (self.kinds.get(&name), members.get_mut(&name)) {
-                // An empty parameter is an empty list, not a list of an empty text.
+                // An empty parameter is an empty list, not a list with an empty string.
                 (Some(Scalar::List), Some(Value::Array(list))) => {
                     list.extend(Some(value).filter(|value| !value.is_empty()).map(Value::String));
                 }
@@ -73,7 +73,7 @@ impl Binding {
     }
 }
 
-/// A body's members, and those of the path.
+/// Returns the body's fields combined with the path parameters.
 pub(super) fn with_path(body: Value, params: &RawPathParams) -> Result<Value, Fault> {
     let Value::Object(mut members) = body else {
         return Err(Fault::invalid("", "the body must be a JSON object"));
@@ -100,7 +100,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn text_becomes_what_the_schema_says_or_stays() {
+    fn text_is_parsed_by_schema_or_stays_text() {
         assert_eq!(coerce(Some(Scalar::Integer), "10".into()), json!(10));
         assert_eq!(coerce(Some(Scalar::Number), "0.5".into()), json!(0.5));
         assert_eq!(coerce(Some(Scalar::Number), "NaN".into()), json!("NaN"));

@@ -1,4 +1,4 @@
-//! REST: thin shims over the table. One handler serves every operation; what differs is in the bindings.
+//! REST: thin shims over the operation table. One handler serves every operation, guided by its binding.
 
 mod bind;
 mod sse;
@@ -20,7 +20,7 @@ use crate::site::Route;
 pub use self::bind::Binding;
 pub use self::sse::{COMPLETE, ERROR, RUNNING};
 
-/// Carries out an operation at its route.
+/// Serves an operation at its route.
 pub async fn serve(binding: &Binding, route: &Route, exchange: Exchange) -> Response<Body> {
     let Exchange { state, head, params, request } = exchange;
     let (parts, body) = request.into_parts();
@@ -93,16 +93,16 @@ fn with_key(mut response: Response<Body>, key: Option<String>) -> Response<Body>
     response
 }
 
-/// The number of the last event that a client has seen, which it sends again when it comes back (WHATWG HTML, section
-/// 9.2.4), where the operation takes it.
+/// Adds the number of the client's last event, which it sends on reconnecting (WHATWG HTML, section 9.2.4), if the
+/// operation accepts it.
 fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) -> Result<Value, Fault> {
     let Some(last) = headers.get("last-event-id").filter(|_| binding.takes("after")) else {
         return Ok(input);
     };
     let number = last.to_str().ok().and_then(|last| last.parse::<u32>().ok());
     let number =
-        number.ok_or_else(|| Fault::invalid("Last-Event-ID", "must be the id of an event that was seen"))?;
-    // What is wrong in the query is still refused; of two numbers the later vote counts.
+        number.ok_or_else(|| Fault::invalid("Last-Event-ID", "must be the id of an earlier event"))?;
+    // An invalid query value is still rejected. If both are present, the higher number counts.
     if let Some(members) = input.as_object_mut() {
         let given = members.get("after").map(Value::as_u64);
         match given {
@@ -114,7 +114,7 @@ fn after_last_event(binding: &Binding, headers: &HeaderMap, mut input: Value) ->
     Ok(input)
 }
 
-/// The response to a finished call.
+/// Returns the response to a finished call.
 fn respond(state: &AppState, request: &HeaderMap, rest: &Rest, done: Guarded<Dispatched>) -> Response<Body> {
     let response = match done.result {
         Ok(Dispatched { answer: value, replayed: again }) => {

@@ -1,7 +1,7 @@
-//! Server-sent events (WHATWG HTML, section 9.2): a call whose progress is sent as it happens.
+//! Server-sent events (WHATWG HTML, section 9.2): a call that streams its progress.
 //!
-//! `started`, then one event per vote, then exactly one `complete`, `running` or `error`. What fails before the
-//! first event is an ordinary response with its status. A client that disconnects ends a call that only reads, and no other.
+//! Sends `started`, then one event per vote, then exactly one `complete`, `running` or `error`. A failure before the
+//! first event is an ordinary response with its status. If the client disconnects, only a read-only call ends.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use super::bind::Binding;
 use super::respond;
 use crate::surface::http::{AppState, Step, Steps, counted, event_stream, fault, received, replayed};
 
-/// The last event of a call that was answered.
+/// Last event of a call with a final result.
 pub const COMPLETE: &str = "complete";
-/// The last event of a call whose answer is not final.
+/// Last event of a call with an intermediate result.
 pub const RUNNING: &str = "running";
-/// The last event of a call that failed.
+/// Last event of a failed call.
 pub const ERROR: &str = "error";
 
 pub(super) async fn stream(
@@ -48,7 +48,7 @@ pub(super) async fn stream(
     let only_reads = binding.entry.spec.effect.read_only();
     steps.carry_out(&state.app.tasks, admitted.run(input), only_reads);
     let first = match queue.recv().await {
-        // Errors and dry runs get a plain response, not a stream; a poll of which all is known gets its last event.
+        // Errors and dry runs get a plain response, not a stream; a finished poll gets its last event.
         Some(Step::End(done)) if !done.result.as_ref().is_ok_and(|done| is_poll(&done.answer)) => {
             return respond(state, request, &binding.rest, *done);
         }
@@ -74,8 +74,8 @@ pub(super) async fn stream(
     counted(response, allowance)
 }
 
-/// The first event of the poll of a replayed answer. Without it, because the poll cannot be read now, the stream still
-/// has its last event.
+/// Returns the first event for a replayed poll, or `None` if the poll cannot be read. The stream then still has its
+/// last event.
 async fn started(state: &AppState, answer: &Answer) -> Option<Event> {
     let poll = answer.presentation.task_id.as_deref()?.parse().ok()?;
     let result_url = answer.value["result_url"].as_str().map(ToOwned::to_owned);
@@ -108,7 +108,7 @@ fn write(name: &str, id: Option<u64>, data: &impl Serialize) -> Event {
     };
     let fallback = event.clone();
     event.json_data(data).unwrap_or_else(|error| {
-        tracing::error!(error = %error, "an event could not be written as JSON");
+        tracing::error!(error = %error, "failed to serialize an event");
         fallback.data("{}")
     })
 }

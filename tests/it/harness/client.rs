@@ -1,11 +1,11 @@
-//! A caller over HTTP.
+//! An HTTP client for tests.
 
 use ep_kernel::tool::{Entry, Rest};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-/// A caller, with or without a key.
+/// An HTTP client, with or without a key.
 #[derive(Clone)]
 pub struct Client {
     pub url: String,
@@ -13,7 +13,7 @@ pub struct Client {
     http: reqwest::Client,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -31,7 +31,7 @@ impl Reply {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The cookie that it sets, as a request sends it back.
+    /// Returns the cookie that the response sets, in the format of a request.
     pub fn cookie(&self) -> String {
         self.header("set-cookie").split(';').next().unwrap().to_owned()
     }
@@ -43,7 +43,7 @@ impl Reply {
         self.json()
     }
 
-    /// Asserts an error with the interface's body and returns its message.
+    /// Asserts an error in the interface's format and returns its message.
     #[track_caller]
     pub fn refused(self, status: u16) -> String {
         let body = self.expect(status);
@@ -54,7 +54,7 @@ impl Reply {
 }
 
 impl Reply {
-    /// Asserts an error with the body of MCP's endpoint and returns its message.
+    /// Asserts an error in the format of the MCP endpoint and returns its message.
     #[track_caller]
     pub fn rpc_refused(self, status: u16) -> String {
         assert_eq!(self.header("content-type"), "application/json");
@@ -67,7 +67,7 @@ impl Reply {
 
 impl Client {
     pub fn new(url: &str, key: Option<String>) -> Self {
-        // As the binary does; only the first of many succeeds.
+        // Like the binary. Only the first call of many succeeds.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -78,7 +78,7 @@ impl Client {
         Self { url: url.to_owned(), key, http }
     }
 
-    /// The same caller with another key.
+    /// Returns the same client with another key.
     pub fn with_key(&self, key: &str) -> Self {
         Self { key: Some(key.to_owned()), ..self.clone() }
     }
@@ -105,29 +105,29 @@ impl Client {
         self.send(self.request(Method::POST, path).json(body)).await
     }
 
-    /// Posts with further headers.
+    /// Posts with extra headers.
     pub async fn post_with(&self, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
         let request = self.request(Method::POST, path).json(body);
         self.send(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))).await
     }
 
-    /// Asks the usual question.
+    /// Polls the default question.
     pub async fn poll(&self, members: Value) -> Reply {
         self.post("/api/poll", &question(members)).await
     }
 
-    /// A JSON-RPC call.
+    /// Makes a JSON-RPC call.
     pub async fn rpc(&self, path: &str, method: &str, params: Value) -> Reply {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         self.post_with(path, &body, &[("accept", "application/json, text/event-stream")]).await
     }
 
-    /// An MCP request of the era without a handshake, which describes itself, by a client with these capabilities.
+    /// Makes a stateless MCP request, which carries these client capabilities.
     pub async fn mcp(&self, capabilities: Value, method: &str, name: Option<&str>, params: Value) -> Reply {
         self.send(self.mcp_request("/api/mcp", capabilities, method, name, params)).await
     }
 
-    /// The same, ready to be sent.
+    /// Builds a stateless MCP request without sending it.
     pub fn mcp_request(
         &self,
         path: &str,
@@ -150,17 +150,17 @@ impl Client {
         name.into_iter().fold(request, |request, name| request.header("mcp-name", name))
     }
 
-    /// An MCP tool call, of the initialize era; returns its result.
+    /// Calls an MCP tool in the `initialize` era and returns its result.
     pub async fn tool(&self, name: &str, arguments: Value) -> Value {
         let reply = self.rpc("/api/mcp", "tools/call", json!({ "name": name, "arguments": arguments })).await;
         reply.expect(200)["result"].clone()
     }
 }
 
-/// The protocol version of MCP without a handshake.
+/// The protocol version of stateless MCP.
 pub const MCP_VERSION: &str = "2026-07-28";
 
-/// The usual question with further members.
+/// Returns the default question with extra fields.
 pub fn question(members: Value) -> Value {
     let mut body = json!({ "question": "Which of the two is the better one?", "options": ["Alpha", "Beta"] });
     for (name, value) in members.as_object().unwrap() {
@@ -169,7 +169,7 @@ pub fn question(members: Value) -> Value {
     body
 }
 
-/// The example of an operation's input.
+/// Returns the example of an operation's input.
 pub fn example(entry: &Entry) -> Value {
     serde_json::from_str(entry.spec.example).unwrap_or_else(|error| panic!("{}: {error}", entry.spec.name))
 }
@@ -196,7 +196,7 @@ pub async fn by_rest(client: &Client, rest: Rest, input: &Value) -> Reply {
     }
 }
 
-/// Members that hold measured durations, in milliseconds.
+/// Fields with measured durations, in milliseconds.
 const DURATIONS: [&str; 4] = ["latency_ms", "gather_ms", "total_ms", "typical_vote_ms"];
 
 /// Sets measured durations to zero.

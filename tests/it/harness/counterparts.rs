@@ -1,5 +1,5 @@
-//! The programs of others that the service works with, in Node: `tests/counterparts`, which `scripts/install`
-//! installs.
+//! Third-party programs in Node that the service works with: `tests/counterparts`, installed by
+//! `scripts/install`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,14 +13,14 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::client::{Client, Reply};
 
-/// A running script. It ends when its standard input is closed, so also when this is dropped.
+/// A running script. It ends when its standard input is closed or when this value is dropped.
 struct Script {
     _process: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
 
-/// Node, from PyPI where the machine has none that is new enough.
+/// Returns the path of Node; installed from PyPI if the machine's version is too old.
 pub fn node() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts/.node/bin/node");
     if own.exists() { own } else { "node".into() }
@@ -72,10 +72,10 @@ impl Script {
     }
 }
 
-/// The wallets of `viem` and `ethers`, and the messages of `viem` and the two `siwe` libraries.
+/// The wallets of `viem` and `ethers`, and the messages of `viem` and both `siwe` libraries.
 pub struct WalletLibraries(Mutex<Script>);
 
-/// A wallet with a key.
+/// A wallet with its private key.
 #[derive(Debug, Clone)]
 pub struct Wallet {
     pub private_key: String,
@@ -87,7 +87,7 @@ impl WalletLibraries {
         Self(Mutex::new(Script::start("wallets.mjs", &[])))
     }
 
-    /// What the script answers to a request.
+    /// Returns the script's response to a request.
     pub async fn ask(&self, request: Value) -> Value {
         self.0.lock().await.ask(request).await
     }
@@ -97,19 +97,19 @@ impl WalletLibraries {
         Wallet { private_key: text(&account["privateKey"]), address: text(&account["address"]) }
     }
 
-    /// A signature by the wallet's key, with this library.
+    /// Signs a message with the wallet's key, using this library.
     pub async fn sign_with(&self, library: &str, wallet: &Wallet, message: &str) -> String {
         let request =
             json!({ "op": "sign", "library": library, "privateKey": wallet.private_key, "message": message });
         text(&self.ask(request).await["signature"])
     }
 
-    /// Signs a wallet in with the service's own message; the headers go with both requests.
+    /// Signs in a wallet with the service's message. The headers are sent with both requests.
     pub async fn sign_in(&self, client: &Client, wallet: &Wallet, headers: &[(&str, &str)]) -> Reply {
         self.sign_in_signed(client, wallet, headers).await.0
     }
 
-    /// The same, and the signature.
+    /// Signs in and also returns the signature.
     pub async fn sign_in_signed(
         &self,
         client: &Client,
@@ -131,9 +131,9 @@ impl WalletLibraries {
     }
 }
 
-/// A chain of its own: anvil, with Circle's contract of USDC.
+/// A separate chain: anvil, with Circle's USDC contract.
 pub struct Chain {
-    /// What the script says of it: see `chain.mjs`.
+    /// The script's facts about the chain: see `chain.mjs`.
     pub facts: Value,
     script: Mutex<Script>,
 }
@@ -144,12 +144,12 @@ impl Chain {
         Self { facts: script.read().await, script: Mutex::new(script) }
     }
 
-    /// What the script answers to a request.
+    /// Returns the script's response to a request.
     pub async fn ask(&self, request: Value) -> Value {
         self.script.lock().await.ask(request).await
     }
 
-    /// The USDC that this address has, in millionths.
+    /// Returns the USDC balance of an address, in micro-USD.
     pub async fn balance(&self, address: &str) -> u64 {
         let balance = self.ask(json!({ "op": "balance", "address": address })).await;
         text(&balance["amount"]).parse().unwrap()
@@ -160,14 +160,14 @@ impl Chain {
     }
 }
 
-/// An identity provider of its own: `oidc-provider`.
+/// An identity provider: `oidc-provider`.
 pub struct IdentityProvider {
     pub issuer: String,
     _script: Script,
 }
 
 impl IdentityProvider {
-    /// A provider that knows one client, the service at this URL. `port`: 0 is any.
+    /// Starts a provider with one client, the service at this URL. A `port` of 0 selects any port.
     pub async fn start(service_url: &str, port: u16) -> Self {
         let client = json!({
             "clientId": "polls",
@@ -181,42 +181,42 @@ impl IdentityProvider {
         Self { issuer, _script: script }
     }
 
-    /// Who is signed in there from now on.
+    /// Sets the signed-in user.
     pub async fn sign_in(&self, subject: &str, email: &str, verified: bool) {
         self.sign_in_with(json!({ "sub": subject, "email": email, "email_verified": verified })).await;
     }
 
-    /// The same, with these claims.
+    /// Sets the signed-in user with these claims.
     pub async fn sign_in_with(&self, claims: Value) {
         self.post("/test/account", claims).await;
     }
 
-    /// What people grant to clients from now on, and how: see `provider.mjs`.
+    /// Sets the grants of people to clients: see `provider.mjs`.
     pub async fn grants(&self, settings: Value) {
         self.control("grants", settings).await;
     }
 
-    /// The scopes that clients have asked people for since then.
+    /// Returns the scopes that clients have requested since then.
     pub async fn asked(&self) -> Value {
         self.control("seen", json!({})).await["asked"].clone()
     }
 
-    /// How often its keys were fetched.
+    /// Returns the number of key fetches.
     pub async fn key_fetches(&self) -> u64 {
         self.control("seen", json!({})).await["keyFetches"].as_u64().unwrap()
     }
 
-    /// Signs with a new key of this id alone.
+    /// Replaces the signing keys with a new key with this id.
     pub async fn rotate(&self, kid: &str) {
         self.control("rotate", json!({ "kid": kid })).await;
     }
 
-    /// Lets these paths answer so.
+    /// Sets broken responses for these paths.
     pub async fn breaks(&self, paths: Value) {
         self.control("break", paths).await;
     }
 
-    /// An access token with these claims, header members and key: see `provider.mjs`.
+    /// Creates an access token with these claims, header fields and key: see `provider.mjs`.
     pub async fn token(&self, making: Value) -> String {
         text(&self.control("token", making).await["token"])
     }
@@ -229,7 +229,7 @@ impl IdentityProvider {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Lets the next sign-in end with this error.
+    /// Makes the next sign-in fail with this error.
     pub async fn refuse_next(&self, error: &str) {
         self.post("/test/refuse", json!({ "error": error })).await;
     }
@@ -241,7 +241,7 @@ impl IdentityProvider {
     }
 }
 
-/// A facilitator of x402, made of the reference libraries, that can be made to fail.
+/// An x402 facilitator built from the reference libraries, with configurable failures.
 pub struct Facilitator {
     pub url: String,
     http: reqwest::Client,
@@ -260,7 +260,7 @@ impl Facilitator {
         Self { url: text(&script.read().await["url"]), http, _script: script }
     }
 
-    /// Lets the next calls fail so, in order: see `facilitator.mjs`.
+    /// Sets the failures of the next calls, in order: see `facilitator.mjs`.
     pub async fn fail(&self, plan: Value) {
         let reply = self.http.post(format!("{}/test/fail", self.url)).json(&plan).send().await.unwrap();
         assert_eq!(reply.status(), 200);
@@ -268,7 +268,7 @@ impl Facilitator {
 }
 
 /// The paying clients: `@x402/fetch` (version 2), `x402-fetch` (version 1) and Python's `x402` (version 2), and
-/// signatures made by hand.
+/// manual signatures.
 pub struct Payer {
     node: Mutex<Script>,
     python: OnceCell<Mutex<Script>>,
@@ -279,7 +279,7 @@ impl Payer {
         Self { node: Mutex::new(Script::start("payer.mjs", &[])), python: OnceCell::new() }
     }
 
-    /// What the script answers to a request.
+    /// Returns the script's response to a request.
     pub async fn ask(&self, request: Value) -> Value {
         let script = if request["client"] == "python" {
             self.python.get_or_init(async || Mutex::new(Script::start("payer.py", &[]))).await
@@ -290,7 +290,7 @@ impl Payer {
     }
 }
 
-/// A strict fake of Stripe's Checkout, which the official SDK takes for Stripe.
+/// A strict fake of Stripe Checkout that the official SDK accepts.
 pub struct Stripe {
     pub api_url: String,
     http: reqwest::Client,
@@ -298,7 +298,7 @@ pub struct Stripe {
 }
 
 impl Stripe {
-    /// Reports payments to the service at this URL, signed with the first of these secrets.
+    /// Starts a fake that reports payments to the service at this URL, signed with the first of these secrets.
     pub async fn start(service_url: &str, secrets: &[&str]) -> Self {
         let settings = json!({
             "secretKey": "sk_test_of_the_tests",
@@ -310,7 +310,7 @@ impl Stripe {
         Self { api_url: text(&script.read().await["apiUrl"]), http, _script: script }
     }
 
-    /// A control of the fake: see `stripe-control.mjs`.
+    /// Calls a control of the fake: see `stripe-control.mjs`.
     pub async fn control(&self, path: &str, body: Value) -> Value {
         let url = format!("{}/test/{path}", self.api_url);
         let reply = self.http.post(url).json(&body).send().await.unwrap();
@@ -319,7 +319,7 @@ impl Stripe {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The requests that it has seen.
+    /// Returns the requests that it has received.
     pub async fn requests(&self) -> Vec<Value> {
         let url = format!("{}/test/requests", self.api_url);
         let seen: Value =
@@ -332,7 +332,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
 
-/// A program that receives webhooks, and checks them with the `standardwebhooks` library.
+/// A program that receives webhooks and verifies them with the `standardwebhooks` library.
 pub struct WebhookReceiver {
     pub url: String,
     script: Mutex<Script>,
@@ -345,17 +345,17 @@ impl WebhookReceiver {
         Self { url, script: Mutex::new(script) }
     }
 
-    /// Checks signatures with this secret from now on.
+    /// Sets the secret for verifying signatures.
     pub async fn check_with(&self, secret: &str) {
         self.script.lock().await.ask(json!({ "op": "secret", "secret": secret })).await;
     }
 
-    /// The next answers: statuses, objects with status and headers, `drop` or `silence`; then 204.
+    /// Sets the next responses: statuses, objects with status and headers, `drop` or `silence`; then 204.
     pub async fn answer(&self, next: Value) {
         self.script.lock().await.ask(json!({ "op": "answer", "next": next })).await;
     }
 
-    /// Waits until at least as many requests have come, and gives all of them.
+    /// Waits for at least this many requests and returns all of them.
     pub async fn received(&self, count: usize) -> Vec<Value> {
         for _ in 0..600 {
             let received = self.script.lock().await.ask(json!({ "op": "received" })).await;
@@ -373,34 +373,34 @@ impl WebhookReceiver {
 pub struct AgentClient(Mutex<Script>);
 
 impl AgentClient {
-    /// The program of this name: `a2a-1.py`, `a2a-0-3.py`, `a2a-0-2.py` or `a2a-clients.mjs`.
+    /// Starts the program with this name: `a2a-1.py`, `a2a-0-3.py`, `a2a-0-2.py` or `a2a-clients.mjs`.
     pub fn start(name: &str) -> Self {
         Self(Mutex::new(Script::start(name, &[])))
     }
 
-    /// Goes through everything that it can do, and tells what it saw.
+    /// Uses every feature of the client and returns its observations.
     pub async fn run(&self, request: Value) -> Value {
         self.0.lock().await.ask(request).await
     }
 }
 
-/// A program that uses the MCP endpoint through one of the official clients, which gets its access tokens by itself.
+/// A program that uses the MCP endpoint through an official client, which requests its own access tokens.
 pub struct OAuthClient(Mutex<Script>);
 
 impl OAuthClient {
-    /// The program of this name in `tests/mcp-clients`, in Node, or in this virtual environment of Python's.
+    /// Starts the program with this name in `tests/mcp-clients`, in Node or in this Python virtual environment.
     pub fn start(name: &str, python: Option<&str>, url: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp-clients");
         let program = python.map_or_else(node, |python| folder.join(python).join("bin/python"));
         Self(Mutex::new(Script::run(&folder, program, name, &[url.to_owned()])))
     }
 
-    /// The structured result of a tool.
+    /// Calls a tool and returns its structured result.
     pub async fn call(&self, tool: &str, arguments: Value) -> Value {
         self.0.lock().await.ask(json!({ "op": "call", "tool": tool, "arguments": arguments })).await
     }
 
-    /// Makes the client take its access token for run out; Python's alone.
+    /// Makes the Python client treat its access token as expired.
     pub async fn expire(&self) {
         self.0.lock().await.ask(json!({ "op": "expire" })).await;
     }

@@ -1,4 +1,4 @@
-//! Boots the service as `ep serve` does, and calls it as its users do.
+//! Boots the service like `ep serve` and calls it as a client.
 
 mod client;
 mod counterparts;

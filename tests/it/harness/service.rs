@@ -28,28 +28,28 @@ use tokio::sync::oneshot;
 
 use super::Client;
 
-/// Which database.
+/// The database engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     Sqlite,
     Postgres,
 }
 
-/// How to boot a service.
+/// The configuration of a service.
 pub struct Setup {
     pub engine: Engine,
-    /// What the upstream plays; without one, nothing is configured but `variables`.
+    /// The script of the upstream. Without one, only `variables` is configured.
     pub script: Option<Script>,
     /// Environment variables.
     pub variables: Vec<(&'static str, String)>,
     pub tools: &'static [Entry],
-    /// Where to listen; anywhere on loopback if not given.
+    /// The listen address; any loopback port if not given.
     pub address: Option<String>,
-    /// A clock and randomness that the test controls.
+    /// A clock and entropy controlled by the test.
     pub controlled: Option<(Arc<ManualClock>, Arc<SeededEntropy>)>,
-    /// How far its clock is ahead, in milliseconds.
+    /// Milliseconds by which its clock is ahead.
     pub ahead_ms: i64,
-    /// Makes the builders of outgoing HTTP clients.
+    /// Creates the builders of outgoing HTTP clients.
     pub http: HttpClients,
 }
 
@@ -69,12 +69,12 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// A service whose upstream follows this script.
+    /// Creates a service with an upstream that follows this script.
     pub fn scripted(script: Script) -> Self {
         Self { script: Some(script), ..Self::default() }
     }
 
-    /// A service with the demo roster, its models answering at once.
+    /// Creates a service with the demo roster and no latency.
     pub fn demo() -> Self {
         Self { script: None, ..Self::default() }.with("EP_DEMO_PACE", "0")
     }
@@ -85,13 +85,13 @@ impl Setup {
         self
     }
 
-    /// With a clock that stands still, and randomness that follows from `seed`.
+    /// Uses a stopped clock and entropy derived from `seed`.
     pub fn seeded(mut self, seed: u64) -> Self {
         self.controlled = Some((Arc::default(), Arc::new(SeededEntropy::new(seed))));
         self
     }
 
-    /// At an address that others must know before the service runs; returns its URL.
+    /// Uses an address that is known before the service runs, and returns its URL.
     pub fn at_known_address(mut self) -> (Self, String) {
         let address = format!("127.0.0.1:{}", free_port());
         let url = format!("http://{address}");
@@ -99,7 +99,7 @@ impl Setup {
         (self, url)
     }
 
-    /// On this database.
+    /// Uses this database engine.
     pub fn on(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
@@ -122,14 +122,14 @@ impl Clock for Ahead {
     }
 }
 
-/// A running service, and what it runs on.
+/// A running service and its resources.
 pub struct Service {
     pub app: Arc<App>,
-    /// What is served.
+    /// The site of the service.
     pub site: Arc<Site>,
-    /// Deposits of USDC, where they are configured.
+    /// USDC deposits, if configured.
     pub usdc: Option<Usdc>,
-    /// The clock, where the test controls it.
+    /// The clock, if the test controls it.
     pub clock: Option<Arc<ManualClock>>,
     pub url: String,
     pub upstream: Option<ScriptedUpstream>,
@@ -140,7 +140,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service on SQLite whose fifty models obey.
+    /// Starts a service on SQLite with fifty cooperative models.
     pub async fn start() -> Self {
         Setup::default().boot().await
     }
@@ -202,17 +202,17 @@ impl Service {
         }
     }
 
-    /// A caller without credentials.
+    /// Returns a client without credentials.
     pub fn anonymous(&self) -> Client {
         Client::new(&self.url, None)
     }
 
-    /// A caller with an account of its own and a dollar of starter credit.
+    /// Returns a client with a new account and a dollar of starter credit.
     pub async fn user(&self) -> Client {
         self.user_with(MicroUsd::STARTER_CREDIT).await.1
     }
 
-    /// A caller with an account of its own and this much credit.
+    /// Returns a client with a new account and this much credit.
     pub async fn user_with(&self, credit: MicroUsd) -> (UserId, Client) {
         let name = hex::encode(self.app.entropy.bytes::<8>());
         let email = format!("{name}@example.com").parse().unwrap();
@@ -220,13 +220,13 @@ impl Service {
         (user, Client::new(&self.url, Some(self.key(user).await.1)))
     }
 
-    /// Another key of this account.
+    /// Issues another key of this account.
     pub async fn key(&self, user: UserId) -> (KeyId, String) {
         let issued = self.app.ports.keys.issue(user, "test".parse().unwrap()).await.unwrap();
         (issued.id, issued.key.reveal().to_owned())
     }
 
-    /// The cookie of a new session of this account.
+    /// Starts a session of this account and returns its cookie.
     pub async fn cookie(&self, user: UserId) -> String {
         match self.app.guard.sessions.start(user, None).await.unwrap() {
             SessionChange::Start { token, .. } => format!("ep_session={}", token.expose_secret()),
@@ -234,12 +234,12 @@ impl Service {
         }
     }
 
-    /// The upstream, where there is one.
+    /// Returns the upstream; panics if there is none.
     pub fn upstream(&self) -> &ScriptedUpstream {
         self.upstream.as_ref().expect("this service has no upstream")
     }
 
-    /// Waits until the account's holds are settled, then returns what it has spent.
+    /// Waits until the account's holds are settled, then returns its spending.
     pub async fn settled_cost(&self, user: UserId) -> MicroUsd {
         for _ in 0..500 {
             let balance = self.app.accounts.balance(user).await.unwrap();
@@ -253,8 +253,8 @@ impl Service {
     }
 }
 
-/// A port that nobody takes before it is used: below those that the system gives away (from 32,768 on), and another one
-/// for each call of this process.
+/// Returns a free port below the system's ephemeral range (32,768 and above). Each call in this process returns a
+/// different port.
 pub fn free_port() -> u16 {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -266,9 +266,9 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// The settings that these variables make.
+/// Loads the settings from these variables.
 pub fn configured(variables: &[(&'static str, String)]) -> Config {
-    // The last one named wins, as a later `export` would.
+    // The last value of a variable wins, like a later `export`.
     config::load(|name| {
         variables.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// `ep mcp` with the demo roster, and the client that started and initialized it.
+/// A running `ep mcp` with the demo roster, already initialized by the client.
 pub struct StdioServer {
     child: Child,
     stdin: ChildStdin,
@@ -45,19 +45,19 @@ impl StdioServer {
         self.stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    /// Sends a call of a tool.
+    /// Sends a tool call.
     pub async fn call(&mut self, id: u32, tool: &str, arguments: Value) {
         let params = json!({ "name": tool, "arguments": arguments });
         self.send(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })).await;
     }
 
-    /// The next line of its output, which must come within 20 seconds.
+    /// Returns the next line of its output, within 20 seconds.
     pub async fn line(&mut self) -> String {
         let line = tokio::time::timeout(Duration::from_secs(20), self.lines.next_line());
         line.await.unwrap().unwrap().unwrap()
     }
 
-    /// Closes its input and waits until it exits, for at most 10 seconds.
+    /// Closes its input and waits up to 10 seconds for it to exit.
     pub async fn close(mut self) -> ExitStatus {
         drop(self.stdin);
         tokio::time::timeout(Duration::from_secs(10), self.child.wait()).await.unwrap().unwrap()

@@ -1,4 +1,4 @@
-//! Schemathesis: every operation is called as its description says, and otherwise; what it answers must be as described.
+//! Schemathesis calls every operation with valid and invalid requests; the responses must match the description.
 
 use ensemble_poll::documents::OPENAPI;
 use ep_polling::money::MicroUsd;
@@ -7,7 +7,7 @@ use super::{folder, python, run_in};
 use crate::deposits::World;
 use crate::harness::{IdentityProvider, Service, Setup, Stripe};
 
-/// A service on which nothing is missing: cards, deposits, an identity provider.
+/// A service with every feature: cards, deposits and an identity provider.
 struct Whole {
     service: Service,
     _stripe: Stripe,
@@ -32,7 +32,7 @@ impl Whole {
     }
 }
 
-/// Calls every operation but these, with a credential of this scheme: how the settings of schemathesis name its value.
+/// Calls every operation except these, with a credential in schemathesis's settings format.
 async fn calls_every_operation_but(
     service: &Service,
     scheme: &str,
@@ -77,18 +77,18 @@ async fn calls_every_operation_but(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_is_as_described_with_a_key() {
+async fn responses_match_the_description_with_a_key() {
     let whole = Whole::start().await;
     let (_, user) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
     calls_every_operation_but(&whole.service, "apiKey", ("bearer", &user.key.unwrap()), &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_is_as_described_with_a_session() {
+async fn responses_match_the_description_with_a_session() {
     let whole = Whole::start().await;
     let (user, _) = whole.service.user_with(MicroUsd::new(1_000_000_000)).await;
     let cookie = whole.service.cookie(user).await;
     let (_, value) = cookie.split_once('=').unwrap();
-    // It would end the session that the calls are made with.
+    // Logout would end the session of the calls.
     calls_every_operation_but(&whole.service, "session", ("api_key", value), &["logout"]).await;
 }

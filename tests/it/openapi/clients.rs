@@ -1,4 +1,4 @@
-//! Clients that others' generators make of the description: each compiles, and polls.
+//! Clients from third-party generators: each compiles and polls.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ impl Ready {
     async fn new() -> Self {
         let service = Setup::demo().boot().await;
         let key = service.user().await.key.unwrap();
-        // Below the folder of what npm has installed, so that it is found.
+        // Inside npm's folder, so that Node finds the installed packages.
         let kept = tempfile::tempdir_in(folder()).unwrap();
         let url = service.app.ports.links.url(OPENAPI, &[]);
         let text = service.anonymous().get(url.strip_prefix(&service.url).unwrap()).await.text;
@@ -32,7 +32,7 @@ impl Ready {
         self.kept.path().join(name).display().to_string()
     }
 
-    /// Lets a client poll, and checks what it saw.
+    /// Runs a poll with a client and checks its observations.
     async fn polls(&self, program: PathBuf, arguments: &[&str]) {
         let arguments = [arguments, &[&self.service.url, &self.key]].concat();
         let said = run(program, &arguments).await;
@@ -43,7 +43,7 @@ impl Ready {
     }
 }
 
-/// The script of a program that npm has installed.
+/// Returns the script of a program installed by npm.
 fn script(path: &str) -> String {
     folder().join("node_modules").join(path).display().to_string()
 }
@@ -65,7 +65,7 @@ async fn openapi_typescript_and_openapi_fetch() {
 async fn openapi_python_client() {
     let ready = Ready::new().await;
     let package = ready.path("polls_client");
-    // Documents in media types that the generator does not know are read as text.
+    // The generator reads documents of unknown media types as text.
     let types = json!({ "content_type_overrides": {
         "application/xml": "text/plain", "image/svg+xml": "text/plain", "image/png": "application/octet-stream",
     } });

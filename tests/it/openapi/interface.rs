@@ -1,10 +1,10 @@
-//! The operations of the interface, by its own words: each must be described.
+//! The operations of the interface specification: each must be described.
 
 use std::collections::BTreeSet;
 
 use super::{described, operations};
 
-/// What it lists.
+/// The operations that the specification lists.
 const INTERFACE: &[&str] = &[
     "POST /api/poll",
     "POST /api/poll/stream",
@@ -72,7 +72,7 @@ const INTERFACE: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn every_operation_of_the_interface_is_described() {
+async fn interface_operations_are_described() {
     let description = described().await;
     assert_eq!(
         (&description["openapi"], &description["info"]["version"]),
@@ -87,7 +87,7 @@ async fn every_operation_of_the_interface_is_described() {
 }
 
 #[tokio::test]
-async fn what_it_says_in_particular() {
+async fn interface_details_are_described() {
     let description = described().await;
     let schemas = &description["components"]["schemas"];
     let members = |name: &str| {

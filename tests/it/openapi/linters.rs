@@ -1,4 +1,4 @@
-//! The linters.
+//! Linters of the API description.
 
 use ensemble_poll::documents::{ASYNCAPI, OPENAPI};
 use serde_json::{Value, json};
@@ -7,13 +7,13 @@ use tempfile::TempDir;
 use super::{folder, python, run};
 use crate::harness::{Service, Setup, node, question};
 
-/// The description in a file.
+/// Writes the description to a file.
 async fn kept() -> (TempDir, String) {
     document(&Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await, OPENAPI)
         .await
 }
 
-/// A document of a service in a file.
+/// Writes a document of a service to a file.
 async fn document(service: &Service, name: &str) -> (TempDir, String) {
     let url = service.app.ports.links.url(name, &[]);
     let text = service.anonymous().get(url.strip_prefix(&service.url).unwrap()).await.text;
@@ -24,7 +24,7 @@ async fn document(service: &Service, name: &str) -> (TempDir, String) {
     (folder, path)
 }
 
-/// The script of a program that npm has installed.
+/// Returns the script of a program installed by npm.
 fn script(package: &str, name: &str) -> String {
     let home = format!("node_modules/{package}");
     let known =
@@ -34,7 +34,7 @@ fn script(package: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn redocly_takes_it() {
+async fn redocly_accepts_the_description() {
     let (_folder, file) = kept().await;
     let redocly = script("@redocly/cli", "redocly");
     let said = run(node(), &[&redocly, "lint", "--extends=spec", &file]).await;
@@ -42,7 +42,7 @@ async fn redocly_takes_it() {
 }
 
 #[tokio::test]
-async fn spectral_warns_of_nothing() {
+async fn spectral_reports_no_warnings() {
     let (_folder, file) = kept().await;
     let spectral = script("@stoplight/spectral-cli", "spectral");
     let said = run(node(), &[&spectral, "lint", "-r", "spectral.yaml", "--fail-severity=hint", &file]).await;
@@ -50,14 +50,14 @@ async fn spectral_warns_of_nothing() {
 }
 
 #[tokio::test]
-async fn it_follows_the_specification() {
+async fn description_follows_the_openapi_specification() {
     let (_folder, file) = kept().await;
     let said = run(python(".python", "openapi-spec-validator"), &["--schema", "3.1", &file]).await;
     assert!(said.contains("OK"), "{said}");
 }
 
 #[tokio::test]
-async fn its_schemas_are_json_schemas_and_its_references_lead_somewhere() {
+async fn schemas_are_valid_and_references_resolve() {
     let (_folder, file) = kept().await;
     let found: Value =
         serde_json::from_str(&run(python(".python", "python"), &["schemas.py", &file]).await).unwrap();
@@ -68,7 +68,7 @@ async fn its_schemas_are_json_schemas_and_its_references_lead_somewhere() {
 }
 
 #[tokio::test]
-async fn the_schemas_of_polls_accept_what_the_service_accepts() {
+async fn poll_schemas_match_the_validation_of_the_service() {
     let service = Setup::demo().boot().await;
     let (user, nobody) = (service.user().await, service.anonymous());
     let asked = "Which of the two is the better one?";
@@ -106,7 +106,7 @@ async fn the_schemas_of_polls_accept_what_the_service_accepts() {
 }
 
 #[tokio::test]
-async fn the_description_of_events_is_parsed() {
+async fn asyncapi_description_is_parsed() {
     let service = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await;
     let (_folder, file) = document(&service, ASYNCAPI).await;
     let said: Value = serde_json::from_str(&run(node(), &["asyncapi.mjs", &file]).await).unwrap();
@@ -117,7 +117,7 @@ async fn the_description_of_events_is_parsed() {
 }
 
 #[tokio::test]
-async fn events_are_what_their_description_says() {
+async fn events_match_their_description() {
     let service = Setup::demo().boot().await;
     let user = service.user().await;
     let stream = user.post("/api/poll/stream", &question(json!({ "preset": "budget" }))).await;
@@ -128,7 +128,7 @@ async fn events_are_what_their_description_says() {
     let watched = user.get(&format!("/api/polls/{}/events", private["poll_id"].as_str().unwrap())).await;
     let id = events[0].1["poll_id"].as_str().unwrap();
     let shared = service.anonymous().get(&format!("/api/results/{id}/events")).await;
-    // Its last event has a message of its own.
+    // The stream's last event has a separate message.
     let shared = read_events(&shared.text).into_iter().map(|(event, data)| match event.as_str() {
         "complete" => ("watch_result.complete".to_owned(), data),
         _ => (event, data),
@@ -148,7 +148,7 @@ async fn events_are_what_their_description_says() {
     }
 }
 
-/// The events of a stream, by name.
+/// Returns the events of a stream with their names.
 fn read_events(text: &str) -> Vec<(String, Value)> {
     let field = |event: &str, name: &str| {
         event.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())

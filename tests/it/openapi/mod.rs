@@ -1,5 +1,5 @@
-//! The API description: that it covers what is served, that others' linters and generators take it, and that the service
-//! does what it says. The programs of others are in `tests/api-description`.
+//! The API description: it covers every route, third-party linters and generators accept it, and the service
+//! follows it. The third-party programs are in `tests/api-description`.
 
 mod calls;
 mod clients;
@@ -19,22 +19,22 @@ use tokio::process::Command;
 
 use crate::harness::{Service, Setup};
 
-/// Where the programs of others are.
+/// Returns the folder of the third-party programs.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api-description")
 }
 
-/// A program of the virtual environment of this name.
+/// Returns the path of a program in this virtual environment.
 fn python(environment: &str, program: &str) -> PathBuf {
     folder().join(environment).join("bin").join(program)
 }
 
-/// Runs a program in its folder and returns what it prints; it must succeed.
+/// Runs a program in its folder and returns its output; the program must succeed.
 async fn run(program: PathBuf, arguments: &[&str]) -> String {
     run_in(&folder(), program, arguments).await
 }
 
-/// The same, in another folder.
+/// Runs a program in another folder.
 async fn run_in(folder: &Path, program: PathBuf, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env("REDOCLY_TELEMETRY", "off").kill_on_drop(true);
@@ -44,7 +44,7 @@ async fn run_in(folder: &Path, program: PathBuf, arguments: &[&str]) -> String {
     text
 }
 
-/// The description as a service serves it.
+/// Returns the description as served.
 async fn description(service: &Service) -> Value {
     let path = service.app.ports.links.url(OPENAPI, &[]);
     let reply = service.anonymous().get(path.strip_prefix(&service.url).unwrap()).await;
@@ -52,12 +52,12 @@ async fn description(service: &Service) -> Value {
     reply.expect(200)
 }
 
-/// A service with an issuer of access tokens, so that everything is described that can be.
+/// Returns the description of a service with a token issuer, so that it describes every feature.
 async fn described() -> Value {
     description(&Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").boot().await).await
 }
 
-/// Every operation, as `METHOD /path`.
+/// Returns every operation as `METHOD /path`.
 fn operations(description: &Value) -> BTreeMap<String, Value> {
     let paths = description["paths"].as_object().unwrap().iter();
     let of = |(path, item): (&String, &Value)| {
@@ -71,11 +71,11 @@ fn operations(description: &Value) -> BTreeMap<String, Value> {
 }
 
 #[tokio::test]
-async fn it_describes_what_the_router_serves() {
+async fn description_covers_every_route() {
     let service = Setup::demo().boot().await;
     let description = description(&service).await;
     let operations = operations(&description);
-    // A placeholder may have another name there.
+    // Path parameters may have different names in the description.
     let plain = |path: &str| {
         let parts: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         parts.iter().map(|part| if part.starts_with('{') { "{}" } else { part }).collect::<Vec<_>>().join("/")
@@ -84,7 +84,7 @@ async fn it_describes_what_the_router_serves() {
     let served = service.site.routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form));
     let served = served.map(|route| format!("{} {}", route.method.as_str(), plain(&route.path)));
     let described = operations.keys().map(|operation| operation.split_once(' ').unwrap());
-    // Families of further paths are served path by path.
+    // Alias patterns are served as individual paths.
     let described =
         described.filter(|(_, path)| !["{tool_dir}", "{home}"].iter().any(|name| path.contains(name)));
     let described = described.map(|(method, path)| format!("{method} {}", plain(path)));
@@ -138,7 +138,7 @@ async fn every_operation_as_a_snapshot() {
     insta::assert_snapshot!("openapi_operations", text);
 }
 
-/// The schemas that a value refers to.
+/// Collects the schemas that a value refers to.
 fn collect(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {

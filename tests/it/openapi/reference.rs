@@ -8,7 +8,7 @@ use reqwest::Method;
 use super::{described, folder, operations, run};
 use crate::harness::{Service, Setup, node};
 
-/// The reference of a service, as this kind of reader gets it.
+/// Returns the reference for this `Accept` header.
 async fn read(service: &Service, accept: &str) -> crate::harness::Reply {
     let url = service.app.ports.links.url(API_REFERENCE, &[]);
     let client = service.anonymous();
@@ -17,7 +17,7 @@ async fn read(service: &Service, accept: &str) -> crate::harness::Reply {
 }
 
 #[tokio::test]
-async fn the_page_shows_every_operation_and_loads_nothing_from_elsewhere() {
+async fn page_shows_every_operation_and_loads_no_external_resources() {
     let service = Setup::demo().boot().await;
     let page = read(&service, "text/html,*/*").await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
@@ -32,14 +32,14 @@ async fn the_page_shows_every_operation_and_loads_nothing_from_elsewhere() {
         assert!(!page.text.contains(markup), "{markup}");
     }
     assert!(page.text.len() < 420_000, "{} bytes", page.text.len());
-    // Every link within the page leads somewhere.
+    // Every link within the page has a target.
     for target in page.text.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
         assert!(page.text.contains(&format!(" id=\"{target}\"")), "#{target} leads nowhere");
     }
 }
 
 #[tokio::test]
-async fn the_page_is_valid_and_accessible_html() {
+async fn page_is_valid_and_accessible_html() {
     let service = Setup::demo().boot().await;
     let kept = tempfile::tempdir().unwrap();
     let file = kept.path().join("page.html");
@@ -58,7 +58,7 @@ async fn the_page_is_valid_and_accessible_html() {
 }
 
 #[tokio::test]
-async fn who_asks_for_markdown_gets_it() {
+async fn markdown_is_served_on_request() {
     let service = Setup::demo()
         .with("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
         .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_test")

@@ -1,4 +1,4 @@
-//! Callers of every surface, who repeat whatever is cut off until it is answered.
+//! Callers of every surface, who retry interrupted requests until they get a response.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,28 +12,28 @@ use tokio::time::timeout;
 use super::lane::Lane;
 use crate::harness::{Client, Reply, question};
 
-/// How long a caller waits for an answer, or for the next event, before it asks another replica; the longest time for an
-/// answer that did not come.
+/// The time that a caller waits for a response or event before it tries another replica; and the maximum after
+/// missing responses.
 const PATIENCE: Duration = Duration::from_secs(4);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a caller was told of its poll.
-pub struct Told {
+/// The information that a caller received about its poll.
+pub struct Observed {
     /// The number in its question.
     pub case: u64,
     pub poll: String,
-    /// Whether the caller asked for its end.
+    /// True if the caller requested cancellation.
     pub asked_to_cancel: bool,
-    /// Whether it was told that it was cancelled, and with how many answers.
+    /// The number of responses if the service confirmed the cancellation.
     pub cancelled: Option<Value>,
-    /// Where its end is told.
+    /// The path of the poll's notification.
     pub notified_at: String,
-    /// Where the end of its task is told.
+    /// The path of the task's push notification.
     pub pushed_at: Option<String>,
 }
 
-/// Asks one poll in one of the ways that there are, and follows it to its end.
-pub async fn call(lane: Arc<Lane>, case: u64) -> Told {
+/// Opens one poll in one of the available ways and follows it to its end.
+pub async fn call(lane: Arc<Lane>, case: u64) -> Observed {
     let caller = Caller { lane: &lane, case };
     let told = match case % 6 {
         0 => caller.waits().await,
@@ -53,8 +53,8 @@ struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    fn told(&self, poll: &str) -> Told {
-        Told {
+    fn observed(&self, poll: &str) -> Observed {
+        Observed {
             case: self.case,
             poll: poll.to_owned(),
             asked_to_cancel: false,
@@ -72,12 +72,12 @@ impl Caller<'_> {
         asked
     }
 
-    /// Notes what it is waiting for, to be seen if it waits in vain.
+    /// Records the pending request, to be shown if it never completes.
     fn note(&self, what: String) {
         self.lane.calling.lock().unwrap().insert(self.case, what);
     }
 
-    /// Repeats a request until it has an answer that does not ask for a repetition.
+    /// Repeats a request until it gets a response that does not ask for a retry.
     async fn answered(
         &self,
         is_answer: impl Fn(&Reply) -> bool,
@@ -104,7 +104,7 @@ impl Caller<'_> {
         }
     }
 
-    /// The answer of a REST operation.
+    /// Returns the response of a REST operation.
     async fn rest(&self, status: u16, request: impl Fn(&Client) -> RequestBuilder) -> Reply {
         let reply =
             self.answered(|reply| reply.status < 500 && ![409, 429].contains(&reply.status), request).await;
@@ -112,7 +112,7 @@ impl Caller<'_> {
         reply
     }
 
-    /// The result of a JSON-RPC call, or `None` if it has the error of this code.
+    /// Returns the result of a JSON-RPC call, or `None` if it has this error code.
     async fn rpc(&self, error: i64, request: impl Fn(&Client) -> RequestBuilder) -> Option<Value> {
         let is_answer = |reply: &Reply| {
             reply.status == 200 && {
@@ -123,7 +123,7 @@ impl Caller<'_> {
         self.answered(is_answer, request).await.json().get("result").cloned()
     }
 
-    /// Starts a poll without waiting for it, twice: it is the same one.
+    /// Starts a poll twice without waiting for it; both requests return the same poll.
     async fn start(&self, members: Value) -> String {
         let key = format!("start-{}", self.case);
         let body = self.question(members);
@@ -135,7 +135,7 @@ impl Caller<'_> {
         poll.as_str().unwrap().to_owned()
     }
 
-    async fn waits(&self) -> Told {
+    async fn waits(&self) -> Observed {
         let key = format!("wait-{}", self.case);
         let body = self.question(json!({}));
         let ask = |client: &Client| {
@@ -143,18 +143,18 @@ impl Caller<'_> {
         };
         let poll = self.rest(200, ask).await.json();
         assert_eq!(self.rest(200, ask).await.json()["poll_id"], poll["poll_id"]);
-        self.told(poll["poll_id"].as_str().unwrap())
+        self.observed(poll["poll_id"].as_str().unwrap())
     }
 
-    async fn streams(&self) -> Told {
+    async fn streams(&self) -> Observed {
         let notified_at = format!("/own/{}", self.case);
         let url = format!("{}{notified_at}", self.lane.receiver.url);
         let poll = self.start(json!({ "notify_url": url })).await;
         self.watch(&poll).await;
-        Told { notified_at, ..self.told(&poll) }
+        Observed { notified_at, ..self.observed(&poll) }
     }
 
-    async fn cancels(&self) -> Told {
+    async fn cancels(&self) -> Observed {
         let poll = self.start(json!({})).await;
         let lane = self.lane;
         lane.dice.pause(0, 400).await;
@@ -165,10 +165,10 @@ impl Caller<'_> {
         assert!([200, 202, 409].contains(&reply.status), "{} {}", reply.status, reply.text);
         let cancelled = (reply.status == 200).then(|| reply.json()).filter(|told| told["cancelled"] == true);
         self.watch(&poll).await;
-        Told { asked_to_cancel: true, cancelled, ..self.told(&poll) }
+        Observed { asked_to_cancel: true, cancelled, ..self.observed(&poll) }
     }
 
-    /// Watches a poll to its end, coming back after the last vote that was seen.
+    /// Watches a poll to its end and reconnects after the last received vote.
     async fn watch(&self, poll: &str) {
         let path = format!("/api/polls/{poll}/events");
         let mut seen: Vec<Value> = Vec::new();
@@ -203,8 +203,8 @@ impl Caller<'_> {
         }
     }
 
-    /// Through MCP, as a client that knows tasks.
-    async fn asks_for_a_task(&self) -> Told {
+    /// Polls over MCP as a client that supports tasks.
+    async fn asks_for_a_task(&self) -> Observed {
         let arguments = self.question(json!({ "idempotency_key": format!("task-{}", self.case) }));
         let asked = json!({ "name": "poll_question", "arguments": arguments });
         let tasks = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
@@ -236,7 +236,7 @@ impl Caller<'_> {
         };
         let cancelled = (status == "cancelled").then_some(Value::Null);
         assert!(cancelled.is_some() && asked_to_cancel || status == "completed", "{id}: {status}");
-        Told { asked_to_cancel, cancelled, ..self.told(&id) }
+        Observed { asked_to_cancel, cancelled, ..self.observed(&id) }
     }
 
     /// A message that asks for a push notification.
@@ -253,8 +253,8 @@ impl Caller<'_> {
         })
     }
 
-    /// Through A2A with a stream, which it subscribes to again.
-    async fn streams_as_an_agent(&self) -> Told {
+    /// Polls over A2A with a stream and resubscribes to it.
+    async fn streams_as_an_agent(&self) -> Observed {
         let pushed_at = format!("/push/{}", self.case);
         let message = self.message(&pushed_at);
         let mut task: Option<String> = None;
@@ -285,12 +285,12 @@ impl Caller<'_> {
                 && let Some(state) = self.agent_task(id).await
             {
                 assert_eq!(state, "TASK_STATE_COMPLETED");
-                return Told { pushed_at: Some(pushed_at), ..self.told(id) };
+                return Observed { pushed_at: Some(pushed_at), ..self.observed(id) };
             }
         }
     }
 
-    async fn sends_as_an_agent(&self) -> Told {
+    async fn sends_as_an_agent(&self) -> Observed {
         let pushed_at = format!("/push/{}", self.case);
         let message = self.message(&pushed_at);
         let call = |client: &Client, method: &str, params: &Value| {
@@ -301,7 +301,7 @@ impl Caller<'_> {
         let id = sent["task"]["id"].as_str().unwrap_or_else(|| panic!("{sent}")).to_owned();
         let asked_to_cancel = self.lane.dice.below(3) == 0;
         if asked_to_cancel {
-            // -32002: it has ended.
+            // -32002: the task has ended.
             self.rpc(-32002, |client| call(client, "CancelTask", &json!({ "id": id }))).await;
         }
         let state = loop {
@@ -312,10 +312,10 @@ impl Caller<'_> {
         };
         let cancelled = (state == "TASK_STATE_CANCELED").then_some(Value::Null);
         assert!(cancelled.is_some() && asked_to_cancel || state == "TASK_STATE_COMPLETED", "{id}: {state}");
-        Told { asked_to_cancel, cancelled, pushed_at: Some(pushed_at), ..self.told(&id) }
+        Observed { asked_to_cancel, cancelled, pushed_at: Some(pushed_at), ..self.observed(&id) }
     }
 
-    /// The state of a task that has ended.
+    /// Returns the state of a task that has ended.
     async fn agent_task(&self, id: &str) -> Option<String> {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id } });
         let get = |client: &Client| client.request(Method::POST, "/api/a2a").json(&body);
@@ -326,14 +326,14 @@ impl Caller<'_> {
     }
 }
 
-/// The events of a stream, until it ends or breaks off.
+/// The events of a stream, until it ends or is interrupted.
 struct Events {
     body: BoxStream<'static, reqwest::Result<Vec<u8>>>,
     read: String,
 }
 
 impl Events {
-    /// `None` if there is no stream now.
+    /// Opens a stream; `None` if it is not available now.
     async fn of(request: RequestBuilder) -> Option<Self> {
         let response: Response = timeout(PATIENCE, request.send()).await.ok()?.ok()?;
         let status = response.status().as_u16();
@@ -343,7 +343,7 @@ impl Events {
         (status == 200 && is_stream).then_some(Self { body, read: String::new() })
     }
 
-    /// Name and data of the next one.
+    /// Returns name and data of the next event.
     async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some(end) = self.read.find("\n\n") {

@@ -1,4 +1,4 @@
-//! Random decisions that follow from a seed.
+//! Random decisions derived from a seed.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use ep_kernel::testing::SeededEntropy;
 /// The environment variable that sets the seed.
 const SEED: &str = "EP_TEST_SEED";
 
-/// Random decisions that follow from a seed.
+/// Random decisions derived from a seed.
 pub struct Dice(SeededEntropy);
 
 impl Dice {
@@ -16,7 +16,7 @@ impl Dice {
         Self(SeededEntropy::new(seed))
     }
 
-    /// The seed of a test: another one each time, unless the environment sets it. It is printed, and seen if the test
+    /// Returns the seed of a test: random unless the environment sets it. It is printed, and shown if the test
     /// fails.
     pub fn seed() -> u64 {
         let given = std::env::var(SEED).ok().map(|seed| seed.parse().unwrap());
@@ -26,14 +26,14 @@ impl Dice {
         seed
     }
 
-    /// A number below this one.
+    /// Returns a random number below `end`.
     pub fn below(&self, end: u64) -> u64 {
         let mut bytes = [0; 8];
         self.0.fill(&mut bytes);
         u64::from_be_bytes(bytes) % end
     }
 
-    /// A pause of so many milliseconds.
+    /// Pauses for a random number of milliseconds.
     pub async fn pause(&self, from: u64, to: u64) {
         tokio::time::sleep(Duration::from_millis(from + self.below(to - from))).await;
     }

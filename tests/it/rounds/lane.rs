@@ -1,4 +1,4 @@
-//! One database with its processes, its upstream, its receiver and its callers, and what must hold in the end.
+//! A database with its processes, upstream, receiver and callers, and the final assertions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::process::Stdio;
@@ -14,49 +14,49 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinSet;
 
-use super::callers::{Told, call};
+use super::callers::{Observed, call};
 use super::dice::Dice;
 use super::receiver::Receiver;
 use super::stored::Stored;
 use crate::crash::admin;
 use crate::harness::{Client, Engine, free_port};
 
-/// Models that each poll asks.
+/// The number of models that each poll calls.
 const MODELS: usize = 8;
-/// How long a process that was killed keeps its polls.
+/// The lease of a killed process.
 pub const LEASE: Duration = Duration::from_millis(1500);
-/// How long everything may take to end after the last round.
+/// The maximum time until everything has ended after the last round.
 const DRAIN: Duration = Duration::from_mins(3);
 
-/// What a lane runs on.
+/// The resources of a lane.
 pub struct Lane {
     pub dice: Dice,
     pub receiver: Receiver,
-    /// What each caller is waiting for.
+    /// The pending request of each caller.
     pub calling: Mutex<BTreeMap<u64, String>>,
     clients: Vec<Client>,
-    /// The URL by which the processes reach the database.
+    /// The URL of the database for the processes.
     reached_at: String,
     upstream: ScriptedUpstream,
     data: TempDir,
     stored: Stored,
     _database: Option<Database>,
-    /// When each ballot was certainly recorded, by poll and model.
+    /// The latest time at which each ballot was recorded, by poll and model.
     recorded: Mutex<HashMap<(String, String), Instant>>,
     logged: Arc<Logged>,
 }
 
-/// What the processes have logged.
+/// The log output of the processes.
 #[derive(Default)]
 struct Logged {
-    /// How often each poll was taken up again.
+    /// The number of times each poll was resumed.
     resumed: Mutex<HashMap<String, usize>>,
-    /// The last lines of each.
+    /// The last lines of each process.
     last: Mutex<Vec<String>>,
 }
 
 impl Logged {
-    /// How often a poll was taken up again.
+    /// Returns the number of times a poll was resumed.
     fn resumed(&self, poll: &str) -> usize {
         self.resumed.lock().unwrap().get(poll).copied().unwrap_or(0)
     }
@@ -80,7 +80,7 @@ impl Logged {
 const POLL_ID: usize = "EP-20260131-7KQ2M4X9TB".len();
 
 impl Lane {
-    /// `reach` gives the URL by which the processes reach the database, from the database's own.
+    /// Creates a lane. `reach` returns the processes' database URL for the database's own URL.
     pub async fn new(
         dice: Dice,
         engine: Engine,
@@ -116,12 +116,12 @@ impl Lane {
         }
     }
 
-    /// A client of one of the replicas.
+    /// Returns a client of a random replica.
     pub fn client(&self) -> Client {
         self.clients[self.dice.below(self.clients.len() as u64) as usize].clone()
     }
 
-    /// Starts a replica, at its address, without waiting for it.
+    /// Starts a replica at its address without waiting for it.
     pub fn serve(&self, replica: usize) -> Child {
         let address = self.clients[replica].url.strip_prefix("http://").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_ep"));
@@ -147,14 +147,14 @@ impl Lane {
         child
     }
 
-    /// Kills a process, which must still run.
+    /// Kills a process, which must still be running.
     pub async fn kill(&self, process: &mut Child) {
         let ended = process.try_wait().unwrap();
         assert!(ended.is_none(), "it ended by itself: {ended:?}: {:#?}", self.logged.last.lock().unwrap());
         process.kill().await.unwrap();
     }
 
-    /// Sets where the account hears of its polls.
+    /// Sets the account's webhook.
     pub async fn set_webhook(&self) {
         let body = json!({ "url": format!("{}/all", self.receiver.url) });
         loop {
@@ -166,7 +166,7 @@ impl Lane {
         }
     }
 
-    /// These ballots, by poll and model, had been recorded by then.
+    /// Notes that these ballots, by poll and model, were recorded by this time.
     pub fn recorded(&self, ballots: impl IntoIterator<Item = (String, String)>, by: Instant) {
         let mut recorded = self.recorded.lock().unwrap();
         for ballot in ballots {
@@ -174,26 +174,26 @@ impl Lane {
         }
     }
 
-    /// Notes which ballots the database holds.
+    /// Notes the ballots that the database contains.
     pub async fn note_ballots(&self) {
         let ballots = self.stored.pairs("SELECT poll_id, model FROM ballots").await;
         self.recorded(ballots, Instant::now());
     }
 
-    /// Begins so many callers.
-    pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Told>, count: u64) {
-        // None is joined before the end.
+    /// Starts this many callers.
+    pub fn begin(self: &Arc<Self>, callers: &mut JoinSet<Observed>, count: u64) {
+        // No caller is joined before the end.
         let first = callers.len() as u64;
         for case in first..first + count {
             callers.spawn(call(Arc::clone(self), case));
         }
     }
 
-    /// Waits until all callers have their answers, everything is settled and told, and asserts what must hold then.
-    /// `paused`: whether processes stood still, which then may send what they had begun to send.
-    pub async fn end(self: Arc<Self>, callers: JoinSet<Told>, mut processes: Vec<Child>, paused: bool) {
+    /// Waits until all callers have their responses and everything is settled and notified, then checks the
+    /// invariants. `paused`: true if processes were paused, which may still send requests in progress.
+    pub async fn end(self: Arc<Self>, callers: JoinSet<Observed>, mut processes: Vec<Child>, paused: bool) {
         self.receiver.recover();
-        let Ok(told) = tokio::time::timeout(DRAIN, callers.join_all()).await else {
+        let Ok(observed) = tokio::time::timeout(DRAIN, callers.join_all()).await else {
             panic!("{:#?}\n{:#?}", self.calling.lock().unwrap(), self.logged.last.lock().unwrap());
         };
         let waiting = "SELECT (SELECT count(*) FROM polls WHERE settled = 0) \
@@ -203,7 +203,7 @@ impl Lane {
         while self.stored.number(waiting).await > 0 {
             assert!(
                 since.elapsed() < DRAIN,
-                "not all is settled and told: {:#?}",
+                "not all is settled and observed: {:#?}",
                 self.logged.last.lock().unwrap()
             );
             self.stored.let_deliveries_be_due().await;
@@ -212,17 +212,17 @@ impl Lane {
         for process in &mut processes {
             self.kill(process).await;
         }
-        self.assert_told(&told).await;
-        self.assert_calls(&told, paused);
+        self.assert_notified(&observed).await;
+        self.assert_calls(&observed, paused);
         self.assert_books().await;
     }
 
-    /// Every accepted poll has ended, once, as its caller was told, and its end has been told.
-    async fn assert_told(&self, told: &[Told]) {
+    /// Asserts that every accepted poll ended once, as its caller was informed, and that its end was notified.
+    async fn assert_notified(&self, observed: &[Observed]) {
         let stored: HashMap<String, String> =
             self.stored.pairs("SELECT id, closing FROM polls").await.into_iter().collect();
-        let known: HashSet<&str> = told.iter().map(|told| told.poll.as_str()).collect();
-        assert_eq!(known.len(), told.len(), "each caller has a poll of its own");
+        let known: HashSet<&str> = observed.iter().map(|observed| observed.poll.as_str()).collect();
+        assert_eq!(known.len(), observed.len(), "each caller has a poll of its own");
         assert_eq!(known, stored.keys().map(String::as_str).collect(), "no poll is lost, and none is double");
         let outcomes = "SELECT poll_id, state || ' ' || attempts || ' ' || COALESCE(last_error, '') || ' ' || url \
              FROM notifications";
@@ -233,7 +233,7 @@ impl Lane {
         {
             ballots.entry(poll).or_default().push(model);
         }
-        for Told { poll, asked_to_cancel, cancelled, notified_at, pushed_at, .. } in told {
+        for Observed { poll, asked_to_cancel, cancelled, notified_at, pushed_at, .. } in observed {
             let closing: Value = serde_json::from_str(&stored[poll]).unwrap();
             let votes = ballots.get(poll).map_or(&[][..], Vec::as_slice);
             let models: HashSet<&String> = votes.iter().collect();
@@ -241,26 +241,26 @@ impl Lane {
             if closing["cancelled"] == true {
                 assert!(asked_to_cancel, "{poll} was cancelled by nobody");
             } else {
-                // Whenever a lease ends with calls in flight, what these may have cost counts against what was set
-                // aside: on a machine that is too slow to renew leases, a poll can end for want of the rest.
+                // When a lease expires, the possible cost of calls in flight counts against the hold. On a
+                // machine too slow to renew leases, a poll can therefore run out of budget.
                 let slow = closing["reason"] == "budget" && self.logged.resumed(poll) > 1;
                 assert!(slow || votes.len() == MODELS, "{poll} has {} votes: {closing}", votes.len());
                 assert!(cancelled.is_none(), "{poll} was cancelled and is no longer");
             }
-            if let Some(answered) = cancelled.as_ref().and_then(|told| told["answered"].as_u64()) {
+            if let Some(answered) = cancelled.as_ref().and_then(|observed| observed["answered"].as_u64()) {
                 assert_eq!(votes.len() as u64, answered, "{poll} went on after it was cancelled");
             }
             let notified = self.receiver.taken(notified_at, poll);
             assert!(
                 notified.is_some(),
-                "{notified_at} was not told of {poll}: {:?}",
+                "{notified_at} was not observed of {poll}: {:?}",
                 notifications.get(poll)
             );
             if let Some(path) = pushed_at {
                 let task = self
                     .receiver
                     .taken(path, poll)
-                    .unwrap_or_else(|| panic!("{path} was not told of {poll}"));
+                    .unwrap_or_else(|| panic!("{path} was not observed of {poll}"));
                 let state = task["task"]["status"]["state"].as_str().unwrap();
                 assert!(["TASK_STATE_COMPLETED", "TASK_STATE_CANCELED"].contains(&state), "{task}");
             }
@@ -269,10 +269,11 @@ impl Lane {
         assert_eq!(self.stored.number(open).await, 0);
     }
 
-    /// No model was asked again whose answer was recorded, and each at most once more for every time that its poll was
-    /// taken up again.
-    fn assert_calls(&self, told: &[Told], paused: bool) {
-        let polls: HashMap<u64, &str> = told.iter().map(|told| (told.case, told.poll.as_str())).collect();
+    /// Asserts that no model with a recorded response was called again, and that each was called at most once
+    /// more per resumption of its poll.
+    fn assert_calls(&self, observed: &[Observed], paused: bool) {
+        let polls: HashMap<u64, &str> =
+            observed.iter().map(|observed| (observed.case, observed.poll.as_str())).collect();
         let recorded = self.recorded.lock().unwrap();
         let mut calls: HashMap<(String, String), usize> = HashMap::new();
         for request in self.upstream.all_received() {
@@ -291,7 +292,7 @@ impl Lane {
             );
         }
         let again = calls.values().filter(|count| **count > 1).count();
-        println!("{} polls, {} models asked, {again} of them more than once", told.len(), calls.len());
+        println!("{} polls, {} models asked, {again} of them more than once", observed.len(), calls.len());
     }
 
     async fn assert_books(&self) {

@@ -1,8 +1,8 @@
-//! Rounds of `kill -9`, of pauses and of cut connections, while polls, streams, cancellations, tasks, webhooks and push
-//! notifications are in flight: every accepted poll ends once, each model is asked at most once beyond what was in
-//! flight, what is to be told is told at least once, and the books are balanced.
+//! Rounds of `kill -9`, pauses and cut connections while polls, streams, cancellations, tasks, webhooks and push
+//! notifications are in flight. Every accepted poll ends once, each model is called at most once beyond the calls
+//! in flight, notifications are delivered at least once, and the books balance.
 //!
-//! `EP_TEST_SEED` repeats the decisions of a failed run, as far as the times of the processes allow.
+//! `EP_TEST_SEED` repeats the decisions of a failed run, as far as the timing of the processes allows.
 
 mod callers;
 mod dice;
@@ -23,17 +23,17 @@ use dice::Dice;
 use lane::{LEASE, Lane};
 use proxy::Proxy;
 
-/// Lanes that run at once, each with a database of its own.
+/// Concurrent lanes, each with a separate database.
 const LANES: u64 = 8;
-/// Kills in each of them.
+/// Kills in each lane.
 const KILLS: u64 = 13;
-/// Callers that begin in each round.
+/// Callers that start in each round.
 const CALLERS: u64 = 2;
 
-/// Processes that run at once: as many as two cores carry.
+/// The maximum number of concurrent processes, for two cores.
 static PROCESSES: Semaphore = Semaphore::const_new(8);
 
-/// A hundred kills of processes of which so many share a database.
+/// Runs a hundred kills of processes, with `replicas` processes per database.
 async fn kills(engine: Engine, replicas: usize) {
     let dice = Dice::new(Dice::seed());
     let lanes = (0..LANES).map(|number| {
@@ -41,7 +41,7 @@ async fn kills(engine: Engine, replicas: usize) {
         async move {
             let _running = PROCESSES.acquire_many(replicas as u32).await.unwrap();
             let lane = Arc::new(Lane::new(dice, engine, replicas, async |url: &str| url.to_owned()).await);
-            // In the last lane of replicas, some of them stand still instead.
+            // In the last lane of replicas, some processes are paused instead.
             killed(lane, replicas, replicas > 1 && number == LANES - 1).await;
         }
     });
@@ -83,21 +83,21 @@ async fn killed(lane: Arc<Lane>, replicas: usize, pauses: bool) {
 }
 
 #[tokio::test]
-async fn a_hundred_kills_on_sqlite() {
+async fn hundred_kills_on_sqlite() {
     kills(Engine::Sqlite, 1).await;
 }
 
 #[tokio::test]
-async fn a_hundred_kills_on_postgres() {
+async fn hundred_kills_on_postgres() {
     kills(Engine::Postgres, 1).await;
 }
 
 #[tokio::test]
-async fn a_hundred_kills_of_two_replicas() {
+async fn hundred_kills_of_two_replicas() {
     kills(Engine::Postgres, 2).await;
 }
 
-/// The service cannot know whether something was committed whose connection was cut.
+/// The service cannot know the outcome of a commit if the connection was cut.
 #[tokio::test]
 async fn connections_are_cut_at_commit() {
     let dice = Dice::new(Dice::seed());

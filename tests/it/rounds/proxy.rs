@@ -1,4 +1,4 @@
-//! A way to PostgreSQL on which connections are cut where something is committed.
+//! A PostgreSQL proxy that cuts connections around commits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A simple query (PostgreSQL's protocol 3.0, "Message Formats").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// Execute of the unnamed portal without a limit of rows: most statements, of which many commit by themselves.
+/// Execute of the unnamed portal without a row limit: most statements, many of them autocommitted.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
 
-/// A proxy that cuts connections at random, as long as it is to.
+/// A proxy that cuts connections at random while cutting is enabled.
 pub struct Proxy {
     /// The database's URL through the proxy.
     pub url: String,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     _server: AbortOnDropHandle<()>,
 }
 
-struct Shared {
+struct ProxyState {
     dice: Dice,
-    /// The database's own URL.
+    /// The database's direct URL.
     database: Url,
     cuts: AtomicBool,
-    /// Cuts before something was sent to be committed, and after it was committed.
+    /// The number of cuts before a commit was sent and after it was committed.
     before: AtomicUsize,
     after: AtomicUsize,
 }
@@ -47,7 +47,7 @@ impl Proxy {
         url.set_query(Some("sslmode=disable"));
         let cuts = AtomicBool::new(false);
         let (before, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let shared = Arc::new(Shared { dice, database, cuts, before, after });
+        let shared = Arc::new(ProxyState { dice, database, cuts, before, after });
         let serving = Arc::clone(&shared);
         let server = tokio::spawn(async move {
             loop {
@@ -59,19 +59,19 @@ impl Proxy {
         Self { url: url.into(), shared, _server: AbortOnDropHandle::new(server) }
     }
 
-    /// Whether it cuts from now on.
+    /// Enables or disables cutting.
     pub fn cut(&self, cuts: bool) {
         self.shared.cuts.store(cuts, Ordering::SeqCst);
     }
 
-    /// How many connections were cut before something was sent to be committed, and after it was committed.
+    /// Returns the number of connections cut before a commit was sent and after it was committed.
     pub fn cuts(&self) -> (usize, usize) {
-        let Shared { before, after, .. } = &*self.shared;
+        let ProxyState { before, after, .. } = &*self.shared;
         (before.load(Ordering::SeqCst), after.load(Ordering::SeqCst))
     }
 }
 
-impl Shared {
+impl ProxyState {
     async fn server(&self) -> std::io::Result<Box<dyn Stream>> {
         let port = self.database.port().unwrap_or(5432);
         let folder = self.database.query_pairs().find(|(name, _)| name == "host");
@@ -83,7 +83,7 @@ impl Shared {
         })
     }
 
-    /// Whether a connection is cut that is about to send this.
+    /// True if a connection is cut before sending these bytes.
     fn cuts_at(&self, sent: &[u8]) -> bool {
         let holds = |message: &[u8]| sent.windows(message.len()).any(|window| window == message);
         self.cuts.load(Ordering::SeqCst)
@@ -108,7 +108,7 @@ impl Shared {
                     }
                     server.write_all(sent).await?;
                     if cuts {
-                        // The answer shows that it is committed, and is not passed on.
+                        // The response shows that the commit succeeded; it is not forwarded.
                         let committed = server.read(&mut answered).await? > 0;
                         self.after.fetch_add(usize::from(committed), Ordering::SeqCst);
                         return Ok(());

@@ -1,4 +1,4 @@
-//! Receives webhooks and push notifications, and fails now and then.
+//! A receiver of webhooks and push notifications that fails at random.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,18 +14,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::dice::Dice;
 
-/// A receiver on this machine.
+/// A receiver on localhost.
 pub struct Receiver {
     pub url: String,
-    shared: Arc<Shared>,
+    shared: Arc<ReceiverState>,
     _server: AbortOnDropHandle<()>,
 }
 
-struct Shared {
+struct ReceiverState {
     dice: Dice,
-    /// Whether it fails now and then.
+    /// True if it fails at random.
     fails: AtomicBool,
-    /// What it has taken, by path and what it was about: a poll or a task.
+    /// The accepted notifications, by path and by poll or task.
     taken: Mutex<HashMap<(String, String), Value>>,
 }
 
@@ -33,25 +33,25 @@ impl Receiver {
     pub async fn start(dice: Dice) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let shared = Arc::new(Shared { dice, fails: AtomicBool::new(true), taken: Mutex::default() });
+        let shared = Arc::new(ReceiverState { dice, fails: AtomicBool::new(true), taken: Mutex::default() });
         let router = Router::new().fallback(take).with_state(Arc::clone(&shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { url, shared, _server: AbortOnDropHandle::new(server) }
     }
 
-    /// Takes everything from now on.
+    /// Accepts every further notification.
     pub fn recover(&self) {
         self.shared.fails.store(false, Ordering::SeqCst);
     }
 
-    /// What was told about this poll or task at this path.
+    /// Returns the notification about this poll or task at this path.
     pub fn taken(&self, path: &str, about: &str) -> Option<Value> {
         self.shared.taken.lock().unwrap().get(&(path.to_owned(), about.to_owned())).cloned()
     }
 }
 
 async fn take(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ReceiverState>>,
     uri: Uri,
     headers: HeaderMap,
     body: axum::Json<Value>,

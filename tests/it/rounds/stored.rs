@@ -1,4 +1,4 @@
-//! What the database holds, read past the service.
+//! Direct access to the database, bypassing the service.
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
@@ -18,22 +18,22 @@ macro_rules! connected {
 }
 
 impl Stored {
-    /// Rows of two texts.
+    /// Returns rows of two texts.
     pub async fn pairs(&self, sql: &'static str) -> Vec<(String, String)> {
         connected!(self.0, db, sqlx::query_as(sql).fetch_all(&mut db).await.unwrap())
     }
 
-    /// A number.
+    /// Returns a number.
     pub async fn number(&self, sql: &'static str) -> i64 {
         connected!(self.0, db, sqlx::query_scalar(sql).fetch_one(&mut db).await.unwrap())
     }
 
-    /// Changes what is stored.
+    /// Runs a statement.
     pub async fn execute(&self, sql: &'static str) {
         connected!(self.0, db, assert!(sqlx::query(sql).execute(&mut db).await.is_ok()));
     }
 
-    /// Lets the pauses before what is to be sent again be over, and the claims of attempts.
+    /// Makes all retries due and releases the claims of delivery attempts.
     pub async fn let_deliveries_be_due(&self) {
         for table in ["notifications", "a2a_pushes"] {
             let sql = format!("UPDATE {table} SET next_at = 0 WHERE state = 'waiting'");

@@ -1,4 +1,4 @@
-//! Every command of the skill and of auth.md is run as it stands.
+//! Runs every command of the skill and of `auth.md` unchanged.
 
 use std::path::Path;
 use std::process::Output;
@@ -11,20 +11,20 @@ use super::{SKILL, text};
 use crate::deposits::World;
 use crate::harness::{Service, Setup, WalletLibraries, node};
 
-/// The fenced blocks of a language.
+/// Returns the fenced blocks of a language.
 fn blocks<'a>(markdown: &'a str, language: &str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     markdown.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// What a block prints, run in bash.
+/// Runs a block in bash and returns its output.
 async fn bash(block: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new("bash");
     command.args(["-euo", "pipefail", "-c", block]).envs(variables.iter().copied()).kill_on_drop(true);
     tokio::time::timeout(Duration::from_mins(2), command.output()).await.unwrap().unwrap()
 }
 
-/// What a block prints, run in Node, where the libraries that it names are installed.
+/// Runs a block in Node, next to the libraries that it imports, and returns its output.
 async fn javascript(block: &str, wallet_key: &str) -> String {
     let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/counterparts");
     let mut command = Command::new(node());
@@ -36,7 +36,7 @@ async fn javascript(block: &str, wallet_key: &str) -> String {
     printed
 }
 
-/// Runs every block of bash and returns what each answers.
+/// Runs every bash block and returns the responses.
 async fn answers(service: &Service, path: &str) -> Vec<Value> {
     let page = text(&service.anonymous(), path).await;
     let key = service.user().await.key.unwrap();
@@ -54,7 +54,7 @@ async fn answers(service: &Service, path: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_skills_commands_poll() {
+async fn skill_commands_poll() {
     let service = Setup::demo().boot().await;
     let answers = answers(&service, SKILL).await;
     let [free, paid, late, estimate] = answers.as_slice() else { panic!("{answers:?}") };
@@ -63,7 +63,7 @@ async fn the_skills_commands_poll() {
     assert!(paid["tally"]["409 Conflict"].is_u64() && paid["votes"].as_array().unwrap().len() > 1, "{paid}");
     assert!(late["outcome"].is_string() && late["poll_id"].is_string(), "{late}");
     assert!(estimate["cost_usd_at_most"].is_number(), "{estimate}");
-    // What the skill says of results is what they have.
+    // The fields that the skill describes exist in results.
     let skill = text(&service.anonymous(), SKILL).await;
     let (_, table) = skill.split_once("## Read the result").unwrap();
     let table = table.split("\n\n").nth(1).unwrap();
@@ -78,7 +78,7 @@ async fn the_skills_commands_poll() {
     for member in ["answer", "reasoning", "confidence", "simulated", "notices", "result_url"] {
         assert!(free.get(member).is_some(), "{member}");
     }
-    // A client's settings are JSON and name the endpoint.
+    // The client configuration is JSON and names the endpoint.
     let settings: Value = serde_json::from_str(blocks(&skill, "json")[0]).unwrap();
     let url = settings["mcpServers"]["ensemble-poll"]["url"].as_str().unwrap();
     let tool =
@@ -87,14 +87,14 @@ async fn the_skills_commands_poll() {
 }
 
 #[tokio::test]
-async fn the_instructions_command_polls() {
+async fn instructions_command_polls() {
     let service = Setup::demo().boot().await;
     let answers = answers(&service, "/AGENTS.md").await;
     assert_eq!((answers.len(), &answers[0]["theme"]), (1, &Value::from("free")));
 }
 
 #[tokio::test]
-async fn auth_mds_commands_get_a_key() {
+async fn auth_md_commands_get_a_key() {
     let world = World::start().await;
     let service = world.with_node(Setup::demo()).boot().await;
     let answers = answers(&service, "/auth.md").await;
@@ -107,7 +107,7 @@ async fn auth_mds_commands_get_a_key() {
     let [sign_up, pay] = blocks(&page, "js")[..] else { panic!("{page}") };
     let wallet = world.wallet(20).await;
     assert!(javascript(sign_up, &world.libraries.wallet().await.private_key).await.contains("ep_k_"));
-    // The library refuses tokens that it does not know, as the test's own chain has one.
+    // The library rejects unknown tokens, such as the one of the test's chain.
     let pay = pay.replace("setSpendControls({", "setSpendControls({ allowedAssets: true,");
     let paid = javascript(&pay, &wallet.private_key).await;
     assert!(paid.contains("ep_k_") && paid.contains("amount_cents: 500"), "{paid}");

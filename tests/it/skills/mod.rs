@@ -1,4 +1,4 @@
-//! What agents read: the skill with its index, bundle and mirrors, llms.txt, llms-full.txt and auth.md.
+//! Texts for agents: the skill with its index, bundle and alias paths, llms.txt, llms-full.txt and auth.md.
 
 mod commands;
 mod programs;
@@ -6,7 +6,7 @@ mod programs;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ensemble_poll::documents::{DOCUMENTS, Mirrors};
+use ensemble_poll::documents::{AliasPaths, DOCUMENTS};
 use ep_kernel::tool::{Entry, entry};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,10 +19,10 @@ use crate::harness::{Client, Service, Setup};
 const NAME: &str = "prevent-hallucinations-with-a-poll";
 const SKILL: &str = "/.well-known/agent-skills/prevent-hallucinations-with-a-poll/SKILL.md";
 const INDEX: &str = "/.well-known/agent-skills/index.json";
-/// Everything of this kind.
+/// The texts for agents.
 const TEXTS: [&str; 5] = [SKILL, "/AGENTS.md", "/auth.md", "/llms.txt", "/llms-full.txt"];
 
-/// The text at a path.
+/// Returns the text at a path.
 async fn text(client: &Client, path: &str) -> String {
     let reply = client.get(path).await;
     assert_eq!(reply.status, 200, "{path}: {}", reply.text);
@@ -34,7 +34,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn the_index_and_the_bundle_have_the_digests_of_what_is_served() {
+async fn index_and_bundle_digests_match_the_served_bytes() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let index = client.get(INDEX).await.expect(200);
@@ -55,12 +55,12 @@ async fn the_index_and_the_bundle_have_the_digests_of_what_is_served() {
 }
 
 #[tokio::test]
-async fn every_mirror_serves_the_same_bytes() {
+async fn every_alias_path_serves_the_same_bytes() {
     let service = Setup::demo().boot().await;
     let client = service.anonymous();
     let mut seen = BTreeSet::new();
     for document in DOCUMENTS {
-        for path in document.mirrors.iter().flat_map(Mirrors::paths) {
+        for path in document.mirrors.iter().flat_map(AliasPaths::paths) {
             let canonical = service.site.document(document.name).unwrap();
             let (status, head, body) = raw(&service, &path).await;
             assert_eq!((status, body.as_bytes()), (200, &canonical[..]), "{path}");
@@ -92,7 +92,7 @@ async fn every_mirror_serves_the_same_bytes() {
     assert!(listed.iter().all(|family| family["path"].as_str().unwrap().starts_with("/.{tool_dir}/")));
 }
 
-/// The answer to a request for exactly this target: no client in between puts it into another form.
+/// Requests exactly this target, because an HTTP client would normalize it.
 async fn raw(service: &Service, target: &str) -> (u16, String, String) {
     let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -105,7 +105,7 @@ async fn raw(service: &Service, target: &str) -> (u16, String, String) {
 }
 
 #[tokio::test]
-async fn nothing_outside_the_lists_is_served() {
+async fn only_listed_paths_are_served() {
     let service = Setup::demo().boot().await;
     let skill = text(&service.anonymous(), SKILL).await;
     for target in [
@@ -157,7 +157,7 @@ async fn nothing_outside_the_lists_is_served() {
 }
 
 #[tokio::test]
-async fn a_service_without_polls_has_no_skill_and_says_so() {
+async fn service_without_polls_has_no_skill() {
     static FEW: LazyLock<Vec<Entry>> = LazyLock::new(|| vec![entry::<ep_tools::service::GetHealth>()]);
     let service = Setup { tools: &FEW, ..Setup::demo() }.boot().await;
     for path in [SKILL, INDEX, "/api/skill-bundle", "/AGENTS.md", "/~/AGENTS.md"] {
@@ -168,7 +168,7 @@ async fn a_service_without_polls_has_no_skill_and_says_so() {
     assert!(!llms.contains("SKILL.md") && !llms.contains("/api/poll"), "{llms}");
 }
 
-/// What llmstxt.org allows: a title, a summary, text without headings, then sections of links alone.
+/// Asserts the grammar of llmstxt.org: a title, a summary, text without headings, then sections with only links.
 fn check_grammar(llms: &str) {
     let mut lines = llms.lines().filter(|line| !line.is_empty());
     assert!(lines.next().unwrap().starts_with("# "));
@@ -193,7 +193,7 @@ fn check_grammar(llms: &str) {
 
 #[tokio::test]
 async fn llms_txt_is_short_and_its_links_resolve() {
-    // An address as long as public ones may be.
+    // A base URL of the maximum typical length.
     let base =
         "https://polls.a-rather-long-name-of-a-department.a-rather-long-name-of-an-organisation.example.com";
     let service = Setup::demo().with("EP_BASE_URL", base).boot().await;
@@ -208,19 +208,19 @@ async fn llms_txt_is_short_and_its_links_resolve() {
     }
 }
 
-/// Every address of the service that a text names, without its query.
+/// Returns every URL of the service in a text, without the query.
 fn addresses<'a>(service: &Service, text: &'a str) -> BTreeSet<&'a str> {
     let end = |rest: &str| rest.find(|c: char| " \n)>\"'`?|,;*$".contains(c)).unwrap_or(rest.len());
     let whole = |rest: &&str| !rest[end(rest)..].starts_with('$');
     let found = text.split(service.url.as_str()).skip(1).filter(whole).map(|rest| &rest[..end(rest)]);
     let found = found.map(|path| path.trim_end_matches(['.', ':']).trim_end_matches("/…"));
-    // Examples of ids and variables are no addresses.
+    // Example ids and variables are not URLs.
     found.filter(|path| path.starts_with('/') && !path.contains("/EP-")).collect()
 }
 
 #[tokio::test]
-async fn whatever_these_documents_name_is_served() {
-    // With everything on that adds links.
+async fn every_url_in_the_documents_is_served() {
+    // With every setting that adds links.
     let (setup, _) = Setup::demo().with("EP_AUTH_ISSUER_URL", "https://login.example.com").at_known_address();
     let service = setup.boot().await;
     let client = service.anonymous();
@@ -240,7 +240,7 @@ async fn whatever_these_documents_name_is_served() {
 }
 
 #[tokio::test]
-async fn auth_md_offers_what_this_configuration_has() {
+async fn auth_md_follows_the_configuration() {
     let plain = text(&Setup::demo().boot().await.anonymous(), "/auth.md").await;
     let full = Setup::demo()
         .with("EP_AUTH_ISSUER_URL", "https://login.example.com")
@@ -272,7 +272,7 @@ async fn figures_follow_the_settings() {
 }
 
 #[tokio::test]
-async fn the_whole_documentation_is_one_page() {
+async fn llms_full_contains_all_documentation() {
     let service = Setup::demo()
         .with("EP_STRIPE_SECRET_KEY", "sk_test_of_the_tests")
         .with("EP_STRIPE_WEBHOOK_SECRET", "whsec_test")

@@ -1,4 +1,4 @@
-//! The programs of others that read skills and llms.txt: `tests/skills`.
+//! Third-party programs that read skills and llms.txt: `tests/skills`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/skills")
 }
 
-/// What a program prints that must succeed.
+/// Runs a program and returns its output; the program must succeed.
 async fn output(command: &mut Command) -> String {
     command.kill_on_drop(true);
     let run = tokio::time::timeout(Duration::from_mins(1), command.output()).await.unwrap().unwrap();
@@ -23,7 +23,7 @@ async fn output(command: &mut Command) -> String {
 }
 
 #[tokio::test]
-async fn the_validator_of_skills_finds_nothing_wrong() {
+async fn skill_validator_reports_no_problems() {
     let service = Setup::demo().boot().await;
     let skill = text(&service.anonymous(), SKILL).await;
     let scratch = tempfile::tempdir().unwrap();
@@ -41,7 +41,7 @@ async fn the_validator_of_skills_finds_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn the_installer_of_skills_installs_what_is_served() {
+async fn skill_installer_installs_the_served_skill() {
     let service = Setup::demo().boot().await;
     let skill = text(&service.anonymous(), SKILL).await;
     let (project, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -49,7 +49,7 @@ async fn the_installer_of_skills_installs_what_is_served() {
     let mut command = Command::new(node());
     command.arg(installer).args(["add", &service.url, "--skill", NAME, "-a", "claude-code", "--copy", "-y"]);
     command.current_dir(project.path()).env("HOME", home.path());
-    // Nothing is reported to its makers.
+    // Disable telemetry.
     command.envs([("DISABLE_TELEMETRY", "1"), ("DO_NOT_TRACK", "1"), ("CI", "1")]);
     output(&mut command).await;
     let installed = project.path().join(format!(".claude/skills/{NAME}/SKILL.md"));
@@ -57,7 +57,7 @@ async fn the_installer_of_skills_installs_what_is_served() {
 }
 
 #[tokio::test]
-async fn the_audit_of_llms_txt_has_nothing_to_say() {
+async fn llms_txt_audit_reports_no_problems() {
     let service = Setup::demo().boot().await;
     let mut command = Command::new(folder().join(".python/bin/llms-txt-audit"));
     command.arg(format!("{}/llms.txt", service.url));

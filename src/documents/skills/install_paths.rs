@@ -1,6 +1,6 @@
-//! Where agents keep skills and instructions: folders and files of known programs, in November 2026.
+//! Folders and files where known programs look for skills and instructions, as of November 2026.
 
-/// Folders of programs, without their leading dot; `agents` is the one that many share.
+/// Folders of programs, without the leading dot. Many programs share `agents`.
 pub(super) const TOOL_DIRS: &[&str] = &[
     "adal",
     "agents",
@@ -69,10 +69,10 @@ pub(super) const TOOL_DIRS: &[&str] = &[
     "zencoder",
 ];
 
-/// The home folder, as written and as encoded: routers see two different paths.
+/// The home folder, literal and percent-encoded: routers treat them as different paths.
 pub(super) const HOMES: &[&str] = &["~", "%7E"];
 
-/// Files of instructions, without their ending.
+/// Instruction files, without their extension.
 pub(super) const ROOT_FILES: &[&str] = &[
     "AGENTS",
     "AGENT",
