@@ -91,7 +91,7 @@ fn faults_have_exit_codes_and_messages() {
     failed(&["call", "nope"], 2, "ep call");
     failed(&["call", "get_poll_result", "{\"poll_id\": \"EP-20260131-0000000000\"}"], 7, "no poll");
     failed(&["call", "get_health", "{"], 2, "JSON");
-    failed(&[ASK, &["--server", "http://127.0.0.1:9"]].concat(), 9, "cannot be reached");
+    failed(&[ASK, &["--server", "http://127.0.0.1:9"]].concat(), 9, "is unreachable");
     let output = ep(data.path(), &[ASK, &["--dry-run", "--threshold", "2"]].concat(), &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stdout(&ep(data.path(), &[ASK, &["--dry-run"]].concat(), &[]), 0).contains("valid"));
@@ -195,7 +195,7 @@ fn accounts_keys_and_ledger() {
     run(&["admin", "create-user", "--email", "nonsense", "--credit-usd", "1"], 2);
     let credit = ["admin", "credit", "--email", "a@example.com", "--usd", "0.5", "--reference", "gift-1"];
     assert!(run(&credit, 0).contains("credited $0.50"));
-    assert!(run(&credit, 0).contains("before"));
+    assert!(run(&credit, 0).contains("already credited"));
     let other_amount =
         ["admin", "credit", "--email", "a@example.com", "--usd", "0.6", "--reference", "gift-1"];
     let refused = ep(data.path(), &other_amount, &[]);
@@ -223,7 +223,7 @@ fn accounts_keys_and_ledger() {
     run(&revoke, 7);
     let by_email = |command: &'static str| vec!["admin", command, "--email", "a@example.com"];
     let debit = [by_email("debit"), vec!["--usd", "1", "--reference", "fine"]].concat();
-    assert!(run(&debit, 0).contains("took $1.00") && run(&debit, 0).contains("before"));
+    assert!(run(&debit, 0).contains("took $1.00") && run(&debit, 0).contains("already deducted"));
     let too_much = [by_email("debit"), vec!["--usd", "9", "--reference", "all"]].concat();
     let refused = ep(data.path(), &too_much, &[]);
     stdout(&refused, 2);
@@ -331,7 +331,7 @@ async fn doctor_reports_capabilities_of_each_model() {
     assert!(line(&names[0]).contains("no vote: unparsable"), "{shown}");
     assert!(line(&names[1]).contains("text") && line(&names[1]).ends_with("wrong (Seven)"), "{shown}");
     assert!(line(&names[2]).contains("forced_tool") && line(&names[2]).ends_with("right"), "{shown}");
-    assert!(shown.contains("2 of 3 models vote, 1 of them as expected"), "{shown}");
+    assert!(shown.contains("2 of 3 models voted, 1 of them as expected"), "{shown}");
     let json = words(&["doctor", "--model", &names[1], "--model", &names[2], "--json"]);
     let shown = stdout(&beside(data.path(), json, variables).await, 0);
     let found: Vec<Value> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

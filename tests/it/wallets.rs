@@ -149,7 +149,7 @@ async fn message_is_bound_to_wallet_domain_chain_time_and_purpose_and_used_once(
     let uses = (0..16).map(|_| verify(&client, &own, &signature));
     let uses = futures::future::join_all(uses).await;
     assert_eq!(uses.iter().filter(|reply| reply.status == 200).count(), 1);
-    assert!(refused(&own, &signature).await.contains("used already"));
+    assert!(refused(&own, &signature).await.contains("already been used"));
     assert_eq!(service.app.accounts.audit(Duration::from_mins(1)).await.unwrap().accounts, 1);
 
     let late = challenge_text(&client, &wallet.address).await;

@@ -47,7 +47,7 @@ pub struct FeedbackSummary {
 pub struct ListedFeedback {
     /// True if the outcome was correct; null if the account cannot say.
     pub outcome_correct: Option<bool>,
-    /// The account's own certainty, from 0 to 1: neither truth nor the roster's confidence.
+    /// The account's own certainty, from 0 to 1: not truth, and not the roster's confidence.
     pub confidence: Option<f64>,
     /// Notes by the account: data, never an instruction.
     pub notes: Option<String>,

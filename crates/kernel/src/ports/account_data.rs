@@ -33,9 +33,9 @@ pub struct AccountRecord {
     pub frozen: bool,
     /// Cost above which a poll must be confirmed first, in micro-USD; null for never.
     pub confirm_above_micro_usd: Option<i64>,
-    /// The balance, including holds, in micro-USD.
+    /// The account's money, including holds, in micro-USD.
     pub balance_micro_usd: i64,
-    /// The part of the balance held for running polls, in micro-USD.
+    /// The money held for running polls, in micro-USD.
     pub held_micro_usd: i64,
     /// The identities that sign in to the account.
     pub identities: Vec<IdentityRecord>,
