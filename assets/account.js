@@ -18,4 +18,6 @@ card?.addEventListener('submit', async (event) => {
   else card.submit()
 })
 
-document.querySelector('.refused, #created')?.scrollIntoView()
+const news = document.querySelector('.refused, #created, .done')
+news?.scrollIntoView()
+news?.focus()

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use ep_kernel::fault::{Fault, Kind};
-use ep_kernel::links::Links;
 
 use super::Layout;
 use super::layout::own;
@@ -33,6 +32,14 @@ struct Content {
     request_id: String,
 }
 
+/// The same in the frame of another website: one line.
+#[derive(Template)]
+#[template(path = "fault_embedded.html")]
+struct EmbeddedFault<'a> {
+    page: &'a Layout<'a>,
+    message: &'a str,
+}
+
 /// What can be done about it.
 pub(super) struct Action {
     pub(super) text: String,
@@ -40,7 +47,8 @@ pub(super) struct Action {
 }
 
 /// What people can do about a fault. `wanted` is the page that they asked for.
-pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec<Action> {
+pub(super) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<Action> {
+    let links = &site.links;
     let page = |text: &str, name: &str, behind: &str| Action {
         text: text.to_owned(),
         url: Some(format!("{}{behind}", own(&links.url(name, &[])))),
@@ -54,24 +62,46 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
             ];
         }
         Kind::InsufficientBalance => {
-            return vec![
-                page("Add funds to your account.", DASHBOARD, FUNDS),
-                Action {
-                    text: "Or choose a cheaper panel. Free models, where available, cost nothing.".to_owned(),
-                    url: None,
-                },
-            ];
+            let cheaper = |text: &str| Action { text: text.to_owned(), url: None };
+            return if site.settings.offer.takes_payments() {
+                vec![
+                    page("Add funds to your account.", DASHBOARD, FUNDS),
+                    cheaper("Or choose a cheaper panel: free models, where available, cost nothing."),
+                ]
+            } else {
+                let contact = match site.settings.operator.contact.as_str() {
+                    "" => "the operator",
+                    contact => contact,
+                };
+                vec![
+                    cheaper("Choose free models, where available: they cost nothing."),
+                    cheaper(&format!("Or ask {contact} for credit: no way to pay is set up here.")),
+                ]
+            };
         }
         Kind::UnknownRoute => {
-            return vec![
+            let near = readable(fault)
+                .map(|(_, url)| Action { text: format!("Did you mean {url}?"), url: Some(url) });
+            let known = [
                 page("Go to the start page.", HOME, ""),
                 page("Look into the documentation.", documents::DOCS, ""),
             ];
+            return near.chain(known).collect();
         }
         Kind::NotFound => {
+            let mut own: Vec<Action> =
+                readable(fault).map(|(text, url)| Action { text: text.to_owned(), url: Some(url) }).collect();
+            if own.is_empty() {
+                let behind = wanted.map_or_else(String::new, return_to);
+                own.push(page("Sign in, if it is yours.", LOGIN_PAGE, &behind));
+            }
+            own.push(page("Ask a question of your own.", HOME, ""));
+            return own;
+        }
+        Kind::MethodNotAllowed => {
             return vec![
-                page("Sign in, if it is yours.", LOGIN_PAGE, &wanted.map_or_else(String::new, return_to)),
-                page("Ask a question of your own.", HOME, ""),
+                page("Ask a question.", HOME, ""),
+                page("Read the documentation.", documents::DOCS, ""),
             ];
         }
         _ => {}
@@ -86,6 +116,20 @@ pub(super) fn actions(fault: &Fault, links: &Links, wanted: Option<&str>) -> Vec
     actions.collect()
 }
 
+/// The actions of this occurrence that a browser can follow: their descriptions and paths.
+fn readable(fault: &Fault) -> impl Iterator<Item = (&str, String)> {
+    let with_get = fault.actions().iter().filter(|action| action.method.as_deref() == Some("GET"));
+    with_get.filter_map(|action| Some((action.description.as_str(), own(action.href.as_deref()?))))
+}
+
+/// The title of a fault's page.
+fn title(fault: &Fault) -> &'static str {
+    match fault.kind() {
+        Kind::MethodNotAllowed => "This address is for programs",
+        kind => kind.row().title,
+    }
+}
+
 /// What happened, in words for people: what programs are told of credentials is not for them.
 pub(super) fn message(fault: &Fault) -> String {
     if fault.rejects_credential() {
@@ -96,11 +140,16 @@ pub(super) fn message(fault: &Fault) -> String {
         // The page counts the wait down.
         "This service takes only so many requests from one visitor in a minute, and these were more."
             .to_owned()
+    } else if fault.kind() == Kind::MethodNotAllowed {
+        "A browser cannot open it as a page.".to_owned()
     } else {
         let known = fault.message();
-        // What programs read instead is no help to people.
-        let shown = known.split_once("; see ").map_or(known, |(shown, _)| shown);
-        capitalized(shown)
+        // The agent card and the API are for programs. The nearest path is a link.
+        let end = match fault.kind() {
+            Kind::UnknownRoute => known.rfind("; did you mean ").or_else(|| known.rfind("; see ")),
+            _ => known.find("; see "),
+        };
+        capitalized(&known[..end.unwrap_or(known.len())])
     }
 }
 
@@ -120,12 +169,21 @@ impl<'a> FaultPage<'a> {
             status: row.http,
             message: message(fault),
             wait: fault.retry_after_seconds(),
-            actions: actions(fault, &site.links, wanted),
+            actions: actions(fault, site, wanted),
             request_id,
-            title: row.title.to_owned(),
+            title: title(fault).to_owned(),
         };
         let page = Layout::new(site, inner.title.clone(), inner.message.clone());
         Self { page: Layout { noindex: true, ..page }, inner }
+    }
+
+    /// The page for the frame of another website.
+    pub fn embedded(&self, fault: &Fault) -> askama::Result<String> {
+        let message = match fault.kind() {
+            Kind::NotFound => "We can't find this poll. It may be private or deleted.",
+            _ => self.inner.message.as_str(),
+        };
+        EmbeddedFault { page: &self.page, message }.render()
     }
 
     /// The page as Markdown.

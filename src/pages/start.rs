@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use askama::Template;
 use ep_kernel::fault::Fault;
-use ep_kernel::links::Links;
 use ep_kernel::tool::Tool;
 use ep_polling::options::{FREE_MAX_OPTIONS, MAX_OPTIONS};
 use ep_polling::time::Timestamp;
@@ -131,7 +130,7 @@ struct Refused {
 }
 
 impl Refused {
-    fn new(fault: &Fault, links: &Links, asked: &Asked) -> Self {
+    fn new(fault: &Fault, site: &Site, asked: &Asked) -> Self {
         let fields = fault.fields().iter().map(|wrong| (field(&wrong.field), sentence(&wrong.detail)));
         let mut fields: Vec<_> = fields.filter(|(name, _)| !name.is_empty()).collect();
         let has_too_many_for_free = asked.profile().is_none()
@@ -140,7 +139,7 @@ impl Refused {
             let _ = write!(detail, " The panels of an account take up to {MAX_OPTIONS}.");
         }
         let (title, actions) = if fields.is_empty() {
-            (fault.kind().row().title.to_owned(), actions(fault, links, None))
+            (fault.kind().row().title.to_owned(), actions(fault, site, None))
         } else {
             ("Please change what is marked".to_owned(), Vec::new())
         };
@@ -235,7 +234,7 @@ impl<'a> StartPage<'a> {
             markdown: site.url_of(HOME_MARKDOWN),
             ..Layout::new(site, text("tagline"), text("description"))
         };
-        let refused = visit.refused.map(|fault| Refused::new(fault, &site.links, visit.asked));
+        let refused = visit.refused.map(|fault| Refused::new(fault, site, visit.asked));
         let page = match &refused {
             Some(refused) => Layout { title: format!("Not asked: {}", refused.title), ..page },
             None => page,

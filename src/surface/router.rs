@@ -16,13 +16,15 @@ use ep_kernel::guard::{Credential, Policy};
 use ep_kernel::tool::{Access, Rate};
 
 use super::http::{
-    AppState, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault, rpc_fault,
+    AppState, Embedded, ErrorStyle, Exchange, Handler, PathParams, RequestHead, Stopping, counted, fault,
+    rpc_fault,
 };
 use super::rest::{self, Binding};
 use super::routes::Handlers;
 use super::unknown_path::{Nearest, nearest, without_trailing_slash};
 use super::web;
 use crate::documents::{self, Site};
+use crate::site::names::EMBED;
 use crate::site::protocol::ErrorFormat;
 use crate::site::{Route, RouteKind};
 
@@ -118,7 +120,10 @@ async fn unknown_route(State(state): State<AppState>, head: RequestHead, request
     let links = state.links();
     let card = links.url(documents::AGENT_CARD, &[]);
     let card = card.strip_prefix(links.base_url()).unwrap_or(&card);
-    let refusal = match nearest(&state.site.routes, request.method().as_str(), uri.path()) {
+    // A browser is sent to pages alone.
+    let only_pages = head.error_style == ErrorStyle::Page;
+    let routes = state.site.routes.iter().filter(|route| !only_pages || route.for_people);
+    let refusal = match nearest(routes, request.method().as_str(), uri.path()) {
         Some(Nearest { route, path: near }) => {
             let text =
                 format!("there is nothing at {path}; did you mean {near}? {card} lists the interfaces");
@@ -167,6 +172,9 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     };
     let mut response = answer(candidate, exchange).await;
     response.extensions_mut().insert(candidate.route.challenge());
+    if candidate.route.name == EMBED {
+        response.extensions_mut().insert(Embedded);
+    }
     if candidate.route.is_unindexed() {
         response.headers_mut().insert(X_ROBOTS_TAG, HeaderValue::from_static("noindex"));
     }

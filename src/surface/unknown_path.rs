@@ -20,7 +20,11 @@ pub(super) struct Nearest<'a> {
 }
 
 /// Returns the route whose path resembles this one most.
-pub(super) fn nearest<'a>(routes: &'a [Route], method: &str, path: &str) -> Option<Nearest<'a>> {
+pub(super) fn nearest<'a>(
+    routes: impl Iterator<Item = &'a Route>,
+    method: &str,
+    path: &str,
+) -> Option<Nearest<'a>> {
     if path.len() > MAX_PATH {
         return None;
     }
@@ -30,7 +34,7 @@ pub(super) fn nearest<'a>(routes: &'a [Route], method: &str, path: &str) -> Opti
     let rest = below.strip_prefix("/v1").unwrap_or(path);
     let prefixed = format!("/api{rest}");
     let forms = [path, rest, prefixed.as_str()];
-    let scored = routes.iter().filter(|route| !matches!(route.kind, RouteKind::Form));
+    let scored = routes.filter(|route| !matches!(route.kind, RouteKind::Form));
     let scored = scored.flat_map(|route| {
         forms.iter().map(move |form| {
             let of_method = if route.method.as_str() == method { SAME_METHOD } else { 0.0 };

@@ -200,15 +200,36 @@ async fn account_deletion_needs_consent_and_removes_personal_data() {
                 with_cookie(&nobody, Method::POST, "/api/account/delete", &cookie, &input).await
             }
         };
-        assert_eq!(delete("somebody@example.com", true).await.status, 400);
+        let misnamed = delete("somebody@example.com", true).await;
+        assert_eq!(misnamed.status, 400);
         let kept = delete(&email, false).await;
-        assert!(kept.status == 409 && kept.text.contains("a balance of $"), "{}", kept.text);
+        assert!(kept.status == 409 && kept.text.to_lowercase().contains("a balance of $"), "{}", kept.text);
+        if by_form {
+            let marked = |page: &Reply, id: &str| {
+                let input = page.text.split_once(&format!("id=\"{id}\"")).unwrap().1;
+                input.split_once('>').unwrap().0.contains("aria-invalid=\"true\"")
+            };
+            let text = format!("That is not {email}. Type it exactly.");
+            assert!(misnamed.text.contains(&text), "{}", misnamed.text);
+            assert!(marked(&misnamed, "confirm") && !marked(&misnamed, "forfeit"));
+            // The box is marked, not the field.
+            assert!(marked(&kept, "forfeit") && !marked(&kept, "confirm"), "{}", kept.text);
+            assert!(
+                kept.text.contains("tick the box to give it up")
+                    && kept.text.contains("value=\"yes\" required")
+            );
+            assert!(kept.text.contains("<h3>The account was not deleted</h3>"));
+        }
         owner.get("/api/balance").await.expect(200);
 
         let gone = delete(&email, true).await;
-        assert_eq!(gone.status, 200, "{}", gone.text);
+        assert_eq!(gone.status, if by_form { 303 } else { 200 }, "{}", gone.text);
         assert!(gone.header("set-cookie").starts_with("ep_session=;"), "{:?}", gone.headers);
-        assert!(!by_form || gone.text.contains("Your account is deleted"), "{}", gone.text);
+        // The page that follows can be reloaded.
+        for _ in 0..if by_form { 2 } else { 0 } {
+            let page = nobody.get(gone.header("location")).await;
+            assert!(page.status == 200 && page.text.contains("Your account is deleted"), "{}", page.text);
+        }
         owner.get("/api/balance").await.refused(401);
         let signed_in = nobody.request(Method::GET, "/api/auth/me").header("cookie", &cookie);
         nobody.send(signed_in).await.refused(401);

@@ -197,6 +197,60 @@ async fn errors_are_pages_for_browsers_and_json_for_programs() {
 }
 
 #[tokio::test]
+async fn people_are_led_to_pages_and_programs_to_operations() {
+    let service = Setup::demo().boot().await;
+    let client = service.anonymous();
+    let main = async |path: &str, status: u16| {
+        let page = get(&client, path, &[("accept", BROWSER)]).await;
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (status, "text/html; charset=utf-8"),
+            "{path}"
+        );
+        page.text.split_once("<main").unwrap().1.split_once("</main>").unwrap().0.to_owned()
+    };
+    let near = main("/modls", 404).await;
+    let first = near.split_once("<li>").unwrap().1;
+    assert!(first.starts_with("<a href=\"/models\">Did you mean /models?</a>"), "{near}");
+    assert!(!near.contains("agent-card") && near.contains("There is nothing at /modls</p>"), "{near}");
+    // The nearest address is one of programs alone.
+    for path in ["/api/blance", "/nowhere"] {
+        let page = main(path, 404).await;
+        assert!(!page.contains("Did you mean") && !page.contains("agent-card"), "{page}");
+    }
+    let told = client.get("/api/blance").await.refused(404);
+    assert!(told.contains("/api/balance") && told.contains("agent-card"), "{told}");
+
+    let wrong = main("/api/poll", 405).await;
+    for shown in ["This address is for programs", "href=\"/\">Ask a question.", "href=\"/docs\">"] {
+        assert!(wrong.contains(shown), "{shown}: {wrong}");
+    }
+    assert!(client.get("/api/poll").await.refused(405).contains("use"), "programs are told the methods");
+}
+
+#[tokio::test]
+async fn the_owner_of_a_deleted_poll_is_led_to_the_other_polls() {
+    let service = Setup::demo().boot().await;
+    let (user, _) = service.user_with(MicroUsd::ZERO).await;
+    let client = service.anonymous();
+    let cookie = service.cookie(user).await;
+    let path = "/results/EP-20260101-0000000000";
+    let page = get(&client, path, &[("cookie", &cookie), ("accept", BROWSER)]).await;
+    assert_eq!(page.status, 404);
+    assert!(page.text.contains("You may have deleted it"), "{}", page.text);
+    assert!(
+        page.text.contains("href=\"/dashboard#polls\"") && !page.text.contains("Sign in, if"),
+        "{}",
+        page.text
+    );
+    for headers in [vec![], vec![("cookie", "ep_session=ended")]] {
+        let headers = [headers, vec![("accept", BROWSER)]].concat();
+        let page = get(&client, path, &headers).await;
+        assert!(page.text.contains("Sign in, if") && !page.text.contains("deleted it"), "{}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn poll_links_have_a_preview_picture() {
     let service = Setup::demo().boot().await;
     let (_, owner) = service.user_with(MicroUsd::new(5_000_000)).await;
@@ -269,6 +323,14 @@ async fn public_poll_can_be_embedded_by_other_websites() {
     ] {
         client.get(&format!("/oembed{query}")).await.refused(status);
     }
+
+    // A website that shows a deleted poll shows one line, not an error of the browser.
+    let missing = get(&client, "/embed/EP-20260101-0000000000", &[("accept", BROWSER)]).await;
+    assert_eq!(missing.status, 404);
+    assert!(missing.header("content-security-policy").contains("frame-ancestors *"));
+    let body = missing.text.split_once("<body>").unwrap().1;
+    assert_eq!(body.matches("</h1>").count() + body.matches("<a ").count(), 1, "{body}");
+    assert!(body.contains("find this poll. It may be private or deleted."), "{body}");
 
     // A private poll is never shown in a frame, not even to its owner.
     let private = owner.poll(json!({ "private": true })).await.expect(200);

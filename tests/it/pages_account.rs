@@ -61,6 +61,13 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
     rest.split_once(after).unwrap().0
 }
 
+/// The title and the text of a refusal.
+#[track_caller]
+fn refusal(page: &Reply) -> (&str, &str) {
+    let shown = between(&page.text, "id=\"refused\" role=\"alert\" tabindex=\"-1\">", "</div>");
+    (between(shown, "<h3>", "</h3>"), between(shown, "<p>", "</p>"))
+}
+
 fn key_of(page: &Reply) -> String {
     assert_eq!(page.status, 200, "{}", page.text);
     between(&page.text, "id=\"key\">", "<").to_owned()
@@ -198,6 +205,11 @@ async fn key_is_created_once_shown_once_and_revoked() {
             && refused.text.contains("<option value=\"read\" selected>")
     );
     assert!(refused.text.contains("role=\"alert\""));
+    let label = between(&refused.text, "<input id=\"label\"", ">");
+    for marked in ["maxlength=\"64\"", "aria-invalid=\"true\"", "aria-describedby=\"refused\""] {
+        assert!(label.contains(marked), "{marked}: {label}");
+    }
+    assert_eq!(refusal(&refused).0, "No key was created");
 
     let id = keys(&owner).await.iter().find(|key| key["label"] == label).unwrap()["id"]
         .as_str()
@@ -214,6 +226,15 @@ async fn key_is_created_once_shown_once_and_revoked() {
     }
     with_key.get("/api/balance").await.refused(401);
     assert!(visitor.page().await.contains("Revoked keys (1)"));
+    // The notice is in its section.
+    let told = visitor.get("/dashboard?done=revoked").await.text;
+    let section = between(&told, "<h2 id=\"keys\">", "<form");
+    assert!(
+        section.contains("The key is revoked.") && told.matches("The key is revoked.").count() == 1,
+        "{told}"
+    );
+    let stale = visitor.send("/dashboard/keys/revoke", &[("key_id", &id), ("nonce", "n5")]).await;
+    assert_eq!(refusal(&stale), ("Nothing changed", "This key is already revoked."));
     for path in [
         "/dashboard/keys",
         "/dashboard/keys/revoke",
@@ -318,6 +339,36 @@ async fn polls_are_listed_searched_paged_and_cancelled() {
     assert!(!page.contains("id=\"running\"") && page.contains("Is a running poll shown?"), "{page}");
     let again = visitor.send("/dashboard/polls/cancel", &[("poll_id", id), ("nonce", "n2")]).await;
     assert!([303, 409].contains(&again.status), "{}", again.text);
+    let told = visitor.get("/dashboard?done=cancelled").await.text;
+    assert!(
+        between(&told, "<h2 id=\"polls\">", "<form").contains("The poll was ended with the votes it had.")
+    );
+    // A poll that ended by itself, and one that was deleted, in a stale tab.
+    let ended = owner.poll(json!({ "confidence_threshold": 0.5 })).await.expect(200);
+    let ended = ended["poll_id"].as_str().unwrap();
+    let stale = visitor.send("/dashboard/polls/cancel", &[("poll_id", ended), ("nonce", "n4")]).await;
+    assert_eq!((stale.status, refusal(&stale)), (409, ("Nothing changed", "It has already ended.")));
+    let delete = async |nonce: &str| {
+        let form = [("poll_id", ended), ("confirm", ended), ("nonce", nonce)];
+        visitor.send("/dashboard/polls/delete", &form).await
+    };
+    // Its cost may still be charged.
+    let mut nonce = 0;
+    while delete(&nonce.to_string()).await.status == 409 {
+        nonce += 1;
+    }
+    for path in ["/dashboard/polls/cancel", "/dashboard/polls/delete"] {
+        let form = [("poll_id", ended), ("confirm", ended), ("nonce", "n5")];
+        let stale = visitor.send(path, &form).await;
+        assert_eq!(
+            (stale.status, refusal(&stale)),
+            (404, ("Nothing changed", "This poll is already deleted."))
+        );
+        // Another account is not told that a poll of somebody else is deleted.
+        let form = [("poll_id", id), ("confirm", id), ("nonce", "n6")];
+        let text = "Your account has no such poll. It may be deleted, or belong to another account.";
+        assert_eq!(refusal(&other.send(path, &form).await).1, text);
+    }
     let unknown = visitor.send("/dashboard/polls/cancel", &[("poll_id", "<b>"), ("nonce", "n3")]).await;
     assert!(unknown.status == 404 && !unknown.text.contains("<b>"), "{}", unknown.text);
 }
@@ -342,7 +393,9 @@ async fn account_reads_its_history_and_spending() {
     let found = visitor.get("/dashboard?search=NUMBER+gr%C3%B6%C3%9Fe+21").await.text;
     assert_eq!(between(&found, "id=\"history\"", "</ul>").matches("<li>").count(), 1, "{found}");
     let none = visitor.get("/dashboard?search=%22%3E%3Cscript%3E").await.text;
-    assert!(none.contains("There is no such poll") && !none.contains("<script>\""), "{none}");
+    assert!(none.contains("No poll matches") && !none.contains("<script>\""), "{none}");
+    let beyond = visitor.get("/dashboard?page=99").await.text;
+    assert!(beyond.contains("There are no polls on page 99. <a href=\"/dashboard#polls\">"), "{beyond}");
     assert_eq!(visitor.get(&format!("/dashboard?search={}", "x".repeat(300))).await.status, 400);
     for page in ["page=0", "page=-1", "page=x", "page=99999999999"] {
         assert_eq!(visitor.get(&format!("/dashboard?{page}")).await.status, 200, "{page}");
@@ -381,11 +434,12 @@ async fn error_pages_offer_a_next_step() {
     let (visitor, _) = Visitor::new(&service, 0).await;
     let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
     let poor = visitor.send("/ask", &form).await;
+    // Without a way to pay, none is offered.
+    let shown = between(&poor.text, "<section class=\"refused\"", "</section>");
+    assert_eq!(poor.status, 402);
     assert!(
-        poor.status == 402 && poor.text.contains("href=\"/dashboard#funds\""),
-        "{} {}",
-        poor.status,
-        poor.text
+        !shown.contains("funds") && shown.contains("Choose the free models: they cost nothing."),
+        "{shown}"
     );
 }
 
@@ -407,15 +461,27 @@ async fn form_redirects_to_the_payment_page_once() {
     for amount in ["", "0.5", "1001", "much", "1e3", "-5", "5.001", "<b>", "99999999999999999999"] {
         let refused = visitor.send("/dashboard/checkout", &[("amount", amount), ("nonce", "n2")]).await;
         assert_eq!(refused.status, 400, "{amount}: {}", refused.text);
-        assert!(refused.text.contains("role=\"alert\"") && !refused.text.contains("<b>"));
+        let text = "Enter an amount from $1 to $1000, for example 5 or 12.50.";
+        assert_eq!(refusal(&refused), ("Nothing was paid", text));
+        assert!(!refused.text.contains("<b>"));
+        let field = between(&refused.text, "<input id=\"amount\"", ">");
+        assert!(field.contains("aria-describedby=\"amount-hint refused\" aria-invalid=\"true\""), "{field}");
     }
+    let form = [("question", "Which is best?"), ("options", "A\nB"), ("who", "quick"), ("nonce", "n")];
+    let poor = visitor.send("/ask", &form).await;
+    assert!(poor.status == 402 && poor.text.contains("href=\"/dashboard#funds\""), "{}", poor.text);
     assert_eq!(stripe.requests().await.len(), 1);
     let page = visitor.get("/dashboard?funded=no").await.text;
     assert!(page.contains("nothing was charged"));
     let without = Setup::demo().boot().await;
     let (visitor, _) = Visitor::new(&without, 0).await;
-    assert!(visitor.page().await.contains("no way to pay here"));
+    let page = visitor.page().await;
+    assert!(page.contains("No way to pay is set up here.") && !page.contains("Add funds"), "{page}");
+    let form = [("amount", "$12.50"), ("nonce", "n1")];
     assert_eq!(visitor.send("/dashboard/checkout", &form).await.status, 503);
+    let without = Setup::demo().with("EP_CONTACT", "mailto:help@example.com").boot().await;
+    let (visitor, _) = Visitor::new(&without, 0).await;
+    assert!(visitor.page().await.contains("<a href=\"mailto:help@example.com\">help@example.com</a>"));
 }
 
 fn with_cards(setup: Setup, stripe: &Stripe) -> Setup {

@@ -147,6 +147,14 @@ async function holds({ page, context }, name) {
       }
     }
   }
+  await page.setViewportSize({ width: 375, height: 800 })
+  const large = await page.evaluate(() => {
+    document.documentElement.style.fontSize = '200%'
+    const wide = document.documentElement.scrollWidth
+    document.documentElement.style.fontSize = ''
+    return wide
+  })
+  assert.ok(large <= 375, `${name} is ${large} wide with large text`)
   await page.emulateMedia({ colorScheme: null })
   await page.setViewportSize(before)
   const reply = await context.request.get(page.url(), { headers: { accept: 'text/html' } })
@@ -224,6 +232,7 @@ const CHECKS = {
     await page.getByLabel('By card').fill('nothing')
     await page.getByRole('button', { name: 'Pay by card' }).click()
     await page.getByRole('alert').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'refused')
     assert.equal(await page.getByLabel('By card').inputValue(), 'nothing')
     await page.getByLabel('By card').fill('25')
     await page.getByRole('button', { name: 'Pay by card' }).click()
@@ -262,7 +271,9 @@ const CHECKS = {
     await page.goto(`${base}/dashboard`)
     await deleted.getByText('Delete', { exact: true }).click()
     await deleted.getByRole('button', { name: 'Delete the poll for good' }).click()
-    await page.getByText('The poll is deleted.').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement.textContent.slice(0, 20)), 'The poll is deleted.')
+    const { y } = await page.getByText('The poll is deleted.').boundingBox()
+    assert.ok(y >= 0 && y < 900, `the notice is at ${y}`)
     assert.equal((await page.goto(result)).status(), 404)
     await page.goto(`${base}/dashboard`)
 

@@ -65,6 +65,23 @@ async function each(path) {
   }
 }
 
+/** Text that is twice as large fits on a phone (WCAG 2.2, 1.4.4). */
+async function enlarged(path) {
+  const { page, close } = await open(path, { viewport: { width: 375, height: 800 } })
+  await page.evaluate(() => { document.documentElement.style.fontSize = '200%' })
+  assert.deepEqual(await page.evaluate(tooWide), [], `${path} scrolls sideways`)
+  await close()
+}
+
+/** The elements that are wider than the window, apart from those that scroll by themselves. */
+function tooWide() {
+  const width = document.documentElement.clientWidth
+  if (document.documentElement.scrollWidth <= width) return []
+  return [...document.querySelectorAll('body *')]
+    .filter((element) => element.getBoundingClientRect().right > width + 1)
+    .map((element) => element.outerHTML.slice(0, 80))
+}
+
 async function valid(path) {
   const html = await (await fetch(base + path, { headers: { accept: 'text/html' } })).text()
   // Without a script, the page of a running poll reloads every few seconds.
@@ -163,6 +180,9 @@ const CHECKS = {
   async 'every page is accessible, whole and quiet, light and dark, wide and narrow'() {
     for (const path of paths) await each(path)
   },
+  async 'no page with large text scrolls sideways'() {
+    for (const path of paths) await enlarged(path)
+  },
   async 'every page is valid HTML'() {
     for (const path of paths) await valid(path)
   },
@@ -192,6 +212,15 @@ const CHECKS = {
       await page.frameLocator('iframe').locator('.bars > li').first().waitFor()
       await close()
     }
+  },
+  async 'a poll that is gone is one line in a frame'() {
+    const path = '/embed/EP-20260101-0000000000'
+    await valid(path)
+    const { page, close } = await open('/robots.txt')
+    await page.evaluate((src) => document.body.append(Object.assign(document.createElement('iframe'), { src })), base + path)
+    await page.frameLocator('iframe').getByRole('heading', { name: 'find this poll' }).waitFor()
+    // The status is reported as an error.
+    await close().catch((error) => assert.match(error.message, /status of 404/))
   },
   async 'no other page is shown in a frame'() {
     const { page, close } = await open('/robots.txt')

@@ -97,7 +97,8 @@ fn deletion_conflict(obstacles: DeletionObstacles) -> Fault {
         reasons.push(format!("polls still running or being charged: {polls}; cancel them or wait"));
     }
     if checkouts > 0 {
-        reasons.push(format!("open card payments: {checkouts}; an unpaid one expires within a day"));
+        reasons
+            .push(format!("open card payments: {checkouts}; an unpaid one expires an hour after it began"));
     }
     if deposits > 0 {
         reasons.push(format!("USDC deposits not final yet: {deposits}; wait for them"));

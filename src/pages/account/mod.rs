@@ -1,17 +1,19 @@
 //! An account's page: its money, its polls and its keys; and the pages that its forms lead to.
 
 mod parts;
+mod refusal;
 mod signed_out;
 
 use askama::Template;
 use ep_kernel::fault::Fault;
+use ep_kernel::key_label::KeyLabel;
 use ep_kernel::tool::Tool;
 use ep_tools::account::GetBalance;
 use serde_json::Value;
 
 use self::parts::{Balance, Keys, Past, Spending, User};
+use self::refusal::{Known, Refused};
 use super::Layout;
-use super::fault::message;
 use super::layout::{Renders, own};
 use crate::documents::{self, Site, Way};
 use crate::site::deposit::DEPOSITS;
@@ -68,6 +70,8 @@ pub struct AccountData {
     pub usdc: bool,
     /// The key of this page's forms: sent twice, they do it once.
     pub nonce: String,
+    /// True if the refused form names a poll that was deleted recently.
+    pub is_deleted_poll: bool,
 }
 
 /// An account's page.
@@ -88,6 +92,8 @@ struct AccountText<'a> {
 struct Account {
     who: String,
     notices: Vec<String>,
+    /// The outcome of a form, and the section that it concerns.
+    done: Option<(&'static str, &'static str)>,
     created: Option<Created>,
     refused: Option<Refused>,
     balance: Balance,
@@ -106,6 +112,10 @@ struct Account {
     least: u32,
     most: u32,
     nonce: String,
+    /// Most characters of a key's label.
+    longest_label: usize,
+    /// The operator's address for questions, where there is one.
+    contact: Option<Contact>,
     label: String,
     scope: String,
     amount: String,
@@ -138,12 +148,19 @@ struct Created {
     ways: Vec<Way>,
 }
 
-/// Why a form was refused.
-struct Refused {
-    form: &'static str,
-    title: String,
-    message: String,
-    wait: Option<u64>,
+/// The operator's address, as a link.
+struct Contact {
+    text: String,
+    url: String,
+}
+
+impl Contact {
+    /// A mailbox or a page; `None` where the operator has set none.
+    fn of(contact: &str) -> Option<Self> {
+        let text = contact.strip_prefix("mailto:").unwrap_or(contact);
+        let url = if text.contains("://") { text.to_owned() } else { format!("mailto:{text}") };
+        (!text.is_empty()).then(|| Self { text: text.to_owned(), url })
+    }
 }
 
 impl<'a> AccountPage<'a> {
@@ -182,18 +199,24 @@ impl<'a> AccountPage<'a> {
             let of_this = view.refused.is_some_and(|(refused, _)| refused == form);
             view.typed.filter(|_| of_this).map(|typed| typed.text(name).to_owned()).unwrap_or_default()
         };
+        let name = email.strip_suffix(WALLETS).unwrap_or(&email).to_owned();
+        let balance: Balance = serde_json::from_value(balance)?;
+        let keys = Keys::new(serde_json::from_value::<parts::KeyList>(keys)?.keys);
+        let revoked_key = typed(ACCOUNT_FORMS.revocation, "key_id");
+        let known = Known {
+            name: &name,
+            is_deleted_poll: data.is_deleted_poll,
+            is_revoked_key: keys.revoked.iter().any(|key| key.id == revoked_key),
+            has_balance: !balance.is_zero(),
+        };
         let page_of = |id: &str| own(&site.links.url(RESULT_PAGE, &[("poll_id", id)]));
         let inner = Account {
             who: who(&email),
             notices: notices(&view),
             created: view.created.as_ref().map(|created| Created::new(site, created, &data.mcp_config)),
-            refused: view.refused.map(|(form, fault)| Refused {
-                form,
-                title: fault.kind().row().title.to_owned(),
-                message: in_words(fault),
-                wait: fault.retry_after_seconds(),
-            }),
-            balance: serde_json::from_value(balance)?,
+            done: outcome(view.done),
+            refused: view.refused.map(|(form, fault)| Refused::new(form, fault, view.typed, &known)),
+            balance,
             spending: serde_json::from_value(spending)?,
             running: Past::all(running, page_of)?,
             past: Past::all(past, page_of)?,
@@ -201,17 +224,19 @@ impl<'a> AccountPage<'a> {
             number: view.page,
             newer,
             older,
-            keys: Keys::new(serde_json::from_value::<parts::KeyList>(keys)?.keys),
+            keys,
             charges: site.settings.offer.charges,
             cards: data.cards,
             usdc: data.usdc,
             least: *DEPOSITS.start() / 100,
             most: *DEPOSITS.end() / 100,
             nonce: data.nonce,
+            longest_label: KeyLabel::MAX_CHARS,
+            contact: Contact::of(&site.settings.operator.contact),
             label: typed(ACCOUNT_FORMS.keys, "label"),
             scope: typed(ACCOUNT_FORMS.keys, "scope"),
             amount: typed(ACCOUNT_FORMS.checkout, "amount"),
-            name: email.strip_suffix(WALLETS).unwrap_or(&email).to_owned(),
+            name,
             confirm: typed(ACCOUNT_FORMS.deletion, "confirm"),
             forms,
         };
@@ -225,6 +250,16 @@ impl<'a> AccountPage<'a> {
     /// What was refused of this form.
     fn refused(&self, form: &str) -> Option<&Refused> {
         self.inner.refused.as_ref().filter(|refused| refused.form == form)
+    }
+
+    /// True if a refusal is about this field.
+    fn is_wrong(&self, field: &str) -> bool {
+        self.inner.refused.as_ref().is_some_and(|refused| refused.field.as_deref() == Some(field))
+    }
+
+    /// The outcome of a form that concerns this section.
+    fn done(&self, section: &str) -> Option<&'static str> {
+        self.inner.done.filter(|(concerned, _)| *concerned == section).map(|(_, text)| text)
     }
 
     fn keys(&self) -> Option<&Refused> {
@@ -314,26 +349,19 @@ fn notices(view: &AccountView<'_>) -> Vec<String> {
     };
     let notice = (view.notice == "no_starter_credit")
         .then_some("No starter credit was given: today's have been used up. Everything else works.");
-    let done = match view.done {
-        "revoked" => Some("The key is revoked. Programs that send it are refused."),
-        "cancelled" => Some("The poll was ended with the votes it had."),
-        "deleted" => Some(
-            "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it for up to \
-             a day.",
-        ),
-        _ => None,
-    };
-    [funded, notice, done].into_iter().flatten().map(str::to_owned).collect()
+    [funded, notice].into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// Why a form was refused, without the names of members that only programs know.
-fn in_words(fault: &Fault) -> String {
-    let mut text = message(fault);
-    if let [wrong] = fault.fields() {
-        text = super::fault::capitalized(&wrong.detail.replace("amount_cents", "the amount"));
-        if text.starts_with("Must ") {
-            text = format!("This {}", super::fault::uncapitalized(&text));
-        }
+/// The outcome of a form, and the section of the page that it concerns.
+fn outcome(done: &str) -> Option<(&'static str, &'static str)> {
+    match done {
+        "revoked" => Some(("keys", "The key is revoked. Programs that send it are refused.")),
+        "cancelled" => Some(("polls", "The poll was ended with the votes it had.")),
+        "deleted" => Some((
+            "polls",
+            "The poll is deleted. Its page answers \"not found\" from now on. Caches outside this service can show it \
+             for up to a day.",
+        )),
+        _ => None,
     }
-    text
 }

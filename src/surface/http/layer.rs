@@ -16,9 +16,9 @@ use serde_json::json;
 
 use super::compression::Confidential;
 use super::response::{Counted, FaultReply, bytes_of, counted, fault, replayed, set};
-use super::{AppState, ErrorStyle, RequestHead, challenge, cookies, rate_limit};
+use super::{AppState, Embedded, ErrorStyle, RequestHead, challenge, cookies, rate_limit};
 use crate::documents::{HTML, MARKDOWN};
-use crate::pages::{FaultPage, protect};
+use crate::pages::{FaultPage, protect, protect_embedded};
 use crate::site::Challenge;
 use crate::site::names::SIGN_IN_PREFIX;
 use askama::Template;
@@ -97,11 +97,15 @@ fn write_fault(
     let problem = || fault.problem(links, &head.request_id.to_string());
     let style = response.extensions_mut().remove().unwrap_or(head.error_style);
     let wanted_token: Challenge = response.extensions_mut().remove().unwrap_or_default();
+    let is_embedded = response.extensions_mut().remove::<Embedded>().is_some();
     let page = || FaultPage::new(&state.site, fault, head.request_id.to_string(), wanted);
     let plain = || (bytes_of(&fault.body()), "application/json");
     let (body, media_type) = match style {
         ErrorStyle::Plain => plain(),
         // Rendering fails only if a document named by the template is missing.
+        ErrorStyle::Page if is_embedded => {
+            page().embedded(fault).map_or_else(|_| plain(), |html| (html.into(), HTML))
+        }
         ErrorStyle::Page => page().render().map_or_else(|_| plain(), |html| (html.into(), HTML)),
         ErrorStyle::Markdown => page().markdown().map_or_else(|_| plain(), |text| (text.into(), MARKDOWN)),
         ErrorStyle::Problem => (bytes_of(&problem()), "application/problem+json"),
@@ -119,8 +123,10 @@ fn write_fault(
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if style == ErrorStyle::Page {
-        protect(headers);
+    match style {
+        ErrorStyle::Page if is_embedded => protect_embedded(headers),
+        ErrorStyle::Page => protect(headers),
+        _ => {}
     }
     let others: Vec<HeaderValue> = headers.get_all(VARY).iter().cloned().collect();
     headers.insert(VARY, HeaderValue::from_static("Accept, X-Machine-Client"));

@@ -25,7 +25,7 @@ pub use form::Form;
 pub use head::{ErrorStyle, RequestHead};
 pub use layer::{finish_response, panicked};
 pub use rendered::Rendered;
-pub use response::{PUBLIC_RESULT, answer, counted, fault, json, replayed, rpc_fault};
+pub use response::{Embedded, PUBLIC_RESULT, answer, counted, fault, json, replayed, rpc_fault};
 pub use state::{Answered, AppState, Exchange, Handler, PathParams, Stopping};
 pub use stream::{Step, Steps, event_stream, received};
 pub use web_access::WebAccess;

@@ -27,6 +27,10 @@ pub(super) struct FaultReply(pub(super) Fault);
 #[derive(Clone)]
 pub(super) struct Counted(pub(super) Option<Allowance>);
 
+/// Marks a response to the frame of another website.
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded;
+
 /// Returns the response to a fault.
 pub fn fault(fault: Fault) -> Response<Body> {
     let mut response = Response::new(Body::empty());

@@ -31,6 +31,7 @@ use crate::pages::{
     protect, return_to,
 };
 use crate::site::QueryParameter;
+use crate::site::deposit::DEPOSITS;
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie};
 
@@ -51,6 +52,9 @@ const PAGES: u32 = 100_000;
 const RUNNING: u32 = 20;
 /// How often, and after what time, a form that is being carried out already is looked after.
 const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
+
+/// The query value after the deletion of an account.
+const DELETED: &str = "deleted";
 
 /// Somebody who is signed in.
 pub(super) struct Visitor<'a> {
@@ -139,6 +143,10 @@ impl<'a> Visitor<'a> {
             cards: site.settings.offer.charges && self.state.stripe.is_some(),
             usdc: self.state.usdc.is_some(),
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
+            is_deleted_poll: view
+                .typed
+                .and_then(|form| form.text("poll_id").parse().ok())
+                .is_some_and(|id| self.state.app.ports.polls.is_deleted(&id)),
         };
         AccountPage::new(site, view, data).map_err(Fault::internal)
     }
@@ -226,7 +234,12 @@ pub(super) async fn sent(
             answered(&CheckoutPage::new(&state.site, url, form.text("amount")), &parts.headers, &head, &state)
         }
         Ok(Done::Export(user, first)) => Ok(account_data::download(&state, user, first)),
-        Ok(Done::Gone) => answered(&AccountGonePage::new(&state.site), &parts.headers, &head, &state),
+        Ok(Done::Gone) => {
+            let form = own(&state.links().url(name, &[]));
+            let mut response = see_other(&format!("{form}?done={DELETED}"))?;
+            forget(&state, &head, response.headers_mut());
+            Ok(response)
+        }
         Err(fault) => {
             let status = fault.kind().row().http;
             let wait = fault.retry_after_seconds();
@@ -234,6 +247,19 @@ pub(super) async fn sent(
             with_status(answered(&visitor.page(view).await?, &parts.headers, &head, &state)?, status, wait)
         }
     }
+}
+
+/// The page after the deletion of an account, which can be reloaded. Anyone else is sent to the account's page.
+pub(super) fn gone(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
+    async move {
+        let Exchange { state, head, request, .. } = exchange;
+        let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
+        if query.text("done") != DELETED || Visitor::of(&state, &head).await?.is_some() {
+            return see_other(DASHBOARD_PATH);
+        }
+        answered(&AccountGonePage::new(&state.site), request.headers(), &head, &state)
+    }
+    .boxed()
 }
 
 fn with_status(
@@ -282,8 +308,10 @@ pub(super) fn checkout(
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     sent(exchange, ACCOUNT_FORMS.checkout, async |visitor: &Visitor<'_>, form: &Form| {
         let amount = form.text("amount").trim_start_matches('$');
-        let cents = cents_of(amount).ok_or_else(|| {
-            Fault::invalid("amount_cents", "must be an amount in US dollars, for example 5 or 12.50")
+        let cents = cents_of(amount).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(|| {
+            let (least, most) = (DEPOSITS.start() / 100, DEPOSITS.end() / 100);
+            let text = format!("enter an amount from ${least} to ${most}, for example 5 or 12.50.");
+            Fault::invalid("amount", text)
         })?;
         let page = visitor.change::<CreateCheckout>(json!({ "amount_cents": cents }), form).await?;
         Ok(Done::Checkout(page["url"].as_str().unwrap_or_default().to_owned()))

@@ -92,7 +92,7 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
     (form(ACCOUNT_FORMS.export, "/dashboard/export", "Downloads the account's data."), account_data::export),
     (opened(ACCOUNT_FORMS.export, "/dashboard/export"), to_page_of_form),
     (form(ACCOUNT_FORMS.deletion, "/dashboard/delete", "Deletes the account."), account_data::delete_account),
-    (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), to_page_of_form),
+    (opened(ACCOUNT_FORMS.deletion, "/dashboard/delete"), account::gone),
     (
         page(HOME, "/", "The start page: what this service is, and a place to try it.")
             .media_types(HTML_AND_MARKDOWN),

@@ -9,8 +9,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Response};
 use ep_kernel::answer::{Answer, Cache};
 use ep_kernel::dispatch::{Call, dispatch};
-use ep_kernel::fault::{Fault, Kind};
+use ep_kernel::fault::{Fault, Kind, RecoveryAction};
 use ep_kernel::guard::{Admission, Credential};
+use ep_kernel::method::Method;
 use ep_kernel::tool::Tool;
 use ep_polling::poll_id::PollId;
 use ep_tools::results::GetPollResult;
@@ -22,7 +23,7 @@ use serde_json::json;
 use crate::documents::wants_markdown;
 use crate::pages::{Addresses, PageKey, ResultPage, Shape, protect, protect_embedded};
 use crate::site::QueryParameter;
-use crate::site::names::{EMBED, OEMBED, RESULT_PAGE};
+use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
 use crate::surface::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
 
 /// The page of a poll, its Markdown, its votes as CSV, or its picture.
@@ -253,14 +254,27 @@ pub(super) async fn read(
         Err(fault) if fault.kind() == Kind::NotFound => {}
         Err(fault) => return Err(fault),
     }
+    let mut is_signed_in = false;
     if !matches!(credential, Credential::None) {
+        let by_session = matches!(credential, Credential::Session(_));
         match ask(head.guarded("web", credential)).await.result {
-            Err(fault) if fault.rejects_credential() || fault.kind() == Kind::NotFound => {}
+            Err(fault) if fault.rejects_credential() => {}
+            Err(fault) if fault.kind() == Kind::NotFound => is_signed_in = by_session,
             done => return done.map(|done| Read { answer: done.answer, private: true }),
         }
     }
     // What is no id is not repeated: it may hold characters that act on the sentence.
     let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
+    if is_signed_in {
+        let text = format!("there is no {poll} that you may read. You may have deleted it");
+        let polls = format!("{}#polls", state.links().url(DASHBOARD, &[]));
+        let action = RecoveryAction::new(
+            "list_own_polls",
+            "See the polls of your account.",
+            Some((Method::Get, polls)),
+        );
+        return Err(Fault::new(Kind::NotFound, text).with_action(action));
+    }
     Err(Fault::new(
         Kind::NotFound,
         format!(
