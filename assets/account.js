@@ -18,6 +18,9 @@ card?.addEventListener('submit', async (event) => {
   else card.submit()
 })
 
+// After the browser has gone to the fragment of the address, which takes the focus away.
 const news = document.querySelector('.refused, #created, .done')
-news?.scrollIntoView()
-news?.focus()
+addEventListener('pageshow', () => setTimeout(() => {
+  news?.scrollIntoView()
+  news?.focus()
+}))

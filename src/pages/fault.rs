@@ -147,6 +147,8 @@ pub(super) fn message(fault: &Fault) -> String {
         // The agent card and the API are for programs. The nearest path is a link.
         let end = match fault.kind() {
             Kind::UnknownRoute => known.rfind("; did you mean ").or_else(|| known.rfind("; see ")),
+            // What can be done is listed below.
+            Kind::InsufficientBalance => known.find("; "),
             _ => known.find("; see "),
         };
         capitalized(&known[..end.unwrap_or(known.len())])

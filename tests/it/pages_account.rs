@@ -205,9 +205,9 @@ async fn key_is_created_once_shown_once_and_revoked() {
             && refused.text.contains("<option value=\"read\" selected>")
     );
     assert!(refused.text.contains("role=\"alert\""));
-    let label = between(&refused.text, "<input id=\"label\"", ">");
+    let input = between(&refused.text, "<input id=\"label\"", ">");
     for marked in ["maxlength=\"64\"", "aria-invalid=\"true\"", "aria-describedby=\"refused\""] {
-        assert!(label.contains(marked), "{marked}: {label}");
+        assert!(input.contains(marked), "{marked}: {input}");
     }
     assert_eq!(refusal(&refused).0, "No key was created");
 
@@ -438,7 +438,7 @@ async fn error_pages_offer_a_next_step() {
     let shown = between(&poor.text, "<section class=\"refused\"", "</section>");
     assert_eq!(poor.status, 402);
     assert!(
-        !shown.contains("funds") && shown.contains("Choose the free models: they cost nothing."),
+        !shown.contains("funds") && shown.contains("Choose free models, where available: they cost nothing."),
         "{shown}"
     );
 }

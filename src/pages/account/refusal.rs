@@ -99,5 +99,5 @@ fn in_words(fault: &Fault) -> String {
     }
     let text = message(fault);
     let text = text.strip_prefix("This account cannot be deleted now: ").unwrap_or(&text);
-    capitalized(&text.replace("give it up with forfeit_balance", "tick the box to give it up"))
+    capitalized(&text.replace("set forfeit_balance", "tick the box to give it up"))
 }

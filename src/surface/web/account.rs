@@ -141,7 +141,7 @@ impl<'a> Visitor<'a> {
             keys: self.ask::<ListKeys>(json!({})).await?,
             mcp_config: example.as_str().unwrap_or_default().to_owned(),
             cards: site.settings.offer.charges && self.state.stripe.is_some(),
-            usdc: self.state.usdc.is_some(),
+            usdc: site.settings.offer.usdc.is_some() && self.state.usdc.is_some(),
             nonce: hex::encode(self.state.app.entropy.bytes::<16>()),
             is_deleted_poll: view
                 .typed

@@ -47,9 +47,9 @@ pub struct IdentityRecord {
 pub struct TransferRecord {
     /// The purpose of the transfer.
     pub reference: String,
-    /// The debited account.
+    /// The account that paid.
     pub from: String,
-    /// The credited account.
+    /// The account that was paid.
     pub to: String,
     /// The amount, in micro-USD.
     pub amount_micro_usd: i64,
