@@ -111,6 +111,22 @@ async fn issuer_is_advertised_in_every_location() {
 }
 
 #[tokio::test]
+async fn a_token_does_not_create_a_deleted_account_again() {
+    let setup = Setup::demo().with("EP_KEYS_READ_ACCOUNT", "true");
+    let (service, provider) = service_with(setup).await;
+    let alice = holder(&service, &provider, json!({ "sub": "alice" })).await;
+    let account = alice.get("/api/account/export").await.expect(200);
+    let consent = json!({ "confirm": account["account"]["id"], "forfeit_balance": true });
+    alice.post("/api/account/delete", &consent).await.expect(200);
+    for _ in 0..2 {
+        let refused = alice.get("/api/balance").await.refused(401);
+        assert!(refused.contains("was deleted"), "{refused}");
+    }
+    let bob = holder(&service, &provider, json!({ "sub": "bob" })).await;
+    bob.get("/api/balance").await.expect(200);
+}
+
+#[tokio::test]
 async fn tokens_are_accepted_like_keys() {
     for engine in [Engine::Sqlite, Engine::Postgres] {
         let setup = Setup::demo().on(engine).with("EP_KEYS_READ_ACCOUNT", "true");

@@ -392,6 +392,8 @@ pub(crate) const END_SESSION: &str =
     "DELETE FROM sessions WHERE hash = $1 RETURNING user_id, created_at, used_at, provider_token";
 pub(crate) const END_SESSIONS: &str = "DELETE FROM sessions WHERE user_id = $1";
 pub(crate) const DELETE_OLD_SESSIONS: &str = "DELETE FROM sessions WHERE used_at < $1 OR created_at < $2";
+pub(crate) const USED_NONCE: &str =
+    "SELECT nonce AS id FROM used_nonces WHERE nonce = $1 AND expires_at > $2";
 pub(crate) const USE_NONCE: &str =
     "INSERT INTO used_nonces (nonce, expires_at) VALUES ($1, $2) ON CONFLICT (nonce) DO NOTHING";
 pub(crate) const DELETE_USED_NONCES: &str = "DELETE FROM used_nonces WHERE expires_at <= $1";

@@ -83,6 +83,10 @@ pub trait UserStore: Profiles {
     /// Returns the user that this identity belongs to.
     async fn user_of(&self, identity: &Identity) -> Result<Option<UserId>, StoreError>;
 
+    /// Returns true if the account of this identity was deleted within the last day. Only identities of a
+    /// provider are remembered, as a hash: their access tokens stay valid after the deletion.
+    async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError>;
+
     /// Returns the oldest [`MAX_USERS_OF_EMAIL`] users with this address.
     async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError>;
 

@@ -24,7 +24,7 @@ impl AccessTokens {
     pub async fn caller(&self, token: &SecretString, address: IpAddr) -> Result<Caller, Fault> {
         let ProvenToken { identity, email, scope } = self.verifier.verify(token).await?;
         let client = Caller::Anonymous { address };
-        let account = self.sign_ups.sign_in(identity, email, false, &client).await?;
-        Ok(Caller::Token { user: account.user, scope })
+        let user = self.sign_ups.sign_in_by_token(identity, email, &client).await?;
+        Ok(Caller::Token { user, scope })
     }
 }

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::caller::{Caller, UserId};
 use crate::email::Email;
-use crate::fault::Fault;
+use crate::fault::{Fault, Kind};
 use crate::identity::{Identity, WalletAddress};
 use crate::key_label::KeyLabel;
 use crate::keys::{IssuedKey, Keys};
@@ -83,6 +83,27 @@ impl SignUps {
                 SignedIn { user, is_new: true, key, notice }
             }
         })
+    }
+
+    /// Returns the account of an access token's holder. Creates one if there is none yet.
+    /// [`Kind::Unauthenticated`] if the account was deleted: a token that a program still sends must not
+    /// create it again.
+    pub(super) async fn sign_in_by_token(
+        &self,
+        identity: Identity,
+        email: Email,
+        caller: &Caller,
+    ) -> Result<UserId, Fault> {
+        if let Some(user) = self.users.user_of(&identity).await? {
+            return Ok(user);
+        }
+        if self.users.was_deleted(&identity, self.clock.now()).await? {
+            return Err(Fault::new(
+                Kind::Unauthenticated,
+                "the account of this access token was deleted; to get a new account, sign in with a browser",
+            ));
+        }
+        Ok(self.sign_in(identity, email, false, caller).await?.user)
     }
 
     /// Creates the sign-up of a paying wallet that may have no account. It has no starter credit, which

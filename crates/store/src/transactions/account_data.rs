@@ -1,6 +1,7 @@
 //! The data of an account.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -13,7 +14,7 @@ use ep_kernel::ports::{
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
-use super::{Database, feedback, ledger, operator, reputation};
+use super::{Database, feedback, ledger, operator, reputation, users};
 use crate::engine::{Connection, Durability, Engine};
 use crate::rows::{
     self, AccountRecordRow, CheckoutRecordRow, CountRow, DepositRecordRow, FeedbackRow, FundsRow,
@@ -21,6 +22,9 @@ use crate::rows::{
 };
 use crate::statements as sql;
 use crate::value::values;
+
+/// Time for which deleted identities are remembered. Access tokens expire earlier.
+const REMEMBERED: Duration = Duration::from_hours(24);
 
 #[async_trait]
 impl<E: Engine> AccountDataStore for Database<E> {
@@ -139,6 +143,7 @@ async fn delete_account<C: Connection>(
         let reference = format!("forfeit:{user}:{}", at.millis());
         ledger::debit(db, user, sql::FORFEITED_ACCOUNT, forfeited, &reference, at).await?;
     }
+    let identities: Vec<IdentityRow> = db.fetch_all(sql::IDENTITIES, values![user, user]).await?;
     for statement in [
         sql::DELETE_IDENTITIES,
         sql::ERASE_LABELS,
@@ -149,6 +154,12 @@ async fn delete_account<C: Connection>(
         db.execute(statement, values![user]).await?;
     }
     db.execute(sql::MARK_DELETED, values![user, at]).await?;
+    for IdentityRow { kind, issuer, subject, .. } in
+        identities.iter().filter(|identity| identity.kind == "oidc")
+    {
+        let name = users::deleted_identity(kind, issuer, subject);
+        db.execute(sql::USE_NONCE, values![&*name, at.after(REMEMBERED)]).await?;
+    }
     let nobody = format!("{user}@deleted.invalid");
     db.execute(sql::ERASE_EMAIL, values![user, nobody]).await?;
     Ok(AccountDeletionOutcome::Deleted { forfeited })

@@ -9,6 +9,7 @@ use ep_kernel::identity::Identity;
 use ep_kernel::ports::{
     Confirmations, MAX_USERS_OF_EMAIL, NewSignUp, NewUser, Profiles, SignedUp, StoreError, UserStore,
 };
+use ep_kernel::session_token::TokenHash;
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
 
@@ -73,6 +74,12 @@ impl<E: Engine> UserStore for Database<E> {
         user.map(|row| rows::user_id(&row.id)).transpose()
     }
 
+    async fn was_deleted(&self, identity: &Identity, now: Timestamp) -> Result<bool, StoreError> {
+        let name = deleted_identity(identity.kind(), identity.issuer(), &identity.subject());
+        let found: Option<IdRow> = self.0.fetch_optional(sql::USED_NONCE, values![&*name, now]).await?;
+        Ok(found.is_some())
+    }
+
     async fn users_by_email(&self, email: &Email) -> Result<Vec<UserId>, StoreError> {
         let values = values![email.as_str(), MAX_USERS_OF_EMAIL];
         let users: Vec<IdRow> = self.0.fetch_all(sql::USERS_BY_EMAIL, values).await?;
@@ -83,6 +90,12 @@ impl<E: Engine> UserStore for Database<E> {
         let today = values![day(now)];
         self.0.execute(Durability::ProcessCrash, sql::DELETE_STARTER_CREDITS, today).await.map(drop)
     }
+}
+
+/// Returns the name under which a deleted identity is stored among the used nonces: a hash.
+pub(super) fn deleted_identity(kind: &str, issuer: &str, subject: &str) -> String {
+    let identity = serde_json::json!([kind, issuer, subject]).to_string();
+    format!("deleted:{}", TokenHash::of(&identity).as_str())
 }
 
 async fn create<C: Connection>(db: &mut C, user: &NewUser) -> Result<(), StoreError> {
