@@ -172,3 +172,29 @@ fn surfaces_name_no_operation() {
         forbid(folder, &names);
     }
 }
+
+/// Words that open a relative clause. A doc comment opens with a noun or a verb instead.
+const RELATIVE: [&str; 10] =
+    ["What", "Whether", "Who", "Whom", "Whose", "Where", "How", "Which", "Whatever", "Whoever"];
+
+#[test]
+fn doc_comments_open_with_a_noun_or_a_verb() {
+    let (mut all, mut relative) = (0, Vec::new());
+    for (file, text) in every_source() {
+        let mut inside = false;
+        for line in text.lines().map(str::trim_start) {
+            let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+            let opening = doc.map(str::trim_start).filter(|words| !inside && !words.is_empty());
+            inside = doc.is_some();
+            let Some(opening) = opening else { continue };
+            all += 1;
+            let first = opening.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            if RELATIVE.contains(&first) {
+                relative.push(format!("{file}: {opening}"));
+            }
+        }
+    }
+    assert!(all > 5_000, "{all}");
+    let most = all * 2 / 100;
+    assert!(relative.len() <= most, "{} of {all}, at most {most}:\n{}", relative.len(), relative.join("\n"));
+}

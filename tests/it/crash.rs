@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ep_upstream::testing::{Billing, Script, ScriptedUpstream, VoteFor};
+use ep_upstream::testing::{Behaviour, Billing, Script, ScriptedUpstream, VoteFor};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -228,9 +228,12 @@ async fn paused_replica_leaves_its_poll_to_the_other() {
 async fn paused_single_process_uses_the_responses_that_arrived() {
     let data = tempfile::tempdir().unwrap();
     let mut script = Script::divided_panel(40);
-    script.default.billing = Billing::Cost(120, 12, 0.0001);
-    (script.default.latency, script.default.jitter) =
-        (Duration::from_millis(200), Duration::from_millis(5000));
+    // The responses arrive one after the other, most of them during the pause.
+    for n in 0..40 {
+        let (billing, latency) = (Billing::Cost(120, 12, 0.0001), Duration::from_millis(130 * (n + 1)));
+        let model = format!("maker{}/line-{n}", n % 10);
+        script = script.with(&model, Behaviour { billing, latency, ..Behaviour::default() });
+    }
     let upstream = ScriptedUpstream::start(script).unwrap();
     let user = ["create-user", "--email", "a@example.com", "--credit-usd", "1", "--json"];
     let user = admin(data.path(), None, &user).await;
@@ -241,7 +244,8 @@ async fn paused_single_process_uses_the_responses_that_arrived() {
     let id = poll["poll_id"].as_str().unwrap();
     let path = format!("/api/results/{id}");
     let answered = loop {
-        let answered = client.get(&path).await.json()["answered"].as_u64().unwrap();
+        let shown = client.get(&path).await;
+        let answered = shown.json()["answered"].as_u64().unwrap_or_else(|| panic!("{}", shown.text));
         if answered >= 5 {
             break answered;
         }
