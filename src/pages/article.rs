@@ -1,4 +1,4 @@
-//! A page that is one text, written in Markdown.
+//! A page that shows one Markdown text.
 
 use askama::Template;
 
@@ -15,13 +15,13 @@ pub struct Article<'a> {
 }
 
 impl<'a> Article<'a> {
-    /// A page with this content. HTML in it is shown as text.
+    /// Renders this Markdown as the content of a page. HTML in it is shown as text.
     pub fn new(page: Layout<'a>, markdown: &str) -> Self {
         let text = markdown::text(markdown, &page.site.settings.base_url);
         Self { page, text, is_guide: false }
     }
 
-    /// One of the guides: it leads back to their list, and begins with its contents.
+    /// Makes the page a guide: it starts with its contents and links to the list of guides.
     pub fn of_guides(self) -> Self {
         Self { is_guide: true, ..self }
     }

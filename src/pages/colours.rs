@@ -1,11 +1,11 @@
-//! Whether the colours of options can be told apart, with every kind of colour vision and by their letters.
+//! Tests that option colours are distinguishable with every kind of colour vision, and by their letters.
 
 use ep_share_image::PALETTE;
 
 type Triple = [f64; 3];
 
-/// How colours in linear RGB look to people without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1),
-/// and to everybody else.
+/// Colour vision as matrices over linear RGB: normal, and without one kind of cone. Source: Machado, Oliveira and
+/// Fernandes 2009, severity 1.
 const VISIONS: [(&str, [Triple; 3]); 4] = [
     ("normal", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     (
@@ -34,7 +34,7 @@ const VISIONS: [(&str, [Triple; 3]); 4] = [
     ),
 ];
 
-/// The colours of the options in the light and the dark scheme.
+/// Returns the option colours of the light and the dark scheme.
 fn schemes() -> [Vec<String>; 2] {
     let style = include_str!("../../assets/style.css");
     let of = |place: usize| {
@@ -58,7 +58,8 @@ fn times(matrix: &[Triple; 3], [x, y, z]: Triple) -> Triple {
     matrix.map(|[a, b, c]| a * x + b * y + c * z)
 }
 
-/// Perceived lightness and colour (Ottosson 2020, "A perceptual color space for image processing").
+/// Converts linear RGB to perceived lightness and colour (Ottosson 2020, "A perceptual color space for image
+/// processing").
 fn oklab(rgb: Triple) -> Triple {
     let cones = times(
         &[
@@ -78,7 +79,7 @@ fn oklab(rgb: Triple) -> Triple {
     )
 }
 
-/// The least distance of two of these colours, seen this way.
+/// Returns the smallest distance between two of these colours under this vision.
 fn least(colours: &[String], vision: &[Triple; 3]) -> f64 {
     let seen: Vec<Triple> = colours.iter().map(|hex| oklab(times(vision, linear(hex)))).collect();
     let pairs = seen.iter().enumerate().flat_map(|(place, a)| seen[..place].iter().map(move |b| (a, b)));
@@ -87,7 +88,7 @@ fn least(colours: &[String], vision: &[Triple; 3]) -> f64 {
     pairs.map(distance).fold(f64::INFINITY, f64::min)
 }
 
-/// The differences that are just seen are about 0.02.
+/// A just noticeable difference is about 0.02.
 #[test]
 fn options_are_told_apart_with_every_kind_of_colour_vision() {
     for colours in schemes() {

@@ -1,4 +1,4 @@
-//! What a person reads where something was refused or failed.
+//! Pages for refusals and failures.
 
 use askama::Template;
 use ep_kernel::fault::{Fault, Kind};
@@ -16,7 +16,7 @@ pub struct FaultPage<'a> {
     inner: Content,
 }
 
-/// The same in Markdown.
+/// A fault in Markdown.
 #[derive(Template)]
 #[template(path = "fault.md")]
 struct FaultText<'a> {
@@ -32,7 +32,7 @@ struct Content {
     request_id: String,
 }
 
-/// The same in the frame of another website: one line.
+/// A fault in the frame of another website: one line.
 #[derive(Template)]
 #[template(path = "fault_embedded.html")]
 struct EmbeddedFault<'a> {
@@ -40,13 +40,13 @@ struct EmbeddedFault<'a> {
     message: &'a str,
 }
 
-/// What can be done about it.
+/// A remedy for a fault.
 pub(super) struct Action {
     pub(super) text: String,
     pub(super) url: Option<String>,
 }
 
-/// What people can do about a fault. `wanted` is the page that they asked for.
+/// Lists the remedies for a fault. `wanted` is the page that was requested.
 pub(super) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<Action> {
     let links = &site.links;
     let page = |text: &str, name: &str, behind: &str| Action {
@@ -107,22 +107,22 @@ pub(super) fn actions(fault: &Fault, site: &Site, wanted: Option<&str>) -> Vec<A
         _ => {}
     }
     let known = fault.problem(links, "").recovery_actions.into_iter();
-    // Pages count the wait down.
+    // The page shows a countdown instead.
     let actions = known.filter(|action| action.action != "wait").map(|action| Action {
-        // What takes another method is for programs.
+        // Only programs can follow actions with other methods.
         url: action.href.map(|url| own(&url)).filter(|_| action.method.as_deref() == Some("GET")),
         text: action.description,
     });
     actions.collect()
 }
 
-/// The actions of this occurrence that a browser can follow: their descriptions and paths.
+/// Returns the descriptions and paths of the fault's actions that a browser can follow.
 fn readable(fault: &Fault) -> impl Iterator<Item = (&str, String)> {
     let with_get = fault.actions().iter().filter(|action| action.method.as_deref() == Some("GET"));
     with_get.filter_map(|action| Some((action.description.as_str(), own(action.href.as_deref()?))))
 }
 
-/// The title of a fault's page.
+/// Returns the title of a fault's page.
 fn title(fault: &Fault) -> &'static str {
     match fault.kind() {
         Kind::MethodNotAllowed => "This address is for programs",
@@ -130,24 +130,24 @@ fn title(fault: &Fault) -> &'static str {
     }
 }
 
-/// What happened, in words for people: what programs are told of credentials is not for them.
+/// Describes the fault for people. Details about credentials are left out because they are meant for programs.
 pub(super) fn message(fault: &Fault) -> String {
     if fault.rejects_credential() {
         "Your session has ended.".to_owned()
     } else if fault.asks_for_credential() {
         "This needs an account: sign in first.".to_owned()
     } else if fault.kind() == Kind::RateLimited {
-        // The page counts the wait down.
+        // The page shows a countdown.
         "This service takes only so many requests from one visitor in a minute, and these were more."
             .to_owned()
     } else if fault.kind() == Kind::MethodNotAllowed {
         "A browser cannot open it as a page.".to_owned()
     } else {
         let known = fault.message();
-        // The agent card and the API are for programs. The nearest path is a link.
+        // The agent card and the API are for programs. The nearest path is shown as a link.
         let end = match fault.kind() {
             Kind::UnknownRoute => known.rfind("; did you mean ").or_else(|| known.rfind("; see ")),
-            // What can be done is listed below.
+            // The remedies are listed below the message.
             Kind::InsufficientBalance => known.find("; "),
             _ => known.find("; see "),
         };
@@ -155,7 +155,7 @@ pub(super) fn message(fault: &Fault) -> String {
     }
 }
 
-/// The query by which somebody who signs in comes back to this path and query.
+/// Returns the query that makes the sign-in page return to this path and query.
 pub fn return_to(path: &str) -> String {
     format!(
         "?{}",
@@ -164,7 +164,7 @@ pub fn return_to(path: &str) -> String {
 }
 
 impl<'a> FaultPage<'a> {
-    /// A page about this fault, for the request of this id; `wanted` is the page that was asked for: its path and query.
+    /// Creates the page of a fault. `wanted` is the path and query of the requested page.
     pub fn new(site: &'a Site, fault: &Fault, request_id: String, wanted: Option<&str>) -> Self {
         let row = fault.kind().row();
         let inner = Content {
@@ -179,7 +179,7 @@ impl<'a> FaultPage<'a> {
         Self { page: Layout { noindex: true, ..page }, inner }
     }
 
-    /// The page for the frame of another website.
+    /// Renders the page for the frame of another website.
     pub fn embedded(&self, fault: &Fault) -> askama::Result<String> {
         let message = match fault.kind() {
             Kind::NotFound => "We can't find this poll. It may be private or deleted.",
@@ -188,19 +188,19 @@ impl<'a> FaultPage<'a> {
         EmbeddedFault { page: &self.page, message }.render()
     }
 
-    /// The page as Markdown.
+    /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
         FaultText { inner: &self.inner }.render()
     }
 }
 
-/// A text as a sentence begins.
+/// Returns the text with its first letter in upper case.
 pub(super) fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A text as it stands within a sentence.
+/// Returns the text with its first letter in lower case.
 pub(super) fn uncapitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())

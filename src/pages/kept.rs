@@ -1,4 +1,4 @@
-//! Pages that are the same for everybody, kept in memory for a while.
+//! In-memory cache of pages that are the same for every visitor.
 
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -10,21 +10,21 @@ use quick_cache::sync::Cache;
 use super::Shape;
 use crate::surface::http::Rendered;
 
-/// Bytes that are kept together.
+/// Cache capacity in bytes.
 const CAPACITY: u64 = 32 << 20;
-/// What is kept for one page apart from its bytes.
+/// Estimated overhead of a cache entry in bytes.
 const OVERHEAD: usize = 1024;
-/// What has changed since, as a poll that was deleted, may be shown for so long.
+/// Lifetime of a cache entry. Changes, such as the deletion of a poll, can stay invisible for this long.
 const LASTS: Duration = Duration::from_secs(60);
 
-/// Which form of which poll: its id, as it was asked for; whether in a frame; its shape.
+/// Cache key of a poll's page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PageKey {
-    /// The poll.
+    /// The poll's id, as it was requested.
     pub id: String,
-    /// Whether it is what other websites show in a frame.
+    /// True for the version that other websites show in a frame.
     pub embedded: bool,
-    /// Which form of it.
+    /// The format of the page.
     pub shape: Shape,
 }
 
@@ -42,7 +42,7 @@ impl Weighter<PageKey, Arc<Kept>> for Size {
     }
 }
 
-/// Public pages of polls that have ended, in every form, and the start page.
+/// A cache of the start page and of public pages of finished polls, in every format.
 #[derive(Clone)]
 pub struct KeptPages {
     results: Arc<Cache<PageKey, Arc<Kept>, Size>>,
@@ -62,40 +62,40 @@ impl Default for KeptPages {
 }
 
 impl KeptPages {
-    /// A page that was kept less than a minute ago.
+    /// Returns a page that was cached less than a minute ago.
     pub fn get(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
         let kept = self.results.get(key)?;
         (now.since(kept.since) < LASTS).then(|| Arc::clone(&kept.page))
     }
 
-    /// The same however long ago, for a minute more: its poll is still there.
+    /// Renews a cached page of any age for another minute. The caller has checked that its poll still exists.
     pub fn renew(&self, key: &PageKey, now: Timestamp) -> Option<Arc<Rendered>> {
         let page = Arc::clone(&self.results.get(key)?.page);
         self.keep(key.clone(), Arc::clone(&page), now);
         Some(page)
     }
 
-    /// Keeps a page that will not change.
+    /// Caches a page that will not change.
     pub fn keep(&self, key: PageKey, page: Arc<Rendered>, now: Timestamp) {
         self.results.insert(key, Arc::new(Kept { page, since: now }));
     }
 
-    /// The start page as a visitor without an account first sees it, if it was kept less than a minute ago; its form has
-    /// this nonce.
+    /// Returns the start page for a visitor without an account, with this nonce in its form. Returns `None` if the
+    /// page was not cached within the last minute.
     pub fn start(&self, nonce: &str, now: Timestamp) -> Option<String> {
         let kept = self.start.read().ok()?;
         let kept = kept.as_ref().filter(|kept| now.since(kept.since) < LASTS)?;
         Some(kept.html.replacen(&kept.nonce, nonce, 1))
     }
 
-    /// Keeps that page, which was rendered with this nonce.
+    /// Caches the start page, which was rendered with this nonce.
     pub fn keep_start(&self, html: String, nonce: String, now: Timestamp) {
         if let Ok(mut kept) = self.start.write() {
             *kept = Some(KeptStart { html, nonce, since: now });
         }
     }
 
-    /// Lets the start page be rendered anew.
+    /// Removes the start page from the cache.
     pub fn forget_start(&self) {
         if let Ok(mut kept) = self.start.write() {
             *kept = None;

@@ -1,4 +1,4 @@
-//! What every page has around its content.
+//! The common layout of pages.
 
 use askama::Error;
 use axum::http::HeaderMap;
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::documents::{self, Site};
 
-/// The security headers of pages, besides those of every response: everything from this origin, nothing inline, in no
-/// frame (OWASP ASVS 5.0, 3.4).
+/// Security headers of pages, in addition to those of every response: all content from this origin, nothing
+/// inline, no framing (OWASP ASVS 5.0, 3.4).
 const HEADERS: [(HeaderName, &str); 3] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -19,7 +19,7 @@ const HEADERS: [(HeaderName, &str); 3] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// Gives a response the security headers of a page that every website may show in a frame.
+/// Adds the security headers of a page that every website may show in a frame.
 pub fn protect_embedded(headers: &mut HeaderMap) {
     protect(headers);
     let policy = HEADERS[0].1.replace("frame-ancestors 'none'", "frame-ancestors *");
@@ -28,54 +28,54 @@ pub fn protect_embedded(headers: &mut HeaderMap) {
     }
 }
 
-/// The security headers of pages.
+/// Returns the security headers of pages.
 pub const fn protection() -> [(HeaderName, &'static str); 3] {
     HEADERS
 }
 
-/// Gives a response the security headers of pages.
+/// Adds the security headers of pages to a response.
 pub fn protect(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
 }
 
-/// A page that belongs to one visit.
+/// A page for a single visit.
 pub trait Renders {
-    /// Its HTML.
+    /// Renders the page as HTML.
     fn html(&self) -> askama::Result<String>;
-    /// The same in Markdown.
+    /// Renders the page as Markdown.
     fn markdown(&self) -> askama::Result<String>;
-    /// Whether its visitor is not signed in, so that the cookie of an ended session can go.
+    /// True if the visitor is not signed in: the response then clears the cookie of an expired session.
     fn is_for_nobody(&self) -> bool {
         false
     }
 }
 
-/// What the frame of a page says. Templates see it as `page`.
+/// Data of the layout. Templates see it as `page`.
 pub struct Layout<'a> {
-    /// What is served.
+    /// The site.
     pub site: &'a Site,
     /// The page's title.
     pub title: String,
-    /// What it is, in a sentence.
+    /// Description of the page in one sentence.
     pub description: String,
-    /// Its one address, where it has one.
+    /// Canonical URL, if the page has one.
     pub canonical: Option<String>,
-    /// Where the same is in Markdown.
+    /// URL of the Markdown version.
     pub markdown: Option<String>,
-    /// Whether search engines are asked not to list it.
+    /// True if search engines are asked not to list the page.
     pub noindex: bool,
     /// The service's name.
     pub name: String,
-    /// Who runs it.
+    /// The operator of the service.
     pub operator: &'a str,
-    /// The address of the mark.
+    /// URL of the logo.
     pub logo: String,
-    /// The start page.
+    /// URL of the start page.
     pub home: String,
 }
 
 impl<'a> Layout<'a> {
-    /// A page with this title.
+    /// Creates a layout with this title and description.
     pub fn new(site: &'a Site, title: String, description: String) -> Self {
         let name = documents::owner()["name"].as_str().unwrap_or_default().to_owned();
         Self {
@@ -92,23 +92,23 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The address of an asset.
+    /// Returns the URL of an asset.
     pub fn asset(&self, name: &str) -> askama::Result<String> {
         documents::asset_url(self.site, name).map(|url| own(&url)).ok_or_else(|| missing("asset", name))
     }
 
-    /// The address of a document.
+    /// Returns the URL of a document.
     pub fn url(&self, name: &str) -> askama::Result<String> {
         self.site.url_of(name).map(|url| own(&url)).ok_or_else(|| missing("document", name))
     }
 }
 
-/// JSON-LD for the text of a script element: nothing in it can end the element (WHATWG HTML, section 4.12.1.3).
+/// Encodes JSON-LD for a script element: the text cannot end the element (WHATWG HTML, section 4.12.1.3).
 pub fn linked_data(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// A URL of this service without its origin: a page may be open under another one than the public one.
+/// Removes the origin from a URL of this service, because the page may be open under another origin.
 pub fn own(url: &str) -> String {
     let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').map(|start| &rest[start..]));
     path.unwrap_or(url).to_owned()

@@ -1,4 +1,4 @@
-//! Where people sign in.
+//! The sign-in page.
 
 use askama::Template;
 use ep_kernel::tool::Tool;
@@ -10,7 +10,7 @@ use super::layout::{Renders, own};
 use crate::documents::Site;
 use crate::site::names::LOGIN;
 
-/// The page where people sign in.
+/// The sign-in page.
 #[derive(Template)]
 #[template(path = "login.html")]
 pub struct LoginPage<'a> {
@@ -18,25 +18,25 @@ pub struct LoginPage<'a> {
     inner: Ways,
 }
 
-/// The same in Markdown.
+/// The sign-in page in Markdown.
 #[derive(Template)]
 #[template(path = "login.md")]
 struct LoginText<'a> {
     inner: &'a Ways,
 }
 
-/// The ways to sign in.
+/// The available ways to sign in.
 struct Ways {
-    /// Where the identity provider is asked, where one is configured.
+    /// URL that starts a sign-in at the identity provider, if one is configured.
     provider: Option<String>,
-    /// Where a wallet gets its message, and where the signed one is sent.
+    /// URLs that issue a wallet's message and accept the signed message.
     wallet: Option<(String, String)>,
-    /// Where the visitor goes on to.
+    /// Destination after the sign-in.
     return_to: String,
 }
 
 impl<'a> LoginPage<'a> {
-    /// The page for somebody who wants to go to this path.
+    /// Creates the page for a visitor who wants to go to this path.
     pub fn new(site: &'a Site, wanted: &str) -> Self {
         let address = |name: &str| site.url_of(name).map(|url| own(&url));
         let provider = address(LOGIN).filter(|_| site.settings.offer.sign_in);

@@ -1,28 +1,28 @@
-//! Markdown as HTML. What looks like HTML in it is shown as text; nothing of it has a style or a script.
+//! Renders Markdown as HTML. HTML in the source is shown as text; the output has no styles or scripts.
 
 use std::collections::HashSet;
 
 use pulldown_cmark::{Alignment, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-/// A text, as a page shows it.
+/// A rendered text.
 pub struct Text {
-    /// What comes before the first section.
+    /// HTML before the first section.
     pub beginning: String,
     /// The sections.
     pub contents: Vec<Section>,
-    /// The sections' HTML.
+    /// HTML of the sections.
     pub rest: String,
 }
 
-/// A heading of the second level.
+/// A second-level heading.
 pub struct Section {
-    /// Its id.
+    /// The heading's id.
     pub id: String,
-    /// What it says.
+    /// The heading's text.
     pub title: String,
 }
 
-/// A text whose headings have ids and whose code can be copied. Links to `base_url` lead to where the page is open.
+/// Renders a text with heading ids and copyable code. Links to `base_url` become relative to the origin.
 pub fn text(markdown: &str, base_url: &str) -> Text {
     let mut writer = Writer { base_url, ..Writer::default() };
     let events: Vec<Event<'_>> = events(markdown).collect();
@@ -45,7 +45,7 @@ pub fn text(markdown: &str, base_url: &str) -> Text {
     Text { beginning: written(writer.written), contents: writer.contents, rest: written(rest) }
 }
 
-/// A text within a page: its headings come below those of the third level.
+/// Renders a text within a page: its headings are placed below the third level.
 pub fn below(markdown: &str) -> String {
     let below = |level: HeadingLevel| match level {
         HeadingLevel::H1 | HeadingLevel::H2 | HeadingLevel::H3 => HeadingLevel::H4,
@@ -62,12 +62,12 @@ pub fn below(markdown: &str) -> String {
     written(events)
 }
 
-/// The first heading of the first level.
+/// Returns the text of the first top-level heading.
 pub fn title(markdown: &str) -> Option<&str> {
     markdown.lines().find_map(|line| line.strip_prefix("# "))
 }
 
-/// A text on one line, what Markdown would make something of behind a backslash (CommonMark 0.31.2 §2.4).
+/// Puts a text on one line and escapes Markdown syntax with backslashes (CommonMark 0.31.2 §2.4).
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -86,7 +86,7 @@ pub fn one_line(text: &str) -> String {
 fn events(markdown: &str) -> impl Iterator<Item = Event<'_>> {
     Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
-        // Alignment would be written as a style.
+        // Alignment would be rendered as an inline style.
         Event::Start(Tag::Table(columns)) => Event::Start(Tag::Table(vec![Alignment::None; columns.len()])),
         other => other,
     })
@@ -98,7 +98,7 @@ fn written<'a>(events: impl IntoIterator<Item = Event<'a>>) -> String {
     text
 }
 
-/// What the heading says whose inside begins here.
+/// Returns the text of the heading that starts before these events.
 fn words_of_heading(events: &[Event<'_>]) -> String {
     let inside = events.iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
     let words = inside.filter_map(|event| match event {
@@ -156,7 +156,7 @@ impl<'a> Writer<'a> {
         self.written.push(Event::Html(markup.into()));
     }
 
-    /// An id as GitHub gives it to headings.
+    /// Returns a heading's id, formed as GitHub does.
     fn id(&mut self, title: &str) -> String {
         let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let plain: String = kept.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");

@@ -1,5 +1,5 @@
-//! Pages for people: what they show, and their HTML and Markdown (`templates/`). They are views: what they show comes from
-//! the operations, through the surfaces.
+//! Pages for people, as HTML and Markdown (`templates/`). Pages are views: their data comes from operations,
+//! through the surfaces.
 
 mod account;
 mod article;

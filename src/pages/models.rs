@@ -1,4 +1,4 @@
-//! The models that vote: the registry, with what polls tell about each model.
+//! The page of the voting models: the registry with each model's statistics from polls.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::layout::own;
 use super::markdown::one_line;
 use crate::documents::Site;
 
-/// Models that the page shows; longer lists are read as JSON.
+/// Maximum number of models on the page; longer lists are available as JSON.
 const SHOWN: usize = 1_000;
 
 /// The page of the models.
@@ -34,16 +34,17 @@ struct ModelsText<'a> {
     models: &'a View,
 }
 
-/// Where the page is, absolute.
+/// Absolute URLs of the page.
 pub struct ModelsAddresses {
-    /// The page.
+    /// The HTML page.
     pub page: String,
-    /// Its Markdown.
+    /// The Markdown page.
     pub markdown: String,
 }
 
 impl<'a> ModelsPage<'a> {
-    /// The page of what [`ListModels`] and [`ListModelReputation`] answer; `query` is what it was asked with.
+    /// Creates the page from the outputs of [`ListModels`] and [`ListModelReputation`]. `query` is the query of
+    /// the request.
     pub fn new(
         site: &'a Site,
         registry: &Value,
@@ -61,13 +62,13 @@ impl<'a> ModelsPage<'a> {
         Ok(Self { page, models })
     }
 
-    /// The page as Markdown.
+    /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
         ModelsText { models: &self.models }.render()
     }
 }
 
-/// What the operation answers, as far as the page shows it.
+/// The fields of the operation's output that the page shows.
 #[derive(Deserialize)]
 struct Reputations {
     models: Vec<Reputation>,
@@ -82,10 +83,10 @@ struct Reputation {
     with_outcome_rate: Option<f64>,
 }
 
-/// How the models are shown.
+/// The order of the models.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// As the upstream lists them.
+    /// The order of the upstream's list.
     #[default]
     Listed,
     Model,
@@ -101,12 +102,12 @@ enum Order {
 /// A column of the table.
 struct Column {
     order: Order,
-    /// Its word in the query.
+    /// Value of the column in the query.
     word: &'static str,
     title: &'static str,
-    /// How its order is called where it is in use.
+    /// Description of the order while it is in use.
     sorted: &'static str,
-    /// Whether it comes from polls.
+    /// True if the figures come from polls.
     of_polls: bool,
 }
 
@@ -129,16 +130,16 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// What the page was asked with.
+/// The query of a request.
 #[derive(Default, Clone, Copy)]
 struct Query<'a> {
     order: Order,
-    /// Only models that this preset asks.
+    /// Shows only the models of this preset.
     preset: Option<&'a str>,
 }
 
 impl<'a> Query<'a> {
-    /// Reads a query; what it does not know is left out.
+    /// Parses a query; unknown parameters are ignored.
     fn read(query: &str, presets: &[&'a str]) -> Self {
         let mut read = Self::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -154,7 +155,7 @@ impl<'a> Query<'a> {
         read
     }
 
-    /// The address of the page with another order or filter.
+    /// Returns the URL of the page with this order and filter.
     fn href(self, address: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         if let Some(column) = COLUMNS.iter().find(|column| column.order == self.order) {
@@ -169,7 +170,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// What the templates show.
+/// Data of the templates.
 struct View {
     description: String,
     simulated: bool,
@@ -178,12 +179,12 @@ struct View {
     presets: Vec<Link>,
     columns: Vec<Link>,
     rows: Vec<Row>,
-    /// Models of the list that are not shown.
+    /// Number of listed models that are not shown.
     left_out: usize,
-    /// Whether polls tell about any of the models.
+    /// True if any of the models has statistics from polls.
     has_figures: bool,
     minimum_votes: i64,
-    /// The list and the figures as JSON: absolute, and as pages link them.
+    /// URLs of the list and the statistics as JSON. `json` is absolute; `json_paths` is for links on the page.
     json: [String; 2],
     json_paths: [String; 2],
 }
@@ -194,7 +195,7 @@ struct Link {
     text: String,
     current: bool,
     sorted: &'static str,
-    /// Whether it heads a column of numbers.
+    /// True if the link heads a column of numbers.
     number: bool,
 }
 
@@ -212,7 +213,7 @@ struct Row {
     majority: String,
 }
 
-/// A model with what polls tell about it.
+/// A model with its statistics from polls.
 struct Model<'a> {
     variant: &'a Variant,
     input: Option<MicroUsd>,
@@ -231,7 +232,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What a column of numbers is sorted by; the smaller, the earlier.
+    /// Returns the sort key in a column of numbers, in ascending order.
     fn rank(&self, order: Order) -> Option<i64> {
         let falling = |share: f64| -((share * 1e6) as i64);
         let told = self.told.as_ref();
@@ -275,7 +276,7 @@ impl<'a> Model<'a> {
 }
 
 impl View {
-    /// The cells of a row in Markdown, the figures of polls where they are shown.
+    /// Returns the cells of a row in Markdown. Statistics from polls are included if the page shows them.
     fn cells(&self, row: &Row) -> String {
         let mut cells = vec![
             format!("{} ({})", one_line(&row.name), one_line(&row.id)),
@@ -358,7 +359,7 @@ impl View {
     }
 }
 
-/// The presets that ask any model of the list, and how many.
+/// Returns the presets that include any listed model, with their number of models.
 fn presets(registry: &Registry) -> Vec<(&str, usize)> {
     let mut presets: Vec<(&str, usize)> = Vec::new();
     for name in registry.variants.iter().flat_map(|variant| &variant.presets) {
@@ -370,18 +371,18 @@ fn presets(registry: &Registry) -> Vec<(&str, usize)> {
     presets
 }
 
-/// USD per million tokens, from USD per token: a million pico-USD is one micro-USD.
+/// Converts USD per token to USD per million tokens: a million pico-USD is one micro-USD.
 fn per_million(per_token: &str) -> Option<MicroUsd> {
     let price = per_token.parse::<UsdFigure>().ok()?.ceil_pico()?;
     Some(MicroUsd::new(price.pico()))
 }
 
-/// What stands where polls do not tell enough.
+/// Returns the placeholder for missing statistics.
 fn none() -> String {
     "–".to_owned()
 }
 
-/// A number with its thousands apart.
+/// Formats a number with separators between thousands.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

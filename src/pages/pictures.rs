@@ -1,4 +1,4 @@
-//! Pictures of polls, a few drawn at once.
+//! Renders pictures of polls, with limited concurrency.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use ep_kernel::fault::{Fault, Kind};
 use ep_share_image::Card;
 use tokio::sync::Semaphore;
 
-/// Pictures that are drawn at once; each takes a processor for some milliseconds.
+/// Maximum number of pictures rendered at once; each takes a processor for some milliseconds.
 const AT_ONCE: usize = 2;
-/// Requests that wait for one of those.
+/// Maximum number of requests that wait for a picture.
 const WAITING: usize = 64;
 
-/// Draws pictures.
+/// A picture renderer.
 #[derive(Clone)]
 pub struct Pictures(Arc<Inner>);
 
@@ -29,7 +29,7 @@ impl Default for Pictures {
 }
 
 impl Pictures {
-    /// The PNG of this card.
+    /// Renders a card as PNG.
     pub async fn png(&self, card: Card) -> Result<Bytes, Fault> {
         let Inner { drawing, waiting } = &*self.0;
         let _place = waiting.try_acquire().map_err(|_| {

@@ -1,4 +1,5 @@
-//! A poll, running or ended, for people: what [`GetPollResult`](ep_tools::results::GetPollResult) says, in words.
+//! The page of a running or finished poll: the output of [`GetPollResult`](ep_tools::results::GetPollResult) in
+//! words.
 
 mod view;
 mod words;
@@ -39,33 +40,33 @@ struct ResultText<'a> {
     poll: &'a View,
 }
 
-/// Where a poll's pages are, absolute.
+/// Absolute URLs of a poll's pages.
 pub struct Addresses {
-    /// The page.
+    /// The HTML page.
     pub page: String,
-    /// What other websites show in a frame.
+    /// The page that other websites show in a frame.
     pub embed: String,
-    /// What describes that frame.
+    /// The oEmbed description of the frame.
     pub oembed: String,
 }
 
-/// The forms of a poll's page, by the ending of its address.
+/// The format of a poll's page, selected by the suffix of its URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
-    /// The page.
+    /// HTML.
     Page,
-    /// Its Markdown.
+    /// Markdown.
     Markdown,
     /// The votes as comma-separated values (RFC 4180).
     Csv,
-    /// The picture, as links to the poll are shown with it.
+    /// The preview picture, as PNG.
     Png,
-    /// The same as SVG.
+    /// The preview picture, as SVG.
     Svg,
 }
 
 impl Shape {
-    /// The id in the last part of a path, and which form of it is wanted.
+    /// Splits the last segment of a path into the id and the requested format.
     pub fn of(part: &str) -> (&str, Self) {
         let endings =
             [(".md", Self::Markdown), (".csv", Self::Csv), (".png", Self::Png), (".svg", Self::Svg)];
@@ -73,7 +74,7 @@ impl Shape {
         found.unwrap_or((part, Self::Page))
     }
 
-    /// Its media type.
+    /// Returns the media type.
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Page => HTML,
@@ -86,7 +87,7 @@ impl Shape {
 }
 
 impl<'a> ResultPage<'a> {
-    /// The page of a result, as the operation answers it; `query` is what it was asked with.
+    /// Creates the page from the operation's output. `query` is the query of the request.
     pub fn new(
         site: &'a Site,
         result: &Value,
@@ -110,12 +111,12 @@ impl<'a> ResultPage<'a> {
         Ok(Self { page, poll })
     }
 
-    /// What other websites show of it in a frame.
+    /// Renders the version that other websites show in a frame.
     pub fn embedded(&self) -> askama::Result<String> {
         Embedded { page: &self.page, poll: &self.poll }.render()
     }
 
-    /// What programs are told that show links as frames (oEmbed 1.0, section 2.3.4.4), in a box of at most this size.
+    /// Returns the oEmbed response for a frame of at most this size (oEmbed 1.0, section 2.3.4.4).
     pub fn oembed(&self, max_width: Option<u32>, max_height: Option<u32>) -> Value {
         let (page, poll) = (&self.page, &self.poll);
         let (width, height) = poll.frame_size();
@@ -137,7 +138,8 @@ impl<'a> ResultPage<'a> {
         })
     }
 
-    /// What search engines read of it (schema.org): a question and what was answered, none of it as accepted.
+    /// Returns structured data for search engines (schema.org): a question with suggested answers, none of them
+    /// accepted.
     fn linked_data(&self) -> String {
         let poll = &self.poll;
         let answers: Vec<Value> = poll
@@ -162,19 +164,19 @@ impl<'a> ResultPage<'a> {
         }))
     }
 
-    /// The page as Markdown.
+    /// Renders the page as Markdown.
     pub fn markdown(&self) -> askama::Result<String> {
         ResultText { poll: &self.poll }.render()
     }
 
-    /// The picture of the poll.
+    /// Returns the data of the poll's picture.
     pub fn card(&self) -> Card {
         let base = Url::parse(&self.page.site.settings.base_url).ok();
         let host = base.as_ref().and_then(Url::host_str).unwrap_or_default();
         self.poll.card(&self.page.name, host)
     }
 
-    /// Every vote as a line of comma-separated values, under a line of names.
+    /// Renders every vote as a line of comma-separated values, below a header line.
     pub fn csv(&self) -> Result<Vec<u8>, csv::Error> {
         self.poll.csv()
     }

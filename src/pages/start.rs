@@ -1,4 +1,4 @@
-//! The start page: a place to ask a question, one that was answered, and how programs ask.
+//! The start page: a form for a question, an example result, and instructions for programs.
 
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -28,11 +28,11 @@ use crate::surface::http::Form;
 pub struct StartPage<'a> {
     page: Layout<'a>,
     asked: &'a Asked,
-    /// The key of this form: sent twice, it asks once.
+    /// Idempotency key of the form: submitting it twice opens one poll.
     nonce: String,
     profiles: Vec<Bundle>,
     thresholds: [(&'static str, &'static str); 5],
-    /// What is left on the visitor's account.
+    /// The balance of the visitor's account.
     balance: Option<String>,
     refused: Option<Refused>,
     example: Option<&'a View>,
@@ -40,26 +40,26 @@ pub struct StartPage<'a> {
     tagline: String,
     description: String,
     estimates: String,
-    /// Where the form is sent.
+    /// URL that the form is submitted to.
     action: String,
 }
 
-/// What a person typed and chose. It is kept when something is refused.
+/// Values of the form. They are shown again if the form is rejected.
 #[derive(Debug, Default, Clone)]
 pub struct Asked {
-    /// The question, perhaps with its options in brackets.
+    /// The question, optionally with its options in brackets.
     pub question: String,
-    /// The options, one in each line.
+    /// The options, one per line.
     pub options: String,
     /// `free`, or the name of a profile.
     pub who: String,
-    /// The confidence at which the poll stops; empty for the profile's.
+    /// The confidence threshold; empty for the profile's.
     pub confidence: String,
-    /// The most that it may cost, in USD; empty for the profile's.
+    /// The maximum cost in USD; empty for the profile's.
     pub max_cost: String,
-    /// Whether only the account may read the result.
+    /// True if only the account may read the result.
     pub private: bool,
-    /// The key of the form that was sent.
+    /// Idempotency key of the submitted form.
     pub nonce: String,
 }
 
@@ -78,32 +78,32 @@ impl Asked {
         }
     }
 
-    /// A profile's name, where the account's models are asked.
+    /// Returns the profile's name, or `None` if the form selects the free models.
     pub fn profile(&self) -> Option<&str> {
         Some(self.who.as_str()).filter(|who| !who.is_empty() && *who != FREE)
     }
 
-    /// Whether it wants what only an account has: its panels, a budget, a threshold of its own, privacy.
+    /// True if the form requires an account: it sets a profile, a budget, a threshold or privacy.
     pub fn needs_account(&self) -> bool {
         let own = |text: &str| !text.is_empty();
         self.profile().is_some() || self.private || own(&self.confidence) || own(&self.max_cost)
     }
 
-    /// Its options.
+    /// Returns the options.
     pub fn option_lines(&self) -> impl Iterator<Item = &str> {
         self.options.lines().map(str::trim).filter(|line| !line.is_empty())
     }
 
-    /// Whether this is chosen.
+    /// True if this choice is selected.
     fn asks(&self, who: &str) -> bool {
         self.who == who || (who == FREE && self.who.is_empty())
     }
 }
 
-/// Who is asked by a form that names no profile.
+/// The selection of a form that names no profile.
 const FREE: &str = "free";
 
-/// A profile, as the operation that lists them says.
+/// A profile, as listed by its operation.
 #[derive(Debug, Deserialize)]
 pub struct Bundle {
     name: String,
@@ -113,16 +113,16 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// The threshold in per cent.
+    /// Returns the threshold in per cent.
     fn percent(&self) -> f64 {
         (self.confidence_threshold * 1000.0).round() / 10.0
     }
 }
 
-/// Why a poll was not asked.
+/// The rejection of a form.
 struct Refused {
     title: String,
-    /// What is wrong with the form as a whole, or all of it where it is about no field.
+    /// The message for the whole form, or the full message if no field is named.
     message: String,
     fields: Vec<(&'static str, String)>,
     wait: Option<u64>,
@@ -147,13 +147,13 @@ impl Refused {
         Self { title, message, fields, wait: fault.retry_after_seconds(), actions }
     }
 
-    /// What is wrong with a field.
+    /// Returns the message for a field.
     fn at(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| *known == name).map(|(_, detail)| detail.as_str())
     }
 }
 
-/// The field of the form that became this member of the operation's input.
+/// Maps a field of the operation's input to a field of the form.
 fn field(member: &str) -> &'static str {
     match member.split(['[', '.']).next().unwrap_or_default() {
         "question" | "q" | "poll" => "question",
@@ -165,7 +165,7 @@ fn field(member: &str) -> &'static str {
     }
 }
 
-/// What is wrong with a field, in the words of the form.
+/// Rewrites a field's message in the terms of the form.
 fn sentence(detail: &str) -> String {
     let mut text = detail.trim_end_matches('.').to_owned();
     for (place, letter) in ('A'..='J').enumerate() {
@@ -178,19 +178,19 @@ fn sentence(detail: &str) -> String {
     capitalized(&format!("{text}."))
 }
 
-/// The example, once it has been answered.
+/// The example poll, shown once it has a result.
 #[derive(Default)]
 pub struct Example {
     shown: OnceLock<View>,
-    /// Until when nobody asks it, in milliseconds since 1970.
+    /// Time before which no new attempt starts, in milliseconds since 1970.
     resting: AtomicI64,
 }
 
-/// How long the example is left alone after it was asked.
+/// Delay between attempts to poll the example.
 const REST: Duration = Duration::from_mins(10);
 
 impl Example {
-    /// Whether the caller is to ask it now.
+    /// True if the caller should start an attempt now. Also begins the delay until the next attempt.
     pub fn is_due(&self, now: Timestamp) -> bool {
         let resting = self.resting.load(Ordering::Relaxed);
         self.shown.get().is_none()
@@ -203,29 +203,29 @@ impl Example {
 
     /// Shows this result from now on.
     pub fn show(&self, result: ResultPage<'_>) {
-        // Another visit may have been quicker.
+        // A concurrent request may have stored its result first.
         drop(self.shown.set(result.poll));
     }
 }
 
-/// What a visit of the start page brings.
+/// Data of a request for the start page.
 pub struct Visit<'a> {
-    /// What is in the form.
+    /// Values of the form.
     pub asked: &'a Asked,
-    /// The key of the new form.
+    /// Idempotency key of the new form.
     pub nonce: String,
     /// The profiles.
     pub profiles: Vec<Bundle>,
-    /// What is left on the visitor's account.
+    /// The balance of the visitor's account.
     pub balance: Option<String>,
-    /// Why the last form was refused.
+    /// The fault that rejected the last form.
     pub refused: Option<&'a Fault>,
-    /// The example.
+    /// The example poll.
     pub example: &'a Example,
 }
 
 impl<'a> StartPage<'a> {
-    /// The page as this visit sees it.
+    /// Creates the page for this request.
     pub fn new(site: &'a Site, visit: Visit<'a>) -> Self {
         let owner = documents::owner();
         let text = |name: &str| owner[name].as_str().unwrap_or_default().to_owned();
@@ -262,7 +262,7 @@ impl<'a> StartPage<'a> {
         }
     }
 
-    /// What search engines read of it (schema.org).
+    /// Returns structured data for search engines (schema.org).
     fn linked_data(&self) -> String {
         linked_data(&json!({
             "@context": "https://schema.org",
@@ -277,18 +277,18 @@ impl<'a> StartPage<'a> {
         }))
     }
 
-    /// What is wrong with a field.
+    /// Returns the message for a field.
     fn wrong(&self, name: &str) -> Option<&str> {
         self.refused.as_ref()?.at(name)
     }
 
-    /// Whether the voters are simulated.
+    /// True if the voters are simulated.
     fn simulated(&self) -> bool {
         self.page.site.settings.offer.simulated()
     }
 }
 
-/// The question of the example, as the operation that asks it has it.
+/// Returns the input of the example poll.
 pub const fn example_request() -> &'static str {
     PollFree::SPEC.example
 }

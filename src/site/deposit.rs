@@ -59,12 +59,12 @@ pub(crate) enum ReceiptStatus {
     Settled,
 }
 
-/// What has to be paid (x402, version 1).
+/// The payment required for a deposit (x402, version 1).
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentRequired {
     x402_version: u8,
-    /// Why the deposit was not made.
+    /// The reason that the deposit was not made.
     error: String,
     /// The ways to pay.
     accepts: Vec<serde_json::Map<String, Value>>,

@@ -1,6 +1,6 @@
-//! The ground that documents, protocols and pages stand on: routes and protocols as data, and the names of both.
+//! Base data for documents, protocols and pages: routes and protocols as data, and their names.
 //!
-//! Nothing here handles a request. Handlers are bound to routes in `surface/routes.rs`.
+//! Nothing here handles a request. `surface/routes.rs` binds handlers to routes.
 
 pub mod deposit;
 pub mod names;

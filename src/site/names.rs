@@ -2,7 +2,7 @@
 
 /// The start page.
 pub const HOME: &str = "home";
-/// The page where people sign in.
+/// The sign-in page.
 pub const LOGIN_PAGE: &str = "login_page";
 /// The page of an account.
 pub const DASHBOARD: &str = "dashboard";
@@ -12,9 +12,9 @@ pub const FUNDS: &str = "#funds";
 pub const ASK: &str = "ask";
 /// The page of a poll.
 pub const RESULT_PAGE: &str = "result_page";
-/// The frame that other websites show of a poll.
+/// The page of a poll for frames on other websites.
 pub const EMBED: &str = "embedded_result";
-/// The description of that frame (oEmbed).
+/// The oEmbed description of that frame.
 pub const OEMBED: &str = "oembed";
 /// The page of the models.
 pub const MODELS_PAGE: &str = "models_page";
@@ -67,5 +67,5 @@ pub const LISTED_PAGES: [&str; 2] = [HOME, MODELS_PAGE];
 pub const DASHBOARD_PATH: &str = "/dashboard";
 /// Path of the sign-in page.
 pub const LOGIN_PATH: &str = "/login";
-/// Prefix of the paths of signing in: browsers send the cookie of a sign-in nowhere else.
+/// Path prefix of sign-in routes. Browsers send the cookie of a sign-in to no other path.
 pub const SIGN_IN_PREFIX: &str = "/api/auth";

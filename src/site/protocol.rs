@@ -1,4 +1,5 @@
-//! Protocols beside REST, as data: documents describe them and the router serves them without knowing any of them.
+//! Protocols other than REST, as data. Documents describe them and the router serves them without depending on any
+//! of them.
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::resource::ProtectedResource;
 
-/// A protocol with endpoints of its own.
+/// A protocol with its own endpoints.
 #[derive(Debug)]
 pub struct Protocol {
     /// Surface name in logs and metrics.
@@ -18,9 +19,9 @@ pub struct Protocol {
     pub about: &'static str,
     /// The resource that access tokens are requested for.
     pub resource: ProtectedResource,
-    /// Sentence behind the message of a missing credential.
+    /// Sentence appended to the message for a missing credential.
     pub credential_hint: &'static str,
-    /// True if the operator can allow the id of a user in place of a key.
+    /// True if the operator can allow user ids instead of keys.
     pub accepts_user_ids: bool,
 }
 
@@ -29,11 +30,11 @@ pub struct Protocol {
 pub struct ProtocolRoute {
     /// The protocol.
     pub protocol: &'static Protocol,
-    /// The format of errors before the protocol reads the request.
+    /// The format of errors that occur before the protocol reads the request.
     pub errors: ErrorFormat,
     /// True if its requests can open polls.
     pub opens_polls: bool,
-    /// True if the route shares its name with routes that do something else.
+    /// True if routes with other functions share the route's name.
     pub shares_name: bool,
     /// Describes its requests and responses.
     pub describe: fn(Method, &str) -> Description,
@@ -56,17 +57,17 @@ pub enum ErrorFormat {
 
 /// Requests and responses of an endpoint, for the API description.
 pub struct Description {
-    /// Sentence on this endpoint; empty where the route's summary says it all.
+    /// Sentence about this endpoint; empty if the route's summary suffices.
     pub about: &'static str,
-    /// Alternative schemas of the request body; empty if no body is sent.
+    /// Alternative schemas of the request body; empty if the request has no body.
     pub bodies: Vec<Value>,
-    /// True if a request without a body is refused.
+    /// True if the request body is required.
     pub body_required: bool,
     /// Successful responses.
     pub responses: Vec<Response>,
-    /// The protocol's own form of an error.
+    /// The protocol's error format.
     pub error: ErrorResponse,
-    /// Schema of the path's placeholders.
+    /// Schema of the path parameters.
     pub placeholder: Value,
 }
 
@@ -80,13 +81,13 @@ pub struct Response {
     pub content: Vec<(&'static str, Value)>,
 }
 
-/// The protocol's own form of an error.
+/// An error in the protocol's format.
 pub struct ErrorResponse {
-    /// Prefix of its name among the shared responses.
+    /// Prefix of its name in the shared responses.
     pub name: &'static str,
     /// Schema of its body.
     pub schema: Value,
-    /// Media types beside `application/json`.
+    /// Media types in addition to `application/json`.
     pub media_types: &'static [&'static str],
 }
 
@@ -95,7 +96,7 @@ pub const JSON: &str = "application/json";
 /// Media type of server-sent events.
 pub const EVENTS: &str = "text/event-stream";
 
-/// Schema of a JSON-RPC 2.0 request.
+/// Returns the schema of a JSON-RPC 2.0 request.
 pub fn rpc_request() -> Value {
     json!({
         "title": "RpcRequest",
@@ -111,7 +112,7 @@ pub fn rpc_request() -> Value {
     })
 }
 
-/// Schema of a JSON-RPC 2.0 response.
+/// Returns the schema of a JSON-RPC 2.0 response.
 pub fn rpc_response() -> Value {
     json!({
         "title": "RpcResponse",
@@ -131,12 +132,12 @@ pub fn rpc_response() -> Value {
     })
 }
 
-/// The JSON-RPC form of an error.
+/// Returns the JSON-RPC error format.
 pub fn rpc_error() -> ErrorResponse {
     ErrorResponse { name: "Rpc", schema: rpc_response(), media_types: &[] }
 }
 
-/// Schema of an event without a name of its own.
+/// Returns the schema of an event without an event name.
 pub fn message_event() -> Value {
     json!({
         "type": "object",

@@ -1,12 +1,12 @@
-//! Parts of the service that access tokens are requested for (RFC 9728).
+//! Parts of the service that clients request access tokens for (RFC 9728).
 
 use ep_kernel::key_terms::KeyScope;
 use ep_kernel::links::Links;
 
-/// A part of the service that clients request access tokens for. A token for one part is accepted by all.
+/// A part of the service that clients request access tokens for. Every part accepts a token for any of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectedResource {
-    /// All of it.
+    /// The whole service.
     Api,
     /// The MCP endpoint.
     Mcp,
@@ -15,10 +15,10 @@ pub enum ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// Each of them.
+    /// All resources.
     pub const ALL: [Self; 3] = [Self::Api, Self::Mcp, Self::A2a];
 
-    /// The name of its metadata document.
+    /// Returns the name of the resource's metadata document.
     pub const fn document(self) -> &'static str {
         match self {
             Self::Api => "protected_resource",
@@ -27,7 +27,7 @@ impl ProtectedResource {
         }
     }
 
-    /// Its resource identifier, without a trailing slash (RFC 9728 §1.2).
+    /// Returns the resource identifier, without a trailing slash (RFC 9728 §1.2).
     pub fn identifier(self, links: &Links) -> String {
         match self {
             Self::Api => links.base_url().to_owned(),
@@ -36,7 +36,7 @@ impl ProtectedResource {
         }
     }
 
-    /// The widest scope that is of use there.
+    /// Returns the widest useful scope for this resource.
     pub const fn scope(self) -> KeyScope {
         match self {
             Self::Api => KeyScope::All,
@@ -45,7 +45,7 @@ impl ProtectedResource {
     }
 }
 
-/// The access token that a route requests of its callers.
+/// The access token that a route requests from its callers.
 #[derive(Debug, Clone, Copy)]
 pub struct Challenge {
     /// The resource of the token.

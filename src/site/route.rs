@@ -1,4 +1,4 @@
-//! A served path as data: method, path, access, limits and purpose.
+//! A route as data: method, path, access, limits and purpose.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -20,77 +20,77 @@ pub struct Route {
     pub method: Method,
     /// The path, with `{placeholders}`.
     pub path: Cow<'static, str>,
-    /// The callers that are admitted.
+    /// The callers that may use the route.
     pub access: Access,
     /// The rate limit that requests count against.
     pub rate: Rate,
-    /// The purpose.
+    /// The kind of route.
     pub kind: RouteKind,
     /// Query parameters of a route that is not an operation.
     pub query: &'static [QueryParameter],
     /// Media types of a page.
     pub media_types: &'static [&'static str],
-    /// True if people read it in a browser. Below `/api` search engines are asked not to list anything else.
+    /// True if people read the route in a browser. Search engines are asked not to list other routes below `/api`.
     pub for_people: bool,
-    /// True for a page of one visitor: it redirects other visitors, and crawlers must not read it.
+    /// True for a page of one visitor. It redirects other visitors, and crawlers must not read it.
     pub personal: bool,
-    /// Name of the page that shows people the same.
+    /// Name of the page that shows the same content to people.
     pub page: Option<&'static str>,
-    /// Longest time until the response; the guard's default if `None`.
+    /// Maximum time until the response; `None` means the guard's default.
     pub deadline: Option<Duration>,
     /// Purpose in one sentence.
     pub summary: Cow<'static, str>,
 }
 
-/// The purpose of a route.
+/// The kind of a route.
 #[derive(Debug, Clone, Copy)]
 pub enum RouteKind {
-    /// An operation as a plain request and response.
+    /// An operation with a plain request and response.
     Operation(&'static Entry, Rest),
-    /// An operation with its progress as server-sent events.
+    /// An operation that reports progress as server-sent events.
     Stream(&'static Entry, Rest),
     /// An endpoint of a protocol such as MCP or A2A.
     Protocol(ProtocolRoute),
     /// A document, by its index in [`DOCUMENTS`](crate::documents::DOCUMENTS).
     Document(usize),
-    /// A document of another server.
+    /// A document proxied from another server.
     ProxiedDocument,
-    /// A redirect of a browser.
+    /// A redirect for browsers.
     Redirect,
-    /// A webhook of another service, which signs its requests.
+    /// A webhook. The sending service signs its requests.
     Webhook,
-    /// A payment in request headers.
+    /// A payment sent in request headers.
     Payment,
     /// A page for people.
     Page,
-    /// Target of a page's form. It is not described to programs, which use the operations.
+    /// The target of a page's form. The API description omits it because programs use the operations.
     Form,
-    /// A health check of an orchestrator or load balancer.
+    /// A health check for orchestrators and load balancers.
     Probe,
 }
 
 /// A query parameter of a route that is not an operation.
 #[derive(Debug)]
 pub struct QueryParameter {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its meaning.
+    /// The meaning.
     pub description: &'static str,
-    /// True if a request without it is refused.
+    /// True if the parameter is required.
     pub required: bool,
-    /// Its JSON Schema.
+    /// The JSON Schema.
     pub schema: &'static str,
 }
 
 impl QueryParameter {
-    /// An optional text.
+    /// Creates an optional text parameter.
     pub const fn text(name: &'static str, description: &'static str) -> Self {
         Self { name, description, required: false, schema: r#"{ "type": "string" }"# }
     }
 }
 
 impl Route {
-    /// A public GET route.
+    /// Creates a public GET route.
     pub const fn get(name: &'static str, path: &'static str, kind: RouteKind, summary: &'static str) -> Self {
         Self {
             name,
@@ -109,7 +109,7 @@ impl Route {
         }
     }
 
-    /// A public POST route.
+    /// Creates a public POST route.
     pub const fn post(
         name: &'static str,
         path: &'static str,
@@ -121,43 +121,43 @@ impl Route {
         route
     }
 
-    /// The same with this access.
+    /// Sets the access.
     pub const fn access(mut self, access: Access) -> Self {
         self.access = access;
         self
     }
 
-    /// The same with this rate limit.
+    /// Sets the rate limit.
     pub const fn rate(mut self, rate: Rate) -> Self {
         self.rate = rate;
         self
     }
 
-    /// The same with these query parameters.
+    /// Sets the query parameters.
     pub const fn query(mut self, query: &'static [QueryParameter]) -> Self {
         self.query = query;
         self
     }
 
-    /// The same with these media types.
+    /// Sets the media types.
     pub const fn media_types(mut self, media_types: &'static [&'static str]) -> Self {
         self.media_types = media_types;
         self
     }
 
-    /// The same as a page of one visitor.
+    /// Marks the route as a page of one visitor.
     pub const fn personal(mut self) -> Self {
         self.personal = true;
         self
     }
 
-    /// The same with this deadline.
+    /// Sets the deadline.
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// A binding of an operation. `keys_read_account` is the operator's setting.
+    /// Creates the route of an operation's binding. `keys_read_account` is the operator's setting.
     pub const fn operation(
         entry: &'static Entry,
         rest: Rest,
@@ -175,12 +175,12 @@ impl Route {
         route
     }
 
-    /// The first sentence of the summary.
+    /// Returns the first sentence of the summary.
     pub fn brief(&self) -> &str {
         self.summary.find(". ").map_or(&*self.summary, |end| &self.summary[..=end])
     }
 
-    /// The surface, for logs and metrics.
+    /// Returns the surface name for logs and metrics.
     pub const fn surface(&self) -> &'static str {
         match self.kind {
             RouteKind::Operation(..) => "rest",
@@ -196,7 +196,7 @@ impl Route {
         }
     }
 
-    /// The access token that callers without a sufficient credential are asked for.
+    /// Returns the access token to request from callers without a sufficient credential.
     pub const fn challenge(&self) -> Challenge {
         let (resource, scope) = match self.kind {
             RouteKind::Operation(entry, _) | RouteKind::Stream(entry, _) => {
@@ -208,7 +208,7 @@ impl Route {
         Challenge { resource, scope }
     }
 
-    /// The format of errors that the guard returns.
+    /// Returns the format of errors from the guard.
     pub const fn errors(&self) -> ErrorFormat {
         match self.kind {
             RouteKind::Protocol(endpoint) => endpoint.errors,
@@ -216,7 +216,7 @@ impl Route {
         }
     }
 
-    /// True if the credential of a request is ignored: everyone gets the same response, also with an old cookie.
+    /// True if the route ignores credentials: every caller gets the same response, even with an expired cookie.
     pub const fn ignores_credentials(&self) -> bool {
         matches!(
             self.kind,
@@ -230,17 +230,17 @@ impl Route {
         )
     }
 
-    /// True if search engines are asked not to list it: endpoints and documents for programs.
+    /// True for endpoints and documents that search engines are asked not to list.
     pub fn is_unindexed(&self) -> bool {
         self.path.split('/').nth(1) == Some("api") && !self.for_people
     }
 
-    /// The guard's policy for requests that are not operations.
+    /// Returns the guard's policy for requests that are not operations.
     pub fn policy(&self) -> Policy {
         let policy = Policy::instant(self.name, self.access, self.rate);
         let policy = Policy { deadline: self.deadline.unwrap_or(policy.deadline), ..policy };
         match self.kind {
-            // The operations inside have deadlines of their own, refuse in the protocol's form, and are logged.
+            // The protocol's operations have their own deadlines, error format and logs.
             RouteKind::Protocol(endpoint) => {
                 Policy { credential_hint: endpoint.protocol.credential_hint, protocol: true, ..policy }
             }

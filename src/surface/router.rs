@@ -1,4 +1,4 @@
-//! The router: every route of the table, 404 and 405, through the guard.
+//! The router: all routes of the table, and 404 and 405 responses, through the guard.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,12 +31,13 @@ use crate::site::{Route, RouteKind};
 /// The routes of one path.
 struct PathRoutes {
     candidates: Vec<Candidate>,
-    /// The methods, as `Allow` lists them.
+    /// The methods in the format of `Allow`.
     allow: HeaderValue,
 }
 
 impl PathRoutes {
-    /// The fault of a method that no route of this path has: it names the methods and their routes.
+    /// Returns the fault for a method that the path does not support. It names the supported methods and their
+    /// routes.
     fn wrong_method(&self, exchange: &Exchange) -> Fault {
         let allow = self.allow.to_str().unwrap_or_default();
         let described = |candidate: &Candidate| {
@@ -59,15 +60,15 @@ struct Candidate {
     responder: Responder,
 }
 
-/// The code that answers a route.
+/// The code that responds for a route.
 enum Responder {
-    /// The operation's own dispatch, which passes the guard itself.
+    /// The operation's dispatch, which runs the guard itself.
     Operation(Binding),
     /// A handler for requests that the guard has admitted.
     Admitted(Handler),
 }
 
-/// A router over these routes. Routes without a handler are left out; a test finds them.
+/// Builds a router for these routes. Routes without a handler are omitted; a test reports them.
 pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
     let handlers = Handlers::new(state);
     let mut paths: BTreeMap<String, Vec<Candidate>> = BTreeMap::new();
@@ -97,17 +98,17 @@ pub fn router(state: &AppState, site: &Arc<Site>) -> Router<AppState> {
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// The policy of unknown paths.
+/// Policy for unknown paths.
 const UNKNOWN: Policy = Policy::instant("unknown_route", Access::PUBLIC, Rate::Public);
-/// The policy of paths with a trailing slash.
+/// Policy for paths with a trailing slash.
 const MOVED: Policy = Policy::instant("trailing_slash", Access::PUBLIC, Rate::Public);
-/// The policy of known paths with a wrong method.
+/// Policy for unsupported methods.
 const WRONG_METHOD: Policy = Policy::instant("wrong_method", Access::PUBLIC, Rate::Public);
-/// The policy of new requests to a service that is stopping.
+/// Policy for new requests while the service is stopping.
 const STOPPING: Policy = Policy::instant("stopping", Access::PUBLIC, Rate::Public);
 
-/// Redirects a path with a trailing slash to the served path without it (308, so that the method and the body stay).
-/// Refuses every other unknown path, and names the nearest one.
+/// Redirects a path with a trailing slash to the route without it (308 preserves the method and the body). Rejects
+/// every other unknown path and names the nearest one.
 async fn unknown_route(State(state): State<AppState>, head: RequestHead, request: Request) -> Response<Body> {
     let uri = request.uri();
     let mirrors = documents::mirrors();
@@ -120,7 +121,7 @@ async fn unknown_route(State(state): State<AppState>, head: RequestHead, request
     let links = state.links();
     let card = links.url(documents::AGENT_CARD, &[]);
     let card = card.strip_prefix(links.base_url()).unwrap_or(&card);
-    // A browser is sent to pages alone.
+    // Browsers are redirected only to pages.
     let only_pages = head.error_style == ErrorStyle::Page;
     let routes = state.site.routes.iter().filter(|route| !only_pages || route.for_people);
     let refusal = match nearest(routes, request.method().as_str(), uri.path()) {
@@ -136,7 +137,7 @@ async fn unknown_route(State(state): State<AppState>, head: RequestHead, request
     refuse(&state, &head, UNKNOWN, refusal).await
 }
 
-/// A permanent redirect that passes the guard like everything else.
+/// Returns a permanent redirect through the guard.
 async fn redirect(state: &AppState, head: &RequestHead, to: &str) -> Response<Body> {
     let request = head.guarded("rest", Credential::None);
     let admitted = |_| std::future::ready(HeaderValue::try_from(to).map_err(Fault::internal));
@@ -150,9 +151,9 @@ async fn redirect(state: &AppState, head: &RequestHead, to: &str) -> Response<Bo
     counted(response, guarded.allowance)
 }
 
-/// A refusal that passes the guard like everything else.
+/// Returns a fault through the guard.
 async fn refuse(state: &AppState, head: &RequestHead, policy: Policy, refusal: Fault) -> Response<Body> {
-    // The credential does not matter to what does not exist.
+    // The path does not exist, so the credential is irrelevant.
     let request = head.guarded("rest", Credential::None);
     let guarded = state.app.guard.run(policy, request, |_| std::future::ready(Err::<(), _>(refusal))).await;
     let response = guarded.result.map_or_else(fault, |()| Response::new(Body::empty()));
@@ -181,7 +182,7 @@ async fn serve(routes: &PathRoutes, exchange: Exchange) -> Response<Body> {
     response
 }
 
-/// The answer of a route.
+/// Responds for a route.
 async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     let route = &candidate.route;
     let stopping = exchange.request.extensions().get::<Stopping>() == Some(&Stopping::Refusing);
@@ -219,8 +220,8 @@ async fn answer(candidate: &Candidate, exchange: Exchange) -> Response<Body> {
     counted(guarded.result.unwrap_or_else(refuse), guarded.allowance)
 }
 
-/// The route for this method; where two share it, the one for this kind of caller. A credential is proven
-/// later: a wrong one must not lead to the route for callers without any.
+/// Selects the route for this method. If two routes share it, the presence of a credential decides. The credential
+/// is verified later: an invalid one must not lead to the route for callers without a credential.
 fn choose<'a>(candidates: &'a [Candidate], method: &str, head: &RequestHead) -> Option<&'a Candidate> {
     let mut fitting =
         candidates.iter().filter(|candidate| candidate.route.method.as_str() == method).peekable();
@@ -234,7 +235,7 @@ fn choose<'a>(candidates: &'a [Candidate], method: &str, head: &RequestHead) -> 
     for_caller.or(Some(first))
 }
 
-/// The methods of a path, as `Allow` lists them.
+/// Returns the methods of a path in the format of `Allow`.
 fn allowed(candidates: &[Candidate]) -> HeaderValue {
     let mut methods: Vec<&str> = candidates.iter().map(|candidate| candidate.route.method.as_str()).collect();
     if methods.contains(&"GET") {

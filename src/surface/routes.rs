@@ -1,7 +1,7 @@
-//! The table of everything that is served, and the handlers of its routes.
+//! The table of all routes, and their handlers.
 //!
-//! The router, `Allow`, documents, links and the tests that check access and refusals of every route are derived from the
-//! table. Paths are declared in the tools, the documents and the modules of protocols and pages.
+//! The router, `Allow`, documents, links and the tests of access and faults are derived from the table. Tools,
+//! documents and the modules of protocols and pages declare their own paths.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,14 +15,14 @@ use super::{a2a, mcp, web};
 use crate::documents::{self, Site, SiteSettings};
 use crate::site::{Route, RouteKind};
 
-/// The site of a service with these settings and operations: its documents know every route.
+/// Builds the site for these settings and operations. Its documents know every route.
 pub fn site(settings: SiteSettings, tools: &'static [Entry]) -> Site {
     let site = Site::new(settings, tools);
     let routes = table(&site);
     site.with_routes(routes)
 }
 
-/// Every route of a service with these operations and this configuration.
+/// Returns every route for these operations and settings.
 fn table(site: &Site) -> Vec<Route> {
     let mut routes: Vec<Route> =
         site.tools.iter().flat_map(|entry| operations(entry, site.settings.keys_read_account)).collect();
@@ -33,7 +33,7 @@ fn table(site: &Site) -> Vec<Route> {
     routes
 }
 
-/// The routes of one operation: its REST binding and its event stream, as far as it has them.
+/// Returns the routes of an operation: its REST binding and its event stream, if it has them.
 fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<Item = Route> {
     let page = web::page_of(entry.spec.name);
     let rest = entry.spec.rest.map(|rest| {
@@ -44,11 +44,11 @@ fn operations(entry: &'static Entry, keys_read_account: bool) -> impl Iterator<I
     rest.into_iter().chain(stream)
 }
 
-/// The handlers of the routes that are not operations, by method and path.
+/// Handlers of routes that are not operations, by method and path.
 pub struct Handlers(HashMap<(Method, Cow<'static, str>), Handler>);
 
 impl Handlers {
-    /// The handlers of a service.
+    /// Collects the handlers of a service.
     pub fn new(state: &AppState) -> Self {
         let endpoints = mcp::endpoints(&state.app, state.tools, &state.web)
             .chain(a2a::endpoints())
@@ -57,7 +57,7 @@ impl Handlers {
         Self(endpoints.collect())
     }
 
-    /// The handler of a route that is not an operation.
+    /// Returns the handler of a route that is not an operation.
     pub fn of(&self, route: &Route) -> Option<Handler> {
         if let RouteKind::Document(index) = route.kind {
             return Some(Handler::new(move |exchange, admission| {

@@ -1,25 +1,25 @@
-//! Paths that no route matches: the nearest served path, and paths with a trailing slash.
+//! Paths that match no route: nearest known path, and trailing slashes.
 
 use std::borrow::Cow;
 
 use crate::site::{Route, RouteKind};
 
-/// The lowest similarity of a suggestion, from 0 to 1.
+/// Minimum similarity of a suggestion, from 0 to 1.
 const SIMILAR: f64 = 0.7;
-/// The advantage of a route with the request's method.
+/// Bonus for a route with the request's method.
 const SAME_METHOD: f64 = 0.02;
-/// The advantage of the path as it was sent.
+/// Bonus for the path as it was sent.
 const AS_SENT: f64 = 0.15;
-/// The longest path that is compared, in bytes. Comparing takes the product of two lengths.
+/// Maximum length of a compared path, in bytes. The cost is the product of both lengths.
 const MAX_PATH: usize = 200;
 
-/// A route and its path, with the values of the request in place of the placeholders.
+/// A route and its path, with path parameters replaced by the request's values.
 pub(super) struct Nearest<'a> {
     pub(super) route: &'a Route,
     pub(super) path: String,
 }
 
-/// Returns the route whose path resembles this one most.
+/// Returns the route with the path most similar to this one.
 pub(super) fn nearest<'a>(
     routes: impl Iterator<Item = &'a Route>,
     method: &str,
@@ -29,7 +29,7 @@ pub(super) fn nearest<'a>(
         return None;
     }
     let path = path.trim_end_matches('/');
-    // A version or the prefix of the API is easily added or forgotten.
+    // Callers often add or omit the version or the API prefix.
     let below = path.strip_prefix("/api").unwrap_or(path);
     let rest = below.strip_prefix("/v1").unwrap_or(path);
     let prefixed = format!("/api{rest}");
@@ -49,20 +49,20 @@ pub(super) fn nearest<'a>(
     Some(Nearest { route, path: filled(form, &route.path) })
 }
 
-/// Returns the path without its trailing slashes, if a route serves that.
+/// Returns the path without trailing slashes, if a route matches it.
 pub(super) fn without_trailing_slash<'a>(
     mut routes: impl Iterator<Item = Cow<'a, str>>,
     path: &'a str,
 ) -> Option<&'a str> {
     let shorter = path.trim_end_matches('/');
-    // A path that begins with two slashes would lead to another host.
+    // A path that starts with two slashes would redirect to another host.
     if shorter.len() == path.len() || !shorter.starts_with('/') || shorter.starts_with("//") {
         return None;
     }
     routes.any(|route| matches(shorter, &route)).then_some(shorter)
 }
 
-/// The similarity of the words of a path, from 0 to 1: values of placeholders are not compared.
+/// Returns the similarity of two paths, from 0 to 1. Values of path parameters are not compared.
 fn similarity(path: &str, pattern: &str) -> f64 {
     let (given, known) = (path.split('/'), pattern.split('/'));
     if given.clone().count() != known.clone().count() {
@@ -74,7 +74,7 @@ fn similarity(path: &str, pattern: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(&given.join("/"), &known.join("/"))
 }
 
-/// A pattern whose placeholders have the values of this path, where both have as many segments.
+/// Fills a pattern's parameters with the values of this path, if both have the same number of segments.
 fn filled(path: &str, pattern: &str) -> String {
     if path.split('/').count() != pattern.split('/').count() {
         return pattern.to_owned();
@@ -84,7 +84,7 @@ fn filled(path: &str, pattern: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Returns true if a path is one of a pattern.
+/// Returns true if a path matches a pattern.
 fn matches(path: &str, pattern: &str) -> bool {
     let (given, known) = (path.split('/'), pattern.split('/'));
     given.clone().count() == known.clone().count()

@@ -1,4 +1,4 @@
-//! An account's page: its money, its polls and its keys; and the pages that its forms lead to.
+//! An account's page with its money, polls and keys, and the pages that follow its forms.
 
 mod parts;
 mod refusal;
@@ -22,53 +22,53 @@ use crate::surface::http::Form;
 
 pub use signed_out::{AccountGonePage, CheckoutPage, SignedOutPage};
 
-/// What a key stands for in the examples.
+/// Placeholders for the API key in the examples.
 const KEY_VARIABLES: [&str; 2] = ["${EP_API_KEY}", "$EP_API_KEY"];
 
-/// What a visit of an account's page brings.
+/// Data of a request for an account's page.
 #[derive(Default)]
 pub struct AccountView<'a> {
-    /// Which page of the list, from 1.
+    /// Page number of the poll list, from 1.
     pub page: u32,
-    /// Words of the questions to list.
+    /// Search words for questions.
     pub search: &'a str,
-    /// The payment that the browser comes back from; `no` if it was given up.
+    /// The payment that the browser returns from; `no` if it was abandoned.
     pub funded: &'a str,
-    /// What the sign-in has to tell.
+    /// Notice from the sign-in.
     pub notice: &'a str,
-    /// What a form has done.
+    /// Outcome of a form.
     pub done: &'a str,
-    /// A new key.
+    /// A newly created key.
     pub created: Option<Value>,
-    /// The form that was refused, and why.
+    /// The rejected form and its fault.
     pub refused: Option<(&'static str, &'a Fault)>,
-    /// What was typed into it.
+    /// The submitted values of the rejected form.
     pub typed: Option<&'a Form>,
 }
 
-/// What the operations answer.
+/// Outputs of the operations.
 pub struct AccountData {
-    /// Who it is.
+    /// The account.
     pub user: Value,
     /// The balance.
     pub balance: Value,
-    /// What was spent, by day.
+    /// Spending by day.
     pub spending: Value,
-    /// The polls that run.
+    /// The running polls.
     pub running: Value,
-    /// A page of all polls, with one more where there is a further page.
+    /// One page of all polls, with one extra entry if another page follows.
     pub past: Value,
-    /// How many a page has.
+    /// Number of polls per page.
     pub listed: usize,
-    /// The keys.
+    /// The API keys.
     pub keys: Value,
-    /// The settings of an MCP client.
+    /// The configuration of an MCP client.
     pub mcp_config: String,
-    /// Whether cards are taken.
+    /// True if card payments are configured.
     pub cards: bool,
-    /// Whether USDC is taken.
+    /// True if USDC payments are configured.
     pub usdc: bool,
-    /// The key of this page's forms: sent twice, they do it once.
+    /// Idempotency key of the forms on this page: submitting one twice runs it once.
     pub nonce: String,
     /// True if the refused form names a poll that was deleted recently.
     pub is_deleted_poll: bool,
@@ -82,7 +82,7 @@ pub struct AccountPage<'a> {
     inner: Account,
 }
 
-/// The same in Markdown.
+/// An account's page in Markdown.
 #[derive(Template)]
 #[template(path = "account.md")]
 struct AccountText<'a> {
@@ -92,7 +92,7 @@ struct AccountText<'a> {
 struct Account {
     who: String,
     notices: Vec<String>,
-    /// The outcome of a form, and the section that it concerns.
+    /// The outcome of a form and the section that shows it.
     done: Option<(&'static str, &'static str)>,
     created: Option<Created>,
     refused: Option<Refused>,
@@ -108,24 +108,24 @@ struct Account {
     charges: bool,
     cards: bool,
     usdc: bool,
-    /// The least and the most that is paid at once, in dollars.
+    /// The minimum and the maximum payment, in dollars.
     least: u32,
     most: u32,
     nonce: String,
-    /// Most characters of a key's label.
+    /// Maximum length of a key's label, in characters.
     longest_label: usize,
-    /// The operator's address for questions, where there is one.
+    /// The operator's contact address, if configured.
     contact: Option<Contact>,
     label: String,
     scope: String,
     amount: String,
-    /// The confirmation text of a deletion, and the text that was typed.
+    /// The confirmation text of a deletion, and the submitted text.
     name: String,
     confirm: String,
     forms: Addresses,
 }
 
-/// Where the forms are sent, and what scripts ask.
+/// URLs of the forms, and URLs that scripts fetch.
 struct Addresses {
     page: String,
     keys: String,
@@ -140,7 +140,7 @@ struct Addresses {
     logout: String,
 }
 
-/// A new key, and what to do with it.
+/// A new key with instructions.
 struct Created {
     key: String,
     label: String,
@@ -148,14 +148,14 @@ struct Created {
     ways: Vec<Way>,
 }
 
-/// The operator's address, as a link.
+/// The operator's contact address as a link.
 struct Contact {
     text: String,
     url: String,
 }
 
 impl Contact {
-    /// A mailbox or a page; `None` where the operator has set none.
+    /// Links to a mailbox or a page; returns `None` if no contact is configured.
     fn of(contact: &str) -> Option<Self> {
         let text = contact.strip_prefix("mailto:").unwrap_or(contact);
         let url = if text.contains("://") { text.to_owned() } else { format!("mailto:{text}") };
@@ -164,7 +164,7 @@ impl Contact {
 }
 
 impl<'a> AccountPage<'a> {
-    /// The page as this visit sees it.
+    /// Creates the page for this request.
     pub fn new(site: &'a Site, view: AccountView<'_>, data: AccountData) -> serde_json::Result<Self> {
         let AccountData { user, balance, spending, running, mut past, listed, keys, .. } = data;
         let User { email } = serde_json::from_value(user)?;
@@ -247,17 +247,17 @@ impl<'a> AccountPage<'a> {
         })
     }
 
-    /// What was refused of this form.
+    /// Returns the rejection of this form.
     fn refused(&self, form: &str) -> Option<&Refused> {
         self.inner.refused.as_ref().filter(|refused| refused.form == form)
     }
 
-    /// True if a refusal is about this field.
+    /// True if a rejection concerns this field.
     fn is_wrong(&self, field: &str) -> bool {
         self.inner.refused.as_ref().is_some_and(|refused| refused.field.as_deref() == Some(field))
     }
 
-    /// The outcome of a form that concerns this section.
+    /// Returns the outcome of a form in this section.
     fn done(&self, section: &str) -> Option<&'static str> {
         self.inner.done.filter(|(concerned, _)| *concerned == section).map(|(_, text)| text)
     }
@@ -320,7 +320,7 @@ impl Created {
     }
 }
 
-/// The settings of an MCP client without the servers that run on its own machine: a key is for this one.
+/// Removes local servers from an MCP client's configuration, because a key is for this service only.
 fn remote_servers(mcp_config: &str) -> String {
     let Ok(mut config) = serde_json::from_str::<Value>(mcp_config) else { return mcp_config.to_owned() };
     if let Some(servers) = config["mcpServers"].as_object_mut() {
@@ -332,13 +332,13 @@ fn remote_servers(mcp_config: &str) -> String {
 /// Suffix of the placeholder address of a wallet's account.
 const WALLETS: &str = "@wallet.invalid";
 
-/// Who is signed in: an address, or the wallet whose account it is.
+/// Names the signed-in account: an email address, or the wallet it belongs to.
 fn who(email: &str) -> String {
     let wallet = email.strip_suffix(WALLETS);
     wallet.map_or_else(|| email.to_owned(), |wallet| format!("wallet {wallet}"))
 }
 
-/// What the page says first.
+/// Returns the notices at the top of the page.
 fn notices(view: &AccountView<'_>) -> Vec<String> {
     let funded = match view.funded {
         "" => None,
@@ -352,7 +352,7 @@ fn notices(view: &AccountView<'_>) -> Vec<String> {
     [funded, notice].into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// The outcome of a form, and the section of the page that it concerns.
+/// Returns the outcome of a form and the section that shows it.
 fn outcome(done: &str) -> Option<(&'static str, &'static str)> {
     match done {
         "revoked" => Some(("keys", "The key is revoked. Programs that send it are refused.")),

@@ -1,4 +1,4 @@
-//! What operations answer, as an account's page shows it.
+//! Outputs of operations in the form that an account's page shows.
 
 use ep_polling::money::MicroUsd;
 use ep_polling::time::Timestamp;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::pages::one_line;
 use crate::pages::result::quoted;
 
-/// Who is signed in.
+/// The signed-in account.
 #[derive(Deserialize)]
 pub(super) struct User {
     pub(super) email: String,
 }
 
-/// What is left, set aside and spent.
+/// The money available, held and spent.
 #[derive(Deserialize)]
 pub(super) struct Balance {
     pub(super) balance: String,
@@ -23,12 +23,12 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// True if nothing is left.
+    /// True if no money is available.
     pub(super) fn is_zero(&self) -> bool {
         self.balance == MicroUsd::ZERO.to_string()
     }
 
-    /// What is set aside for running polls, where there is something.
+    /// Returns the amount held for running polls, or `None` if it is zero.
     pub(super) fn held(&self) -> Option<String> {
         Some(self.held_cents).filter(|cents| *cents > 0).map(dollars)
     }
@@ -38,7 +38,7 @@ fn dollars(cents: i64) -> String {
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// What was spent, by day.
+/// Spending by day.
 #[derive(Deserialize)]
 pub(super) struct Spending {
     pub(super) days: Vec<Day>,
@@ -58,7 +58,7 @@ impl Day {
     }
 }
 
-/// A bar of the plot, in a picture as wide as [`WIDTH`] and as high as [`HEIGHT`].
+/// A bar of the plot, within [`WIDTH`] × [`HEIGHT`].
 pub(super) struct Bar {
     pub(super) x: f64,
     pub(super) y: f64,
@@ -69,7 +69,7 @@ pub(super) struct Bar {
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 100.0;
-/// A day on which little was spent can still be seen.
+/// Minimum height of a bar, so that a small amount stays visible.
 const LEAST: f64 = 2.0;
 
 impl Spending {
@@ -77,13 +77,13 @@ impl Spending {
         figure(self.total_usd)
     }
 
-    /// What was spent in all, where some of it was earlier.
+    /// Returns the total spending if part of it predates the listed days.
     pub(super) fn earlier(&self, balance: &Balance) -> Option<String> {
         let used = balance.usage_cents;
         (used as f64 > (self.total_usd * 100.0).ceil()).then(|| dollars(used))
     }
 
-    /// The most that was spent on one day, where there are several.
+    /// Returns the highest spending on a day if there are several days with polls.
     pub(super) fn most(&self) -> Option<String> {
         (self.active().count() > 1).then(|| figure(self.highest()))
     }
@@ -100,12 +100,12 @@ impl Spending {
         self.days.iter().map(|day| day.cost_usd).fold(0.0, f64::max)
     }
 
-    /// The days on which polls were asked, newest first.
+    /// Returns the days with polls, newest first.
     pub(super) fn active(&self) -> impl Iterator<Item = &Day> {
         self.days.iter().rev().filter(|day| day.polls > 0)
     }
 
-    /// A bar for each day.
+    /// Returns a bar for each day.
     pub(super) fn bars(&self) -> Vec<Bar> {
         let step = WIDTH / self.days.len().max(1) as f64;
         let highest = self.highest();
@@ -125,7 +125,7 @@ impl Spending {
     }
 }
 
-/// An amount in dollars: cents where that says enough.
+/// Formats an amount in dollars, with two decimals if they are precise enough.
 fn figure(amount: f64) -> String {
     if amount == 0.0 || amount >= 0.1 { format!("${amount:.2}") } else { format!("${amount:.4}") }
 }
@@ -134,7 +134,7 @@ fn polls(count: u32) -> String {
     if count == 1 { "1 poll".to_owned() } else { format!("{count} polls") }
 }
 
-/// A time, for programs and for people.
+/// A time in machine-readable and human-readable form.
 #[derive(Deserialize)]
 #[serde(from = "Timestamp")]
 pub(super) struct Moment {
@@ -144,7 +144,7 @@ pub(super) struct Moment {
 
 impl From<Timestamp> for Moment {
     fn from(at: Timestamp) -> Self {
-        // In UTC; a script shows it in the reader's zone.
+        // The time is in UTC; a script converts it to the reader's time zone.
         Self { at, shown: at.calendar().strftime("%-d %B %Y, %H:%M UTC").to_string() }
     }
 }
@@ -181,7 +181,7 @@ struct Listed {
 }
 
 impl Past {
-    /// Each poll of a list, with its page.
+    /// Converts a list of polls, with the URL of each poll's page.
     pub(super) fn all(list: Value, page_of: impl Fn(&str) -> String) -> serde_json::Result<Vec<Self>> {
         let list: PastList = serde_json::from_value(list)?;
         Ok(list.results.into_iter().map(|listed| Self::new(listed, &page_of)).collect())
@@ -210,12 +210,12 @@ impl Past {
 }
 
 impl Past {
-    /// The question in a line of Markdown.
+    /// Returns the question as one line of Markdown.
     pub(super) fn line(&self) -> String {
         one_line(&self.question)
     }
 
-    /// The outcome in a line of Markdown.
+    /// Returns the outcome as one line of Markdown.
     pub(super) fn outcome_line(&self) -> String {
         one_line(&self.outcome)
     }
@@ -253,17 +253,17 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// What its owner calls it.
+    /// Returns the key's label, or a placeholder.
     pub(super) fn name(&self) -> &str {
         if self.label.is_empty() { "Without a label" } else { &self.label }
     }
 
-    /// Its name in a line of Markdown.
+    /// Returns the name as one line of Markdown.
     pub(super) fn line(&self) -> String {
         one_line(self.name())
     }
 
-    /// What it may be used for.
+    /// Describes the key's permissions.
     pub(super) fn may(&self) -> &'static str {
         match self.scope.as_str() {
             "all" => "everything a key can",

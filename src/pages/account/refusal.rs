@@ -1,4 +1,4 @@
-//! Refusals of an account's forms, in words for people.
+//! Rejections of an account's forms, in words for people.
 
 use ep_kernel::fault::{Fault, Kind};
 use ep_polling::poll_id::PollId;
@@ -7,20 +7,20 @@ use crate::pages::fault::{capitalized, message, uncapitalized};
 use crate::site::names::ACCOUNT_FORMS;
 use crate::surface::http::Form;
 
-/// The refusal of a form.
+/// The rejection of a form.
 pub(super) struct Refused {
     /// The form.
     pub(super) form: &'static str,
-    /// The action that did not happen.
+    /// The action that failed.
     pub(super) title: &'static str,
     pub(super) message: String,
     /// Seconds to wait.
     pub(super) wait: Option<u64>,
-    /// The form's field that is wrong.
+    /// The invalid field of the form.
     pub(super) field: Option<String>,
 }
 
-/// The account's state that explains a refusal.
+/// Account data that explains a rejection.
 pub(super) struct Known<'a> {
     /// The text that confirms the deletion of the account.
     pub(super) name: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Known<'a> {
     pub(super) is_deleted_poll: bool,
     /// True if the form names a revoked key.
     pub(super) is_revoked_key: bool,
-    /// True if the account has money left.
+    /// True if the account has a positive balance.
     pub(super) has_balance: bool,
 }
 
@@ -56,7 +56,7 @@ impl Refused {
     }
 }
 
-/// The text where a stale page sent a form whose work is done already.
+/// Returns the message for a form from a stale page if the action already happened.
 fn without_change(
     form: &str,
     fault: &Fault,
@@ -78,7 +78,7 @@ fn without_change(
     }
 }
 
-/// The action of a form that did not happen.
+/// Returns the title for an action that failed.
 fn title_of(form: &str) -> &'static str {
     match form {
         form if form == ACCOUNT_FORMS.keys => "No key was created",
@@ -91,7 +91,7 @@ fn title_of(form: &str) -> &'static str {
     }
 }
 
-/// The cause of a refusal, without the names that only programs know.
+/// Returns the cause of a rejection without names that only programs use.
 fn in_words(fault: &Fault) -> String {
     if let [wrong] = fault.fields() {
         let text = capitalized(&wrong.detail);

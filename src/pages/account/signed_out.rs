@@ -1,4 +1,4 @@
-//! What a form of an account's page leads to, besides that page: the payment page, and signing in again.
+//! Pages that follow a form of an account's page: payment, account deletion, and signing in again.
 
 use askama::Template;
 use ep_kernel::fault::Fault;
@@ -10,20 +10,20 @@ use crate::pages::{Article, Layout};
 use crate::site::names::{DASHBOARD, LOGIN_PAGE};
 use crate::surface::http::Form;
 
-/// A form that could not be carried out, because the session has ended or too much was asked: what was typed is kept.
+/// A page that keeps the values of a form that was rejected by an expired session or a rate limit.
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
     page: Layout<'a>,
     login: String,
-    /// How long to wait, and why, where the session has not ended.
+    /// Seconds to wait and the reason, if the session has not expired.
     wait: Option<(u64, String)>,
     action: String,
     fields: Vec<(String, String)>,
 }
 
 impl<'a> SignedOutPage<'a> {
-    /// The page for this form, by its name, and for what was refused, unless the session has ended.
+    /// Creates the page for the form with this name. `refused` is the fault, or `None` if the session has expired.
     pub fn new(site: &'a Site, name: &str, form: &Form, refused: Option<&Fault>) -> Self {
         let fields = form.fields().map(|(name, value)| (name.to_owned(), value.to_owned()));
         let about = "Nothing was done, and nothing that you typed is lost.".to_owned();
@@ -60,18 +60,18 @@ impl Renders for SignedOutPage<'_> {
     }
 }
 
-/// The end of an account.
+/// The page after the deletion of an account.
 pub struct AccountGonePage<'a> {
     page: Article<'a>,
     text: &'static str,
 }
 
-/// The text of that page.
+/// The text of that page in Markdown.
 const GONE: &str = "# Your account is deleted\n\nYou are signed out, and your keys no longer work. Polls that you did not \
                     delete stay readable under their addresses, without your name.\n\n[To the start page](/)\n";
 
 impl<'a> AccountGonePage<'a> {
-    /// The page.
+    /// Creates the page.
     pub fn new(site: &'a Site) -> Self {
         let about = "You are signed out, and your keys no longer work.".to_owned();
         let layout =
@@ -94,7 +94,7 @@ impl Renders for AccountGonePage<'_> {
     }
 }
 
-/// A link to where the card is entered.
+/// A page that links to the card payment.
 #[derive(Template)]
 #[template(path = "checkout.html")]
 pub struct CheckoutPage<'a> {
@@ -106,7 +106,7 @@ pub struct CheckoutPage<'a> {
 }
 
 impl<'a> CheckoutPage<'a> {
-    /// The page for a payment of this amount, as it was typed, at this address.
+    /// Creates the page for a payment at this URL. `amount` is the submitted text.
     pub fn new(site: &'a Site, url: String, amount: &str) -> Self {
         let host = url::Url::parse(&url).ok().and_then(|url| url.host_str().map(str::to_owned));
         let about = "The card is entered at the card processor.".to_owned();

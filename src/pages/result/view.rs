@@ -1,4 +1,4 @@
-//! What the template shows of a result.
+//! Template data of a result.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::documents::Site;
 use crate::pages::layout::own;
 use crate::pages::markdown::one_line;
 
-/// A result as the operation answers it, as far as the page shows it.
+/// The fields of the operation's output that the page shows.
 #[derive(Deserialize)]
 pub(super) struct Poll {
     poll_id: String,
@@ -59,40 +59,40 @@ struct Vote {
 }
 
 impl Poll {
-    /// Whether it has not ended.
+    /// True if the poll has not ended.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.status.as_str(), "running" | "queued")
     }
 
-    /// Number of models of a poll that has ended.
+    /// Returns the number of models of a finished poll.
     pub(super) fn roster(&self) -> u64 {
         self.models_requested + self.models_skipped
     }
 
-    /// The place of an option, which gives it its letter and its colour.
+    /// Returns the index of an option, which determines its letter and colour.
     fn place(&self, option: &str) -> Option<usize> {
         self.options.iter().position(|known| known == option)
     }
 }
 
-/// Where else the poll is.
+/// Other URLs of the poll.
 pub(super) struct Links {
     pub(super) addresses: Addresses,
     /// The result as JSON.
     pub(super) json: String,
-    /// Its event stream.
+    /// The event stream.
     pub(super) events: String,
 }
 
-/// The URL of an operation on the poll of this result.
+/// Returns the URL of an operation on this result's poll.
 pub(super) fn url(site: &Site, operation: &str, result: &Value) -> String {
     site.links.url(operation, &[("poll_id", result["poll_id"].as_str().unwrap_or_default())])
 }
 
-/// How the votes are shown.
+/// The order of the votes.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// As they came.
+    /// The order of arrival.
     #[default]
     Arrival,
     Model,
@@ -109,16 +109,16 @@ impl Order {
     ];
 }
 
-/// What the page was asked with.
+/// The query of a request.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Query {
     order: Order,
-    /// Only votes for this option.
+    /// Shows only votes for this option.
     option: Option<usize>,
 }
 
 impl Query {
-    /// Reads a query; what it does not know is left out.
+    /// Parses a query; unknown parameters are ignored.
     pub(super) fn read(query: &str) -> Self {
         let mut read = Self::default();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -137,7 +137,7 @@ impl Query {
         read
     }
 
-    /// The address of the page with another order or filter.
+    /// Returns the URL of the page with this order and filter.
     fn href(self, address: &str) -> String {
         let word =
             Order::ALL.iter().find(|(order, _, _)| *order == self.order).map_or("", |(_, word, _)| word);
@@ -149,13 +149,13 @@ impl Query {
     }
 }
 
-/// A result as the templates show it.
+/// Template data of a result.
 pub struct View {
     pub(in crate::pages) id: String,
     pub(in crate::pages) question: String,
-    /// Whether the question reads from right to left, and its options with it.
+    /// True if the question and its options read from right to left.
     pub(in crate::pages) rtl: bool,
-    /// The question on one line, for a heading of Markdown.
+    /// The question on one line, for a Markdown heading.
     pub(in crate::pages) question_line: String,
     pub(in crate::pages) sentence: String,
     pub(in crate::pages) sure: String,
@@ -166,27 +166,27 @@ pub struct View {
     pub(in crate::pages) running: bool,
     pub(in crate::pages) private: bool,
     pub(in crate::pages) simulated: bool,
-    /// When it was asked: as programs read it, and as people do.
+    /// Creation time in machine-readable and human-readable form.
     pub(in crate::pages) created_at: String,
     pub(in crate::pages) created: String,
     pub(in crate::pages) notices: Vec<String>,
     pub(in crate::pages) bars: Vec<Bar>,
     pub(in crate::pages) votes: Vec<Row>,
-    /// Whether there are any, whatever is filtered.
+    /// True if there are votes, regardless of the filter.
     pub(in crate::pages) has_votes: bool,
     pub(in crate::pages) filters: Vec<Choice>,
     pub(in crate::pages) columns: Vec<Choice>,
     pub(in crate::pages) slots: Vec<Slot>,
     pub(in crate::pages) address: String,
-    /// The address without its origin.
+    /// The page's URL without its origin.
     pub(in crate::pages) path: String,
     pub(in crate::pages) json: String,
     pub(in crate::pages) json_path: String,
     pub(in crate::pages) events: String,
-    /// The code of a frame for other websites.
+    /// HTML code of a frame for other websites.
     pub(in crate::pages) frame: String,
     embed: String,
-    /// What describes the frame.
+    /// URL of the frame's oEmbed description.
     pub(in crate::pages) oembed: String,
     raw: Vec<Vote>,
 }
@@ -194,12 +194,12 @@ pub struct View {
 /// An option with its votes.
 pub struct Bar {
     pub(in crate::pages) label: String,
-    /// The label in a cell of a Markdown table.
+    /// The label for a cell of a Markdown table.
     pub(in crate::pages) cell: String,
     pub(in crate::pages) key: char,
     pub(in crate::pages) colour: usize,
     pub(in crate::pages) votes: u64,
-    /// Per cent of the votes.
+    /// Share of the votes in per cent.
     pub(in crate::pages) share: u64,
     pub(in crate::pages) winner: bool,
 }
@@ -220,18 +220,18 @@ pub struct Choice {
     pub(in crate::pages) current: bool,
 }
 
-/// How many votes went to what stood at a place.
+/// Votes for options that were shown at one position.
 pub struct Slot {
     pub(in crate::pages) place: usize,
     pub(in crate::pages) votes: usize,
 }
 
-/// The query that names an address.
+/// Returns a query string with this URL as the `url` parameter.
 fn url_query(address: &str) -> String {
     url::form_urlencoded::Serializer::new(String::new()).append_pair("url", address).finish()
 }
 
-/// The letter of an option.
+/// Returns the letter of an option.
 fn key(place: usize) -> char {
     char::from_u32('A' as u32 + place as u32 % 26).unwrap_or('?')
 }
@@ -290,12 +290,12 @@ impl View {
         view
     }
 
-    /// Width and height of a frame in which most polls need no scrolling, in CSS pixels.
+    /// Returns the width and height of a frame that shows most polls without scrolling, in CSS pixels.
     pub(super) fn frame_size(&self) -> (u32, u32) {
         (600, 260 + 60 * self.bars.len() as u32)
     }
 
-    /// The code of a frame of this size. The address has no character that HTML would read as something else.
+    /// Returns the HTML code of a frame of this size. The URL has no characters that need escaping in HTML.
     pub(super) fn frame_of(&self, width: u32, height: u32) -> String {
         let embed = &self.embed;
         format!(
@@ -303,7 +303,7 @@ impl View {
         )
     }
 
-    /// The picture of the poll.
+    /// Returns the data of the poll's picture.
     pub(super) fn card(&self, service: &str, host: &str) -> Card {
         let bar = |bar: &Bar| ep_share_image::Bar {
             label: bar.label.clone(),
@@ -337,7 +337,7 @@ impl View {
     }
 }
 
-/// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
+/// Escapes a cell that a spreadsheet would read as a formula (OWASP, "CSV Injection").
 fn plain_cell(text: &str) -> String {
     let risky = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     if risky { format!("'{text}") } else { text.to_owned() }

@@ -1,11 +1,11 @@
-//! What a result says, in sentences that a lay reader gets right. They speak of the models asked, never of the truth.
+//! Sentences about a result, for lay readers. They describe the models' votes and never claim what is true.
 
 use std::fmt::Write;
 
 use super::view::Poll;
 use crate::pages::fault::capitalized;
 
-/// The outcome in one sentence.
+/// States the outcome in one sentence.
 pub(super) fn sentence(poll: &Poll) -> String {
     let all: u64 = poll.tally.values().sum();
     let votes = |count: u64| if count == 1 { "1 vote".to_owned() } else { format!("{count} votes") };
@@ -42,7 +42,7 @@ pub(super) fn sentence(poll: &Poll) -> String {
     }
 }
 
-/// How sure the outcome is, and of what.
+/// States the confidence in the outcome and its meaning.
 pub(super) fn sure(poll: &Poll) -> String {
     if poll.is_open() {
         return "That is said when the poll has ended.".to_owned();
@@ -77,7 +77,7 @@ pub(super) fn sure(poll: &Poll) -> String {
     )
 }
 
-/// The same in a few words.
+/// States the confidence in a few words.
 pub(super) fn sure_in_short(poll: &Poll) -> String {
     if poll.is_open() || (poll.winning_option.is_none() && !poll.is_tie) {
         return String::new();
@@ -98,17 +98,17 @@ pub(super) fn sure_in_short(poll: &Poll) -> String {
     format!("{says} It says nothing about the truth.")
 }
 
-/// Whether nothing that is not known could change the outcome.
+/// True if missing votes could not change the outcome.
 fn is_sure(poll: &Poll) -> bool {
     poll.confidence >= 1.0
 }
 
-/// A confidence in per cent, rounded down: "at least" must hold.
+/// Returns a confidence in per cent, rounded down because the page says "at least".
 fn percent(confidence: f64) -> f64 {
     (confidence * 1000.0).floor() / 10.0
 }
 
-/// Why the poll ended, and how many calls that saved.
+/// States the reason for the poll's end and the number of calls saved.
 pub(super) fn stopped(poll: &Poll) -> String {
     if poll.is_open() {
         return "It still runs.".to_owned();
@@ -147,7 +147,7 @@ pub(super) fn stopped(poll: &Poll) -> String {
     format!("{why}{saved}")
 }
 
-/// Who was heard, and how many voices that is worth.
+/// States the number of responses and of effective independent votes.
 pub(super) fn heard(poll: &Poll) -> String {
     if poll.is_open() {
         return "That is said when the poll has ended.".to_owned();
@@ -170,12 +170,12 @@ pub(super) fn heard(poll: &Poll) -> String {
     text + "."
 }
 
-/// A notice as a sentence.
+/// Formats a notice as a sentence.
 pub(super) fn notice(text: &str) -> String {
     format!("{}.", capitalized(text.trim_end_matches('.')))
 }
 
-/// How far a running poll is.
+/// States the progress of a running poll.
 pub(super) fn progress(poll: &Poll) -> String {
     match (poll.is_open(), poll.answered, poll.roster_size) {
         (true, Some(answered), Some(size)) => format!("{answered} of up to {size} models have answered."),
@@ -183,12 +183,12 @@ pub(super) fn progress(poll: &Poll) -> String {
     }
 }
 
-/// An option in a sentence: its direction is its own (Unicode Annex 9, isolates).
+/// Quotes an option and isolates its text direction (Unicode Annex 9, isolates).
 pub(in crate::pages) fn quoted(option: &str) -> String {
     format!("“\u{2068}{option}\u{2069}”")
 }
 
-/// Things in a sentence.
+/// Joins items for a sentence.
 fn listed(things: &[String]) -> String {
     match things {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),

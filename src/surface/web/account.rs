@@ -1,4 +1,4 @@
-//! The page of an account, and the forms on it. Each asks its operation through dispatch, with the visitor's session.
+//! The account page and its forms. Each form calls its operation through dispatch, with the visitor's session.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ use crate::site::deposit::DEPOSITS;
 use crate::site::names::{ACCOUNT_FORMS, DASHBOARD_PATH, LOGIN_PAGE};
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, session_cookie};
 
-/// The members of the page's query.
+/// Query parameters of the page.
 pub(super) const QUERY: [QueryParameter; 5] = [
     QueryParameter::text("search", "Words of the questions to list."),
     QueryParameter::text("page", "Which page of the list, a number; the first one if it is none."),
@@ -44,29 +44,29 @@ pub(super) const QUERY: [QueryParameter; 5] = [
     QueryParameter::text("done", "What a form of the page has done."),
 ];
 
-/// How many polls a page lists.
+/// Polls per page.
 const LISTED: u32 = 20;
-/// The most pages.
+/// Maximum page number.
 const PAGES: u32 = 100_000;
-/// How many running polls are shown.
+/// Maximum number of running polls shown.
 const RUNNING: u32 = 20;
-/// How often, and after what time, a form that is being carried out already is looked after.
+/// Maximum number of retries, and the delay between them, while the same submission is in progress.
 const REPEATS: (u32, Duration) = (20, Duration::from_millis(250));
 
 /// The query value after the deletion of an account.
 const DELETED: &str = "deleted";
 
-/// Somebody who is signed in.
+/// A signed-in visitor.
 pub(super) struct Visitor<'a> {
     state: &'a AppState,
     head: &'a RequestHead,
     admission: Admission,
-    /// What is known of the account.
+    /// Account data.
     user: Value,
 }
 
 impl<'a> Visitor<'a> {
-    /// The visitor; nothing where nobody is signed in any more.
+    /// Returns the visitor, or `None` if the session has expired.
     pub(super) async fn of(state: &'a AppState, head: &'a RequestHead) -> Result<Option<Self>, Fault> {
         if !matches!(head.credential, Credential::Session(_)) {
             return Ok(None);
@@ -86,13 +86,13 @@ impl<'a> Visitor<'a> {
         Ok(Some(Self { state, head, admission, user }))
     }
 
-    /// What an operation answers.
+    /// Calls an operation and returns its output.
     pub(super) async fn ask<T: Tool>(&self, input: Value) -> Result<Value, Fault> {
         let call = Call::new(self.head.admitted("web", self.admission.clone()));
         Ok(dispatch(&self.state.app, entry::<T>()?, call, Ok(input)).await.result?.answer.value)
     }
 
-    /// Carries an operation out, once for each form that was shown: sent again, it is answered as before.
+    /// Runs an operation once per submitted form. A repeated submission returns the first output.
     pub(super) async fn change<T: Tool>(&self, input: Value, form: &Form) -> Result<Value, Fault> {
         let mut digest = Sha256::new();
         for (name, value) in form.fields() {
@@ -110,7 +110,7 @@ impl<'a> Visitor<'a> {
             };
             let done = dispatch(&self.state.app, entry::<T>()?, call, Ok(input.clone())).await.result;
             match done {
-                // Pressed twice: the first press is being carried out.
+                // The form was submitted twice, and the first submission is still in progress.
                 Err(fault) if fault.kind() == Kind::InProgress && repeats < REPEATS.0 => repeats += 1,
                 done => return Ok(done?.answer.value),
             }
@@ -118,12 +118,12 @@ impl<'a> Visitor<'a> {
         }
     }
 
-    /// The account.
+    /// Returns the account's id.
     pub(super) fn account(&self) -> Result<UserId, Fault> {
         self.admission.caller.user().ok_or_else(|| Fault::internal("a visitor has no account"))
     }
 
-    /// The page, with what a form came to.
+    /// Builds the page, with the outcome of a form.
     async fn page(&self, view: AccountView<'_>) -> Result<AccountPage<'_>, Fault> {
         let site = &self.state.site;
         let search = view.search.to_owned();
@@ -157,7 +157,7 @@ fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
     ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
 }
 
-/// The page of an account; who is not signed in is sent to where one does that.
+/// Shows the account page, or redirects visitors without a session to the sign-in page.
 pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let Exchange { state, head, request, .. } = exchange;
@@ -171,7 +171,7 @@ pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
         let page = query.text("page").parse().unwrap_or(1).clamp(1, PAGES);
         let view = AccountView {
             page,
-            // What is longer finds nothing.
+            // A longer text matches nothing.
             search: query.text("search"),
             funded: query.text("funded"),
             notice: query.text("notice"),
@@ -183,21 +183,21 @@ pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resul
     .boxed()
 }
 
-/// What a form came to.
+/// The outcome of a form.
 pub(super) enum Done {
-    /// The browser goes on to the page, which says so.
+    /// A redirect to the page, which shows the outcome.
     Elsewhere(&'static str),
     /// A new key.
     Key(Value),
-    /// The page where the card is entered.
+    /// URL of the card payment.
     Checkout(String),
-    /// A copy of the account's data: its first page.
+    /// The first page of a data export.
     Export(UserId, Value),
-    /// The account is deleted.
+    /// The account was deleted.
     Gone,
 }
 
-/// Carries a form out. What is refused is shown at the form; where the session has ended, nothing that was typed is lost.
+/// Runs a form. The page shows a rejection beside the form; submitted values survive an expired session.
 pub(super) async fn sent(
     exchange: Exchange,
     name: &'static str,
@@ -249,7 +249,7 @@ pub(super) async fn sent(
     }
 }
 
-/// The page after the deletion of an account, which can be reloaded. Anyone else is sent to the account's page.
+/// Shows the page after the deletion of an account; it can be reloaded. Other visits redirect to the account page.
 pub(super) fn gone(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let Exchange { state, head, request, .. } = exchange;
@@ -274,7 +274,7 @@ fn with_status(
     Ok(response)
 }
 
-/// Creates a key, which is shown this once.
+/// Creates a key and shows it once.
 pub(super) fn create_key(
     exchange: Exchange,
     _: Admission,
@@ -301,7 +301,8 @@ pub(super) fn revoke_key(
     .boxed()
 }
 
-/// Begins a payment by card. A form may not lead to another website (CSP `form-action`): the answer is a page with a link.
+/// Starts a card payment. CSP `form-action` forbids a redirect to another website, so the response is a page with
+/// a link.
 pub(super) fn checkout(
     exchange: Exchange,
     _: Admission,
@@ -319,7 +320,7 @@ pub(super) fn checkout(
     .boxed()
 }
 
-/// Ends a poll with the votes it has.
+/// Cancels a poll. Its votes stay.
 pub(super) fn cancel_poll(
     exchange: Exchange,
     _: Admission,
@@ -331,7 +332,7 @@ pub(super) fn cancel_poll(
     .boxed()
 }
 
-/// A page that belongs to one visitor, as HTML or Markdown.
+/// Renders a page for one visitor as HTML or Markdown.
 pub(super) fn answered(
     page: &impl Renders,
     request: &HeaderMap,
@@ -355,7 +356,7 @@ pub(super) fn answered(
     Ok(response)
 }
 
-/// Clears the cookie of a session that has ended.
+/// Clears the cookie of an expired session.
 fn forget(state: &AppState, head: &RequestHead, headers: &mut HeaderMap) {
     if matches!(head.credential, Credential::Session(_))
         && let Some(cleared) = session_cookie(&SessionChange::End, state.links().base_url())

@@ -1,4 +1,4 @@
-//! The forms by which people take or delete their data.
+//! Forms that export or delete an account's data.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use super::account::{Done, Visitor, sent};
 use crate::pages::protect;
 use crate::surface::http::{AppState, Exchange, Form};
 
-/// Entries of one page of an export.
+/// Number of entries per page of an export.
 const PAGE: u32 = 100;
-/// The name of the downloaded file.
+/// Response header with the name of the downloaded file.
 const ATTACHMENT: &str = "attachment; filename=\"ensemble-poll-data.json\"";
 
-/// Deletes a poll. The form shows what that means before it is sent, and repeats the poll's id.
+/// Deletes a poll. The form explains the consequences first and requires the poll's id.
 pub(super) fn delete_poll(
     exchange: Exchange,
     _: Admission,
@@ -38,7 +38,7 @@ pub(super) fn delete_poll(
     .boxed()
 }
 
-/// Deletes the account of a visitor who has typed its name.
+/// Deletes the account after its visitor has entered its name.
 pub(super) fn delete_account(
     exchange: Exchange,
     _: Admission,
@@ -52,7 +52,7 @@ pub(super) fn delete_account(
     .boxed()
 }
 
-/// Downloads everything that is stored about the visitor's account.
+/// Downloads all data stored about the visitor's account.
 pub(super) fn export(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     sent(exchange, ACCOUNT_FORMS.export, async |visitor: &Visitor<'_>, _: &Form| {
         let first = visitor.ask::<ExportAccount>(json!({ "limit": PAGE })).await?;
@@ -63,18 +63,18 @@ pub(super) fn export(exchange: Exchange, _: Admission) -> BoxFuture<'static, Res
 
 /// The next step of a download.
 enum Step {
-    /// The first page, which is known.
+    /// The first page, already loaded.
     First(Value),
-    /// The page with this cursor.
+    /// The page at this cursor.
     Next(String),
-    /// The end of the array.
+    /// The end of the JSON array.
     End,
-    /// Nothing.
+    /// The download is complete.
     Done,
 }
 
-/// An export as a file: an array of the pages of `export_account`. Pages are read as the browser takes them, so that an
-/// account with many polls needs little memory.
+/// Streams an export as a file: an array of the pages of `export_account`. Pages are loaded at the speed of the
+/// download, so an account with many polls needs little memory.
 pub(super) fn download(state: &AppState, user: UserId, first: Value) -> Response<Body> {
     let ports = Arc::clone(&state.app.ports);
     let pages = stream::try_unfold((ports, Step::First(first)), move |(ports, step)| async move {

@@ -1,4 +1,4 @@
-//! USDC deposits by x402: the payment travels in headers, beside the JSON body.
+//! USDC deposits by x402. The payment is in request headers, the amount in the JSON body.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,14 +27,14 @@ use tokio::sync::oneshot;
 use crate::site::deposit::{DEPOSITS, DepositReceipt, ReceiptStatus};
 use crate::surface::http::{self, Exchange, malformed_body, read_body};
 
-/// The payment, in the headers of version 2 and version 1.
+/// Request headers for the payment (version 2, version 1).
 const PAYMENT: [&str; 2] = ["payment-signature", "x-payment"];
-/// What has to be paid (version 2).
+/// Response header for the payment requirements (version 2).
 const REQUIRED: HeaderName = HeaderName::from_static("payment-required");
-/// What became of the payment, for clients of both versions.
+/// Response headers for the outcome of the payment, for both versions.
 const RESPONSE: [HeaderName; 2] =
     [HeaderName::from_static("payment-response"), HeaderName::from_static("x-payment-response")];
-/// How long a client waits before it is told to come back: less than the route's deadline.
+/// Maximum wait before the client is asked to retry. It is shorter than the route's deadline.
 const LONGEST_WAIT: Duration = Duration::from_secs(80);
 #[derive(Deserialize)]
 struct DepositBody<'a> {
@@ -42,14 +42,14 @@ struct DepositBody<'a> {
     amount_usd: &'a RawValue,
 }
 
-/// Says what has to be paid, or takes the payment.
+/// Returns the payment requirements, or settles the payment.
 pub(super) fn handle(
     exchange: Exchange,
     admission: Admission,
 ) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let Exchange { state, head, request, .. } = exchange;
-        // The payment itself identifies a repetition: the key is only echoed.
+        // The payment itself identifies a repetition: the idempotency key is only echoed.
         head.idempotency_key.as_deref().map(check_key).transpose()?;
         let (parts, body) = request.into_parts();
         let body = read_body(&parts.headers, body).await?;
@@ -73,17 +73,17 @@ pub(super) fn handle(
     .boxed()
 }
 
-/// USDC deposits, where they are configured.
+/// Configured USDC deposits.
 #[derive(Clone)]
 pub struct Usdc {
     /// The protocol.
     pub x402: Arc<X402>,
-    /// What takes payments.
+    /// The deposit service.
     pub deposits: Arc<Deposits>,
 }
 
 impl Usdc {
-    /// Takes a payment to its end, even if its client disconnects.
+    /// Settles a payment, even if its client disconnects.
     pub async fn take(&self, tasks: &Tasks, payment: Payment, caller: Caller) -> Result<Taken, Fault> {
         let (answer, answered) = oneshot::channel();
         let deposits = Arc::clone(&self.deposits);
@@ -91,13 +91,13 @@ impl Usdc {
             let taken = deposits.take(payment, &caller).await;
             drop(answer.send(taken));
         });
-        // A client that has waited too long must not be told to pay again.
+        // After a timeout the client must retry the same payment, not sign a new one.
         let answered = tokio::time::timeout(LONGEST_WAIT, answered).await;
         if let Ok(Ok(taken)) = answered { taken } else { Err(pending()) }
     }
 }
 
-/// The amount in cents, as the body writes it: a plain decimal number with at most two decimals.
+/// Parses the amount in the body as cents: a plain decimal number with at most two decimals.
 fn amount(body: &[u8]) -> Result<u32, Fault> {
     let rule = || {
         let rule =
@@ -112,7 +112,7 @@ fn amount(body: &[u8]) -> Result<u32, Fault> {
     cents_of(amount_usd.get()).filter(|cents| DEPOSITS.contains(cents)).ok_or_else(rule)
 }
 
-/// The cents of an amount of dollars: a plain decimal number with at most two decimals.
+/// Parses dollars as cents: a plain decimal number with at most two decimals.
 pub(super) fn cents_of(text: &str) -> Option<u32> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let digits =
@@ -128,7 +128,7 @@ fn payment_header(headers: &HeaderMap) -> Option<&str> {
     PAYMENT.iter().find_map(|name| headers.get(*name)).map(|value| value.to_str().unwrap_or(""))
 }
 
-/// What has to be paid: in the body for clients of version 1, in a header for those of version 2.
+/// Returns the payment requirements: in the body for version 1, in a header for version 2.
 fn required(offer: &Offer, failure: Option<Value>) -> Response<Body> {
     let mut response = http::json(StatusCode::PAYMENT_REQUIRED.as_u16(), &offer.body);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -177,7 +177,7 @@ fn set(response: &mut Response<Body>, name: HeaderName, value: &Value) {
     }
 }
 
-/// The fault where USDC deposits are not configured.
+/// Returns the fault for USDC deposits that are not configured.
 pub fn usdc_not_configured() -> Fault {
     let text =
         "deposits in USDC are not configured: the operator sets EP_X402_FACILITATOR_URL and EP_X402_PAY_TO";

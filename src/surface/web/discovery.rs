@@ -1,4 +1,4 @@
-//! The identity provider's own metadata, for clients that look for it here.
+//! The identity provider's metadata, for clients that fetch it from this service.
 
 use axum::body::Body;
 use axum::http::Response;
@@ -11,8 +11,7 @@ use futures::future::BoxFuture;
 use crate::documents::NO_ISSUER;
 use crate::surface::http::{EntityTag, Exchange};
 
-/// Passes on what the provider says of itself (OpenID Connect Discovery 1.0 §4). The issuer that it names is the
-/// provider, not this service.
+/// Returns the provider's metadata (OpenID Connect Discovery 1.0 §4). Its issuer is the provider, not this service.
 pub(super) fn pass_on(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let absent = || Fault::new(Kind::NotFound, NO_ISSUER);

@@ -1,4 +1,4 @@
-//! Documents, with the current facts about the models in those that state them.
+//! Documents, with current facts about the models.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::models::ask;
 use crate::documents::{self, Changes, DOCUMENTS, PollPrice};
 use crate::surface::http::{AppState, Exchange, RequestHead};
 
-/// Longest wait for each fact. A document is served without a fact that is not known in time.
+/// Maximum wait for each fact. A document omits a fact that does not arrive in time.
 const PRICE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves the document at this index of the table.
@@ -33,7 +33,7 @@ pub async fn document(
     documents::serve(&state.site, index, &parts.headers)
 }
 
-/// Tells whether free polls find models; `None` if the model list cannot be read.
+/// Returns true if models are available for free polls; `None` if the model list cannot be read.
 async fn has_free_models(state: &AppState) -> Option<bool> {
     let free = ModelChoice::preset(FREE_PRESET);
     let roster = tokio::time::timeout(PRICE_TIMEOUT, state.app.ports.models.roster(&free)).await.ok()?;
@@ -44,7 +44,7 @@ async fn has_free_models(state: &AppState) -> Option<bool> {
     }
 }
 
-/// Estimates a poll with the default arguments; `None` if no models are available.
+/// Estimates the price of a poll with default arguments; `None` if no models are available.
 async fn price(state: &AppState, head: &RequestHead, admission: &Admission) -> Option<PollPrice> {
     let estimate = ask::<EstimatePoll>(state, head, admission);
     let estimate = tokio::time::timeout(PRICE_TIMEOUT, estimate).await.ok()?.ok()?;

@@ -1,4 +1,4 @@
-//! Signing in at the identity provider.
+//! Sign-in at the identity provider.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use crate::site::QueryParameter;
 use crate::site::names::{DASHBOARD_PATH, LOGIN_PATH, SIGN_IN_PREFIX};
 use crate::surface::http::{AppState, Exchange, read_cookie, session_cookie, write_cookie};
 
-/// The cookie that a browser brings back from the provider.
+/// The cookie that a browser returns from the provider.
 const COOKIE: &str = "ep_oidc";
 
-/// The query with which a sign-in begins: see [`LoginQuery`].
+/// Query parameters of a new sign-in: see [`LoginQuery`].
 pub(super) const QUERY: [QueryParameter; 1] =
     [QueryParameter::text("return_to", "A path of this service, perhaps with a query, to go to afterwards.")];
 
-/// The query with which the provider sends a visitor back: see [`Callback`].
+/// Query parameters of the provider's redirect: see [`Callback`].
 pub(super) const CALLBACK_QUERY: [QueryParameter; 4] = [
     QueryParameter::text("code", "The authorization code."),
     QueryParameter::text("state", "The state of the request."),
@@ -36,12 +36,12 @@ pub(super) const CALLBACK_QUERY: [QueryParameter; 4] = [
 
 #[derive(Default, Deserialize)]
 struct LoginQuery {
-    /// A path of this service to go to afterwards.
+    /// Path of this service to redirect to after the sign-in.
     return_to: Option<String>,
 }
 
-/// Sends a browser to the provider. A visitor whom another website sends here is asked on the sign-in page first: the
-/// website could otherwise choose when the visitor signs in.
+/// Redirects a browser to the provider. A visitor from another website must confirm on the sign-in page first.
+/// Otherwise that website could choose the time of the sign-in.
 pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let oidc = provider(&exchange.state)?;
@@ -64,8 +64,8 @@ pub(super) fn begin(exchange: Exchange, _: Admission) -> BoxFuture<'static, Resu
     .boxed()
 }
 
-/// Takes a browser back from the provider, and begins its session. The request comes from the provider's website; its
-/// state and the cookie of the sign-in prove that this browser began it here.
+/// Handles the redirect from the provider and starts a session. The request comes from the provider's website. Its
+/// state and the sign-in cookie prove that this browser started the sign-in here.
 pub(super) fn finish(
     exchange: Exchange,
     admission: Admission,
@@ -106,7 +106,7 @@ fn provider(state: &AppState) -> Result<&Oidc, Fault> {
     })
 }
 
-/// The members of the query; none of them if it cannot be read.
+/// Parses the query; returns the default if it is invalid.
 fn query<Q: Default + for<'q> Deserialize<'q>>(exchange: &Exchange) -> Q {
     axum::extract::Query::try_from_uri(exchange.request.uri()).map(|query| query.0).unwrap_or_default()
 }
@@ -117,7 +117,8 @@ fn set_cookie(response: &mut Response<Body>, value: &str, lifetime: Duration, ba
     }
 }
 
-/// Whether this is a path of this service, perhaps with a query: anything else could send a visitor to another website.
+/// True if this is a path of this service, with or without a query. Other URLs would allow redirects to other
+/// websites.
 pub(super) fn is_own_path(path: &str, base_url: &str) -> bool {
     let Ok(base) = Url::parse(base_url) else { return false };
     let plain = path.starts_with('/') && path.len() <= 512 && !path.contains(['\\', '#']);

@@ -15,7 +15,7 @@ use crate::documents::{HTML, MARKDOWN, Site, wants_markdown};
 use crate::pages::{Article, Layout, own, protect};
 use crate::surface::http::{AppState, Exchange, session_cookie};
 
-/// Ends the session wherever its cookie is, and sends the browser on: to the identity provider, if it signed in
+/// Ends the session for every copy of its cookie. Redirects the browser to the identity provider if it signed in
 /// there, otherwise to the start page.
 pub(super) fn handle(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
@@ -42,12 +42,12 @@ pub(super) fn handle(exchange: Exchange, _: Admission) -> BoxFuture<'static, Res
     .boxed()
 }
 
-/// Whether the visitor asks for it, or a page of this site: another website could otherwise sign visitors out.
+/// True if the visitor or a page of this site made the request. Otherwise, other websites could sign visitors out.
 fn is_own_wish(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none")
 }
 
-/// Asks a visitor whom another website has sent here.
+/// Asks a visitor from another website to confirm.
 fn confirm(site: &Site, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
     let (title, about) = ("Sign out", "Another website has sent you here to be signed out.");
     let url = own(&site.links.url(LOGOUT, &[]));

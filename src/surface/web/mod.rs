@@ -1,5 +1,4 @@
-//! What browsers are sent through (signing in at the identity provider, signing out), what other services call, and what
-//! is passed on of them.
+//! Routes for browsers (pages, forms, sign-in, sign-out), for webhooks and probes, and for proxied metadata.
 
 mod account;
 mod account_data;
@@ -40,12 +39,12 @@ pub use deposit::{Usdc, usdc_not_configured};
 pub use document::document;
 pub use probes::stopping;
 
-/// The page that shows people the same as an operation.
+/// Returns the page that shows an operation's output to people.
 pub fn page_of(operation: &str) -> Option<&'static str> {
     (operation == GetPollResult::SPEC.name).then_some(RESULT_PAGE)
 }
 
-/// Redirects a browser from an operation to the page that shows the same, unless the request has a query.
+/// Redirects a browser from an operation to its page, unless the request has a query.
 pub fn to_page(route: &Route, exchange: &Exchange) -> Option<Response<Body>> {
     let request = &exchange.request;
     let page = route.page.filter(|_| request.method().is_safe() && reads_html(request.headers()))?;
@@ -55,15 +54,15 @@ pub fn to_page(route: &Route, exchange: &Exchange) -> Option<Response<Body>> {
     see_other(&to).ok()
 }
 
-/// Both forms of a page.
+/// Media types of a page that exists as HTML and Markdown.
 const HTML_AND_MARKDOWN: &[&str] = &["text/html", "text/markdown"];
-/// Longer than a payment takes to be verified and settled on a chain.
+/// Deadline of a payment: longer than its verification and settlement on a chain.
 const PAYMENT_DEADLINE: Duration = Duration::from_secs(90);
 
 type HandlerFn = fn(Exchange, Admission) -> Answered;
 
-/// Pages, forms, redirects, webhooks, payments and probes with their handlers. Their callers are identified by what the
-/// request contains, not by its credential.
+/// Handlers of pages, forms, redirects, webhooks, payments and probes. Each handler identifies its caller from the
+/// content of the request, not from its credential.
 static ENDPOINTS: [(Route, HandlerFn); 32] = [
     (
         page(LOGIN_PAGE, LOGIN_PATH, "The page where people sign in.")
@@ -194,7 +193,7 @@ static ENDPOINTS: [(Route, HandlerFn); 32] = [
     ),
 ];
 
-/// The routes with their handlers.
+/// Returns the routes with their handlers.
 pub fn endpoints() -> impl Iterator<Item = (Route, Handler)> {
     ENDPOINTS.iter().map(|(route, handler)| (route.clone(), Handler::new(*handler)))
 }
@@ -211,7 +210,7 @@ const fn form(name: &'static str, path: &'static str, summary: &'static str) -> 
     Route::post(name, path, RouteKind::Form, summary).rate(Rate::Results)
 }
 
-/// The address of a form, opened in a browser.
+/// Creates the route for a form's URL opened in a browser.
 const fn opened(name: &'static str, path: &'static str) -> Route {
     Route::get(name, path, RouteKind::Form, "Leads to the page of this form.")
 }
@@ -226,19 +225,19 @@ fn to_page_of_form(exchange: Exchange, _: Admission) -> Answered {
     std::future::ready(see_other(page)).boxed()
 }
 
-/// Where a visitor is sent who has signed out.
+/// Returns the destination after sign-out.
 pub fn start_page(base_url: &str) -> String {
     format!("{base_url}/")
 }
 
-/// Sends a browser to a page after what its form asked for has been done, so that a reload does not do it again.
+/// Redirects a browser after a successful form, so that a reload does not submit it again.
 fn see_other(to: &str) -> Result<Response<Body>, Fault> {
     let mut response = redirect(to)?;
     *response.status_mut() = StatusCode::SEE_OTHER;
     Ok(response)
 }
 
-/// Sends a browser elsewhere. Nobody may keep the response: it belongs to one visit.
+/// Redirects a browser. The response must not be cached, because it belongs to one visit.
 fn redirect(to: &str) -> Result<Response<Body>, Fault> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::FOUND;

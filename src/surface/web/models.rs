@@ -20,7 +20,7 @@ use crate::site::QueryParameter;
 use crate::site::names::{MODELS_MARKDOWN, MODELS_PAGE};
 use crate::surface::http::{AppState, EntityTag, Exchange, RequestHead};
 
-/// The members of the query.
+/// Query parameters.
 pub(super) const QUERY: [QueryParameter; 2] = [
     QueryParameter::text(
         "sort",
@@ -29,7 +29,7 @@ pub(super) const QUERY: [QueryParameter; 2] = [
     QueryParameter::text("preset", "Only models that this preset asks."),
 ];
 
-/// The page, or its Markdown for who prefers that.
+/// Serves the page as HTML, or as Markdown if the client prefers it.
 pub(super) fn page(
     exchange: Exchange,
     admission: Admission,
@@ -38,7 +38,7 @@ pub(super) fn page(
     shown(exchange, admission, markdown).boxed()
 }
 
-/// The Markdown.
+/// Serves the page as Markdown.
 pub(super) fn markdown(
     exchange: Exchange,
     admission: Admission,
@@ -62,7 +62,7 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    // As long as the figures are repeated.
+    // The figures are cached for the same time.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
     headers.insert(VARY, HeaderValue::from_static("accept"));
     protect(headers);
@@ -72,7 +72,7 @@ async fn shown(exchange: Exchange, admission: Admission, markdown: bool) -> Resu
     Ok(response)
 }
 
-/// What an operation answers to who asks it for everything.
+/// Calls an operation for its full list and returns the output.
 pub(super) async fn ask<T: Tool>(
     state: &AppState,
     head: &RequestHead,

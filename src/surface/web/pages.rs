@@ -1,4 +1,4 @@
-//! Pages for people: each asks its operation through dispatch, like every other surface.
+//! Pages of polls. Each page calls its operation through dispatch, like every other surface.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::site::QueryParameter;
 use crate::site::names::{DASHBOARD, EMBED, OEMBED, RESULT_PAGE};
 use crate::surface::http::{AppState, Exchange, PUBLIC_RESULT, Rendered, RequestHead};
 
-/// The page of a poll, its Markdown, its votes as CSV, or its picture.
+/// Serves a poll's page as HTML or Markdown, its votes as CSV, or its picture.
 pub(super) fn result(
     exchange: Exchange,
     admission: Admission,
@@ -36,7 +36,7 @@ pub(super) fn result(
         let headers = &parts.headers;
         let (id, shape) = Shape::of(&part);
         let key = PageKey { id: id.to_owned(), embedded: false, shape: wanted(shape, headers) };
-        // The other forms have neither an order nor a filter.
+        // Only the HTML page has an order and a filter.
         let query = parts.uri.query().filter(|_| key.shape == Shape::Page).unwrap_or_default();
         if let Some(kept) = kept(&state, &key, query) {
             return Ok(kept.respond(headers));
@@ -58,7 +58,7 @@ pub(super) fn result(
     .boxed()
 }
 
-/// What other websites show of a poll in a frame: of a private one nothing, not even to its owner.
+/// Serves a poll for frames on other websites. A private poll is never shown, not even to its owner.
 pub(super) fn embed(
     exchange: Exchange,
     admission: Admission,
@@ -82,15 +82,15 @@ pub(super) fn embed(
     .boxed()
 }
 
-/// The page is Markdown for those who ask for that.
+/// Selects Markdown for clients that prefer it to HTML.
 fn wanted(shape: Shape, headers: &HeaderMap) -> Shape {
     if shape == Shape::Page && wants_markdown(headers) { Shape::Markdown } else { shape }
 }
 
-/// A page that was rendered a moment ago; one with a query never is.
+/// Returns a recently cached page. Pages with a query are never cached.
 fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
-    // Its owner may have deleted it since.
+    // The owner may have deleted the poll since.
     let deleted = |id: PollId| state.app.ports.polls.is_deleted(&id);
     if !query.is_empty() || key.id.parse().is_ok_and(deleted) {
         return None;
@@ -98,13 +98,13 @@ fn kept(state: &AppState, key: &PageKey, query: &str) -> Option<Arc<Rendered>> {
     state.kept_pages.get(key, now)
 }
 
-/// A page that was rendered before, of a poll that was found to be what it was.
+/// Renews the cached page of a poll that was read again and is settled.
 fn renewed(state: &AppState, key: &PageKey, query: &str, read: &Read) -> Option<Arc<Rendered>> {
     let now = state.app.ports.clock.now();
     (query.is_empty() && is_settled(read)).then(|| state.kept_pages.renew(key, now)).flatten()
 }
 
-/// The members of an oEmbed request (oEmbed 1.0, section 2.2).
+/// Query parameters of an oEmbed request (oEmbed 1.0, section 2.2).
 pub(super) const OEMBED_QUERY: [QueryParameter; 4] = [
     QueryParameter { required: true, ..QueryParameter::text("url", "The page of a poll.") },
     QueryParameter {
@@ -131,7 +131,7 @@ struct OembedQuery {
     format: Option<String>,
 }
 
-/// Describes the frame of a poll's page (oEmbed 1.0).
+/// Serves the oEmbed description of a poll's frame (oEmbed 1.0).
 pub(super) fn oembed(
     exchange: Exchange,
     admission: Admission,
@@ -170,7 +170,7 @@ pub(super) fn oembed(
     .boxed()
 }
 
-/// A request without its body, and the last placeholder of its path.
+/// Returns the head of a request and the last parameter of its path.
 fn read_request(exchange: Exchange) -> (AppState, RequestHead, Parts, String) {
     let Exchange { state, head, params, request } = exchange;
     let last = params.ok().and_then(|params| params.iter().last().map(|(_, value)| value.to_owned()));
@@ -188,12 +188,12 @@ pub(super) fn page_of<'a>(
     ResultPage::new(&state.site, &read.answer.value, addresses, read.private, query).map_err(Fault::internal)
 }
 
-/// Whether a result is public, and will not change.
+/// True if a result is public and will not change.
 const fn is_settled(read: &Read) -> bool {
     matches!(read.answer.presentation.cache, Cache::Immutable)
 }
 
-/// A page of a poll: one that will not change has a tag, and is kept unless it was asked for with a query.
+/// Responds with a page of a poll. A settled page has an entity tag, and is cached unless it has a query.
 fn shown(
     state: &AppState,
     request: &HeaderMap,
@@ -230,14 +230,14 @@ fn unkept(bytes: Bytes, headers: HeaderMap) -> Response<Body> {
     response
 }
 
-/// A result as a visitor may read it.
+/// A result that a visitor may read.
 pub(super) struct Read {
     pub(super) answer: Answer,
-    /// Whether it is the visitor's own, and nobody else's.
+    /// True if the result is private to the visitor.
     pub(super) private: bool,
 }
 
-/// Reads a result as anyone may, or as whoever has this credential.
+/// Reads a result without a credential first, then with this credential.
 pub(super) async fn read(
     state: &AppState,
     credential: Credential,
@@ -263,7 +263,7 @@ pub(super) async fn read(
             done => return done.map(|done| Read { answer: done.answer, private: true }),
         }
     }
-    // What is no id is not repeated: it may hold characters that act on the sentence.
+    // An invalid id is not repeated, because its characters could distort the message.
     let poll = id.parse::<PollId>().map_or_else(|_| "such poll".to_owned(), |id| format!("poll {id}"));
     if is_signed_in {
         let text = format!("there is no {poll} that you may read. You may have deleted it");

@@ -11,12 +11,12 @@ use serde_json::json;
 
 use crate::surface::http::{self, Exchange, Stopping};
 
-/// Answers while the process serves, whatever the state of the database: a restart would not mend that.
+/// Succeeds while the process serves requests. It ignores the database, because a restart would not repair it.
 pub(super) fn liveness(_: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     std::future::ready(Ok(state("ok"))).boxed()
 }
 
-/// Fails while the service is stopping or the database is not available: traffic belongs elsewhere.
+/// Fails while the service is stopping or the database is unavailable, so that traffic goes to another replica.
 pub(super) fn readiness(
     exchange: Exchange,
     _: Admission,
@@ -31,7 +31,7 @@ pub(super) fn readiness(
     .boxed()
 }
 
-/// The refusal of a service that is stopping.
+/// Returns the fault of a service that is stopping.
 pub fn stopping() -> Fault {
     let text = "the service is stopping; send the request again in a few seconds";
     Fault::new(Kind::Unavailable, text).retry_after(std::time::Duration::from_secs(2))

@@ -1,4 +1,4 @@
-//! The page where people sign in.
+//! The sign-in page.
 
 use axum::body::Body;
 use axum::http::Response;
@@ -14,13 +14,13 @@ use crate::pages::LoginPage;
 use crate::site::names::{DASHBOARD_PATH, SIGN_IN_PREFIX};
 use crate::surface::http::{Exchange, Form};
 
-/// The ways to sign in. Who is signed in already goes on at once.
+/// Shows the ways to sign in, or redirects a visitor who is already signed in.
 pub(super) fn show(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let Exchange { state, head, request, .. } = exchange;
         let query = Form::parse(request.uri().query().unwrap_or_default().as_bytes());
         let wanted = query.text("return_to");
-        // A step of signing in or out is no page to come back to.
+        // Sign-in and sign-out URLs are not valid destinations after a sign-in.
         let own = is_own_path(wanted, state.links().base_url()) && !wanted.starts_with(SIGN_IN_PREFIX);
         let return_to = if own { wanted } else { DASHBOARD_PATH };
         if Visitor::of(&state, &head).await?.is_some() {

@@ -1,4 +1,4 @@
-//! The start page, and the form on it.
+//! The start page and its form.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -26,7 +26,7 @@ use crate::documents::{HOME_MARKDOWN, HTML, home_links, serve_named, wants_markd
 use crate::pages::{Asked, StartPage, Visit, example_request, own, protect};
 use crate::surface::http::{AppState, Exchange, Form, RequestHead, Step, Steps};
 
-/// The start page; its form is filled in from a poll where `again` names one.
+/// Shows the start page. If `again` names a poll, the form contains its question and options.
 pub(super) fn show(
     exchange: Exchange,
     admission: Admission,
@@ -55,7 +55,7 @@ pub(super) fn show(
     .boxed()
 }
 
-/// The page as visitors without an account first see it: the same for all of them, but for the nonce.
+/// Serves the default page for visitors without an account: only the nonce differs between them.
 async fn first(state: &AppState, head: &RequestHead, admission: &Admission) -> Result<Response<Body>, Fault> {
     let nonce = new_nonce(state);
     if let Some(html) = state.kept_pages.start(&nonce, state.app.ports.clock.now()) {
@@ -66,7 +66,7 @@ async fn first(state: &AppState, head: &RequestHead, admission: &Admission) -> R
     response(state, html)
 }
 
-/// Opens the poll that the form asks for, and sends the browser to its page; what is refused is shown at the form.
+/// Opens the poll of the form and redirects to its page. The page shows a rejection beside the form.
 pub(super) fn ask(
     exchange: Exchange,
     admission: Admission,
@@ -101,7 +101,7 @@ async fn page(
     Ok(response)
 }
 
-/// A key for the form of one page.
+/// Generates the idempotency key of a page's form.
 fn new_nonce(state: &AppState) -> String {
     hex::encode(state.app.entropy.bytes::<16>())
 }
@@ -121,7 +121,7 @@ async fn render(
         Ok(json!({})),
     );
     let mut profiles = profiles.await.result?.answer.value["profiles"].take();
-    // The cheapest first.
+    // Cheapest profile first.
     if let Some(profiles) = profiles.as_array_mut() {
         profiles.reverse();
     }
@@ -147,7 +147,7 @@ fn response(state: &AppState, html: String) -> Result<Response<Body>, Fault> {
     Ok(response)
 }
 
-/// What is left on the visitor's account; nothing if the visitor has none, or has to sign in again.
+/// Returns the balance of the visitor's account; `None` without an account or a valid session.
 async fn balance(state: &AppState, head: &RequestHead) -> Option<String> {
     if matches!(head.credential, Credential::None) {
         return None;
@@ -162,7 +162,7 @@ fn entry<T: Tool>() -> Result<&'static Entry, Fault> {
     ep_tools::find(name).ok_or_else(|| Fault::new(Kind::NotFound, "there is no such operation"))
 }
 
-/// The form that asks what this poll asked.
+/// Fills in the form from an earlier poll.
 async fn again(
     state: &AppState,
     head: &RequestHead,
@@ -180,13 +180,13 @@ async fn again(
     })
 }
 
-/// Opens a poll and tells which it is, without waiting for its end. The account's models are asked for who has an account,
-/// the free ones for everybody else.
+/// Opens a poll and returns its id without waiting for the result. Visitors with an account use its models; other
+/// visitors use the free models.
 async fn open(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<PollId, Fault> {
     let signed_in = !matches!(head.credential, Credential::None);
     if signed_in || asked.needs_account() {
         match start(state, head, asked).await {
-            // Who is no longer signed in, and wants nothing that needs it, asks the free models as anybody does.
+            // A visitor with an expired session asks the free models, unless the form requires an account.
             Err(fault) if fault.rejects_credential() && !asked.needs_account() => {}
             done => return done,
         }
@@ -203,7 +203,8 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
     for (name, text) in [("confidence_threshold", &asked.confidence), ("max_cost_usd", &asked.max_cost)] {
         if !text.is_empty() {
             let number = text.trim_start_matches('$').parse::<f64>().ok().filter(|number| number.is_finite());
-            // Other text is refused when the field is read. It stays whole, because an empty field counts as absent.
+            // The field's validation rejects other text. The text is passed unchanged, because an empty field
+            // counts as absent.
             input.insert(name.into(), number.map_or_else(|| text.as_str().into(), Value::from));
         }
     }
@@ -216,7 +217,7 @@ async fn start(state: &AppState, head: &RequestHead, asked: &Asked) -> Result<Po
     poll_of(done.result)
 }
 
-/// Asks the free models as anybody may, and leaves as soon as the poll has begun.
+/// Opens a free poll without a credential, and returns as soon as the poll has started.
 async fn ask_free(
     state: &AppState,
     head: &RequestHead,
@@ -243,7 +244,7 @@ async fn ask_free(
     }
 }
 
-/// The poll that an answer is about. A form that is sent again while its poll runs leads to that poll.
+/// Returns the poll of a call. A form that is submitted again while its poll is running leads to that poll.
 fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
     match done {
         Ok(done) => {
@@ -255,7 +256,7 @@ fn poll_of(done: Result<Dispatched, Fault>) -> Result<PollId, Fault> {
     }
 }
 
-/// The question and its options as free polls take them: in lines, behind the question, or to be proposed.
+/// Builds the input of a free poll: options from lines, from the question, or proposed by the service.
 fn free_question(asked: &Asked) -> Map<String, Value> {
     let options: Vec<&str> = asked.option_lines().collect();
     let name = if options.is_empty() && asked.question.contains('[') { "poll" } else { "question" };
@@ -266,7 +267,7 @@ fn free_question(asked: &Asked) -> Map<String, Value> {
     members
 }
 
-/// The same as other polls take them: without lines of options the question is read as agents write it.
+/// Builds the input of other polls. Without option lines, options are parsed from the question as for agents.
 fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
     if asked.option_lines().next().is_some() {
         return Ok(free_question(asked));
@@ -283,7 +284,7 @@ fn question(asked: &Asked) -> Result<Map<String, Value>, Fault> {
     ))
 }
 
-/// The key of a form with this content: the same form sent twice asks once, a changed one asks anew.
+/// Returns the idempotency key of a form. The same form opens one poll; a changed form opens another.
 fn key(asked: &Asked) -> String {
     let Asked { question, options, who, confidence, max_cost, private, nonce } = asked;
     let mut digest = Sha256::new();
@@ -294,7 +295,7 @@ fn key(asked: &Asked) -> String {
     hex::encode(digest.finalize())
 }
 
-/// Asks the example and shows it from then on. Its key leads to the same poll for a day, whichever replica asks.
+/// Polls the example and shows its result. For a day, every replica gets the same poll for its idempotency key.
 async fn answer_example(state: AppState, head: RequestHead, admission: Admission) {
     let head = RequestHead { address: IpAddr::V4(Ipv4Addr::LOCALHOST), credential: Credential::None, ..head };
     let answered = async {

@@ -11,10 +11,10 @@ use serde_json::json;
 
 use crate::surface::http::{self, Exchange, read_bytes};
 
-/// Processes a signed event. Stripe sends it again unless the response is a success.
+/// Processes a signed event. Stripe retries until the response is a success.
 ///
-/// Requests without a valid signature count against their address. A signed event is never refused for that: Stripe may
-/// share its address with others behind one proxy.
+/// Requests without a valid signature count against their address. Signed events are never rejected for that
+/// limit: Stripe may share its address with other clients behind one proxy.
 pub(super) fn receive(exchange: Exchange, _: Admission) -> BoxFuture<'static, Result<Response<Body>, Fault>> {
     async move {
         let Exchange { state, head, request, .. } = exchange;
