@@ -187,7 +187,11 @@ async fn anonymous_callers_and_malformed_bodies() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":5}}"#, -32602, "params._meta"),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600, "each field may appear only once"),
         (r#"{"jsonrpc":"2.0","result":{}}"#, -32600, "this is a JSON-RPC response"),
-        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#, -32600, "this is a JSON-RPC response"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#,
+            -32600,
+            "this is a JSON-RPC response",
+        ),
     ];
     for (body, code, named) in odd {
         let request = client.request(Method::POST, "/api/mcp").body(body.to_owned());

@@ -149,6 +149,8 @@ const CHECKS = {
     await page.locator('[data-estimate]', { hasText: 'models' }).waitFor()
     await page.getByLabel('Option C', { exact: true }).press('Control+Enter')
     await asked(page, 'with a script')
+    // The page of a running poll is loaded again when it ends.
+    await page.waitForFunction(() => !document.querySelector('[data-events]'), undefined, { timeout: LIVE_MS })
     assert.deepEqual(await page.locator('.bars .label bdi').allTextContents(), ['One', 'Three', 'Four'])
     await page.goBack()
     assert.equal(await page.locator('#question').inputValue(), 'Asked with a script?')
