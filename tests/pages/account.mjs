@@ -147,6 +147,18 @@ async function holds({ page, context }, name) {
       }
     }
   }
+  // Text that is twice as large fits on a phone (WCAG 2.2, 1.4.4).
+  await page.setViewportSize({ width: 375, height: 800 })
+  const tooWide = await page.evaluate(() => {
+    document.documentElement.style.fontSize = '200%'
+    const width = document.documentElement.clientWidth
+    const found = document.documentElement.scrollWidth <= width ? [] : [...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > width + 1)
+      .map((element) => element.outerHTML.slice(0, 80))
+    document.documentElement.style.fontSize = ''
+    return found
+  })
+  assert.deepEqual(tooWide, [], `${name} scrolls sideways with large text`)
   await page.emulateMedia({ colorScheme: null })
   await page.setViewportSize(before)
   const reply = await context.request.get(page.url(), { headers: { accept: 'text/html' } })
