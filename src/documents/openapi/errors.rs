@@ -65,16 +65,7 @@ fn everywhere(route: &Route, kind: Kind) -> bool {
         }
         _ => (false, false),
     };
-    let unidentified = matches!(
-        route.kind,
-        RouteKind::Document(_)
-            | RouteKind::ProxiedDocument
-            | RouteKind::Redirect
-            | RouteKind::Webhook
-            | RouteKind::Page
-            | RouteKind::Form
-            | RouteKind::Probe
-    ) || route.rate == Rate::SignIn;
+    let unidentified = route.ignores_credentials() || route.rate == Rate::SignIn;
     match kind {
         // Caused by the Host and Origin headers.
         Kind::InvalidInput | Kind::Forbidden | Kind::Internal | Kind::DeadlineExceeded => true,
