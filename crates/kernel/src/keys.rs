@@ -102,8 +102,7 @@ impl Keys {
             (Some(_), Some(request)) => UserId::from_random(self.pepper.account_of(request)),
             (Some(_), None) => UserId::from_random(self.entropy.bytes()),
         };
-        let (new, issued) = self.make(material, holder, label, terms);
-        let new = NewKey { creator, ..new };
+        let (new, issued) = self.make(material, holder, label, terms, creator);
         let added = match funds {
             None => self.store.add_key(&new).await,
             Some(amount) => {
@@ -169,7 +168,7 @@ impl Keys {
 
     /// Creates a random key: the record to store, and the plaintext.
     pub(crate) fn draw(&self, user: UserId, label: KeyLabel) -> (NewKey, IssuedKey) {
-        self.make(self.random(), user, label, KeyTerms::default())
+        self.make(self.random(), user, label, KeyTerms::default(), Creator::Proof)
     }
 
     fn random(&self) -> KeyMaterial {
@@ -183,6 +182,7 @@ impl Keys {
         user: UserId,
         label: KeyLabel,
         terms: KeyTerms,
+        creator: Creator,
     ) -> (NewKey, IssuedKey) {
         let (key, id) = (ApiKey::from_random(material.key), KeyId::from_random(material.id));
         let (prefix, created_at) = (key.prefix().to_owned(), self.clock.now());
@@ -194,7 +194,7 @@ impl Keys {
             prefix: prefix.clone(),
             label: label.clone(),
             terms,
-            creator: Creator::Proof,
+            creator,
             created_at,
         };
         (new, IssuedKey { id, key, prefix, label, terms, created_at })

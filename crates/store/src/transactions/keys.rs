@@ -125,7 +125,6 @@ pub(super) async fn add<C: Connection>(
 /// Replaces all active keys with this one. Locks the account first, so that no concurrently added key
 /// remains.
 async fn rotate<C: Connection>(db: &mut C, key: &NewKey) -> Result<u32, StoreError> {
-    ledger::lock_live(db, key.user).await?;
     let revoked = revoke_all(db, key.user, key.created_at).await?;
     add(db, key, key.user).await?;
     Ok(revoked as u32)
