@@ -254,8 +254,10 @@ const CHECKS = {
       await page.getByLabel('quick').check()
       await page.getByRole('button', { name: 'Ask the models' }).click()
       await page.waitForURL(/\/results\/EP-/)
+      // The page loads itself again when the poll ends, which would interrupt the next navigation.
+      await page.waitForFunction(() => !document.querySelector('[data-events]'))
+      await page.waitForLoadState()
     }
-    await page.waitForFunction(() => !document.querySelector('[data-events]'))
     await open(page, '/dashboard')
     assert.equal(await page.locator('#history > li').count(), 2)
     await page.getByLabel('Words of the question').fill('TOMATO')
@@ -454,7 +456,7 @@ try {
     } catch (error) {
       const pages = browser.contexts().flatMap((context) => context.pages())
       const shown = await Promise.all(pages.map(async (page) => `${page.url()}: ${await page.innerText('body').catch(String)}`))
-      throw new Error(`${name}\n${shown.join('\n').slice(0, 2000)}`, { cause: error })
+      throw new Error(`${name}: ${error.stack}\n${shown.join('\n').slice(0, 2000)}`, { cause: error })
     }
     done.push(name)
   }
